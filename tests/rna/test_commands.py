@@ -188,7 +188,8 @@ def test_nbest(files, folder, fold):
     assert float(found[1][4]) == pytest.approx(expected[0][1][1], rel=1e-5)
 
 
-def test_samples_do_not_depend_on_threads_or_batches(files, fold, monkeypatch):
+def test_samples_are_those_of_the_folder(files, folder, fold, monkeypatch):
+    """Whatever threads, batches, and other sequences there are."""
     out = fold(files / "test.fa", "--samples", 2)
     found = [header[:3] for header in headers(out)[:3]]
     assert found == [["h0", "sample", "1"], ["h0", "sample", "2"], ["h1", "sample", "1"]]
@@ -196,6 +197,10 @@ def test_samples_do_not_depend_on_threads_or_batches(files, fold, monkeypatch):
     assert out != fold(files / "test.fa", "--samples", 2, "--seed", 1)
     monkeypatch.setattr(rna_batches, "_MOST_EXAMPLES", 1)
     assert out == fold(files / "test.fa", "--samples", 2, "--jobs", 3)
+    assert [record.structure for record in records(out)] == [
+        structure for structures in folder.sample(SEQUENCES, 2, 0) for structure in structures
+    ]
+    assert fold("--samples", 2, stdin=f">{TEST[3].name}\n{SEQUENCES[3]}\n") in out.replace(" some words", "")
 
 
 def test_constraints(fold, folder):
@@ -335,6 +340,15 @@ def test_drawings_of_several_sequences(fold, tmp_path):
     assert names == {f"a-{stem}.png" for stem in stems} | {f"dots-{stem}.pdf" for stem in stems}
 
 
+def test_drawings_of_several_structures(fold, tmp_path):
+    text = ">a\nGGGAAACCC\n"
+    fold("--nbest", 2, "--plot", tmp_path / "a.png", "--dot-plot", tmp_path / "b.png", stdin=text)
+    fold("--samples", 2, "--plot", tmp_path / "c.png", stdin=text + ">b\nGGGAAACCC\n")
+    fold("--samples", 1, "--plot", tmp_path / "d.png", stdin=text)
+    names = ["a-1", "a-2", "b", "c-a-1", "c-a-2", "c-b-1", "c-b-2", "d"]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == names
+
+
 # --- fold: streams ------------------------------------------------------------------------------------------
 
 
@@ -449,6 +463,8 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
         (["--format", "bpseq"], "test.fa: found several sequences, expected one"),
         (["--contrafold", "x"], "--model and --contrafold"),
         (["--min-probability", 0.5], "--min-probability, expected it with --format json or pairs only"),
+        (["--seed", 1], "--seed, expected it with --samples only"),
+        (["--constraints", "--input-format", "plain"], "--constraints and --input-format"),
         (["--shape-method", "deigan"], "--shape-method, expected it with --shape only"),
         (["--plot", tmp_path / "a.foo"], "png"),
         (["--dot-plot", tmp_path / "no" / "a.png"], "expected a file in a folder that exists"),
@@ -543,6 +559,17 @@ def test_reactivities(files, tmp_path, refused):
     assert "record 'a': found 9 reactivities for 4 bases" in refused("--shape", table, stdin=">a\nACGU\n")
 
 
+def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, refused):
+    many, shifted, text = tmp_path / "all.react", tmp_path / "a.shape", ">a\nGGGAAAACCC\n"
+    many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
+    told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
+    assert "all.react: found 5 reactivities of 'a', which has 10 bases" in told
+    assert "all.react: did not use the reactivities of 2 other sequences: b, c" in told
+    shifted.write_text("".join(f"{k} {base} 0.5\n" for k, base in enumerate("GAAAACCC", 1)))
+    told = refused("--shape", shifted, stdin=text)
+    assert "a.shape: found reactivities of another sequence, or shifted ones: base 2 (from 1) is A" in told
+
+
 def test_alignments(files, tmp_path, refused):
     text = "# STOCKHOLM 1.0\n#=GF ID fam\na GGGAA-AACCC\nb GGCAAAAAGCC\n//\n"
     out = succeed("fold", "--alignment", "--threshold", 0.2, *QUIET, stdin=text)
@@ -625,7 +652,10 @@ def test_bad_records_are_skipped(files, fold, tmp_path, capsys, as_file):
     assert [record.sequence for record in records(out)] == ["GGGAAACCC", "GGCGAAAGCC"]
 
 
-def test_which_records_can_be_skipped(fold, refused):
+def test_which_records_can_be_skipped(files, fold, refused):
+    result = run("fold", "-m", files / "m.structune", *QUIET, "--skip-bad", stdin=">m\nGCGGA[UUA\n>n\nACG\n")
+    assert result.stdout == ">n\nACG\n...\n"
+    assert "skipped <input>:2: position 6 (from 1): found '['" in result.stderr
     out = fold("--skip-bad", stdin=">\nGGGAAACCC\n>structure\n(((...)))\n>\nG!\n>\nGGC\n")
     assert [record.name for record in records(out)] == ["1", "3"]
     assert "found no headers" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
@@ -767,6 +797,24 @@ def test_models_of_fold_that_are_refused(files, tmp_path):
     structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("fold", files / "test.fa", "-m", tmp_path / "t.structune")
     assert "found a model of class SequenceTagger, expected one for RNA" in message
+
+
+def test_the_format_of_inputs(files, fold, refused, tmp_path):
+    (tmp_path / "a.fa").write_text(">a\nGGGAAACCC\n(((...)))\n")
+    (tmp_path / "masked.fa").write_text(">a\nGGGAAACCC\nxxxxxxxxx\n")
+    args = ["--input-format", "dot_bracket"]
+    assert records(fold(tmp_path / "a.fa", *args))[0].sequence == "GGGAAACCC"
+    assert "constraints are read with --constraints" in refused(tmp_path / "masked.fa")
+    assert len(records(fold(tmp_path / "masked.fa", "--input-format", "fasta"))[0].sequence) == 18
+    assert "X alone, expected" in refused("--constraints", stdin=">a\nGGGAAACCC\nXXXXXXXXX\n")
+    assert fold(tmp_path / "a.fa", "--evaluate", *args).startswith("name\t")
+    model = files / "m.structune"
+    assert "1 sequences" in succeed("evaluate", "rna", model, tmp_path / "a.fa", *args, *QUIET)
+    given = [tmp_path / "a.fa", "-m", tmp_path / "m", "--test", tmp_path / "a.fa", *QUIET]
+    assert "1 sequences" in succeed("train", "rna", *given, *args)
+    succeed("shard", "rna", tmp_path / "a.fa", tmp_path / "shards", "--folds", 2, *args, "-q")
+    told = fail("train", "rna", tmp_path / "shards", "-m", tmp_path / "m", *args)
+    assert "found --input-format with a folder of shards" in told
 
 
 # --- train and tune -----------------------------------------------------------------------------------------

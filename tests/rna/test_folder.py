@@ -494,6 +494,13 @@ def test_samples(model):
     assert model.sample(X[:1], n=50) != model.sample(X[:1], n=50)
 
 
+def test_samples_of_a_sequence_do_not_depend_on_others(model):
+    one, two = model.sample(X[:2], 20, random_state=1)
+    assert model.sample([X[1], X[0].lower().replace("u", "t")], 20, random_state=1) == [two, one]
+    again = model.sample([X[0], X[0]], 20, random_state=1)
+    assert again[0] == one != again[1]  # a second time others
+
+
 def test_gammas(model):
     gammas = [0.0, 0.25, 1.0, 4.0, 64.0]
     found = model.predict_mea(X, gammas)

@@ -79,7 +79,7 @@ _BY_BODY = _formats(  # without comments and blank lines
         r"\A>.*\n(?:[^>\n]*\n)*?(?=.*[A-Z])(?=.*[a-z])[A-Za-z]*\.[A-Za-z.-]*-|\A>.*\n[A-Z-]+\.[a-z.]+[A-Z-]",
     ),
     ("A3M", r"^(?=[a-z]*[A-Z-])(?=.*[a-z])(?=.*-)[A-Za-z*-]+$"),
-    ("aligned FASTA", r"\A>.*\n(?:[^>\n]*\n)*?[A-Za-z]*[-.]+[A-Za-z.-]*$"),
+    ("aligned FASTA", r"\A>.*\n(?:[^>\n]*\n)*?[A-Za-z.]*-[A-Za-z.-]*$"),
     ("FASTA", r"\A>.*\n[A-Za-z*]+(?:\n|\Z)"),
     ("CoNLL", r"\A-DOCSTART-|\A\S+[ \t](?:\S+[ \t])*(?:[BIESLU]-\S+|O)$"),
 )

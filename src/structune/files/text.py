@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, Any
 
 from structune.errors import DataError
-from structune.files.unpacking import unpacked, whole_gzip
+from structune.files.looks_like import looks_like
+from structune.files.unpacking import START, unpacked, whole_gzip
 
 Source = str | os.PathLike[str] | IO[Any]
 
@@ -86,8 +87,9 @@ class Lines:
     """
 
     def __init__(self, source: Source, strip: bool = True) -> None:
-        self.name = source_name(source)
-        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        self.name, self._start = source_name(source), bytearray()
+        self._path = source if isinstance(source, str | os.PathLike) else None
+        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name, self._start), 1)
         if strip:
             self.strip()
 
@@ -110,6 +112,34 @@ class Lines:
             seen.append(line)
             yield line[1]
 
+    def checked(self, check: Callable[[Lines], Iterator[tuple[int, str]]]) -> Lines:
+        """The same, each as a check of all of them gives it back."""
+        return self._of(check(self._of(self._numbered)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing, or white space only, has been read so far."""
+        return not self._start.strip()
+
+    @contextmanager
+    def told_by_look(self, read: Collection[str], advice: str) -> Iterator[None]:
+        """Let errors from within say what the file looks like, if it is none of the formats that are read."""
+        try:
+            yield
+        except DataError as error:
+            found = looks_like(self._look().decode("utf-8", "surrogateescape"))
+            if found is None or found in read:
+                raise
+            raise DataError(f"{error}. It looks like {found}: {advice}") from None
+
+    def _look(self) -> bytes:
+        """The first bytes, as far as nobody has to be waited for."""
+        if self._path is None:
+            return bytes(self._start)
+        with suppress(OSError), Path(self._path).open("rb") as file:
+            return unpacked(file, self.name).read(START)
+        return b""
+
     def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
         """The same in pieces, each from a line that is a first one to the next such line."""
         piece: list[tuple[int, str]] = []
@@ -121,7 +151,7 @@ class Lines:
         if piece:
             yield self._of(piece)
 
-    def _of(self, numbered: list[tuple[int, str]]) -> Lines:
+    def _of(self, numbered: Iterable[tuple[int, str]]) -> Lines:
         part = copy(self)
         part._numbered = iter(numbered)
         return part
@@ -173,23 +203,31 @@ def distinct(names: Iterable[str]) -> list[str]:
     return out
 
 
-def _texts(source: Source, name: str) -> Iterator[str]:
+def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
     if isinstance(source, str | os.PathLike):
         with Path(source).open("rb") as file:
-            yield from _texts(file, name)
+            yield from _texts(file, name, start)
         return
-    texts = source if _is_text(source) else _decoded(source, name)
+    texts = _split(source, start) if _is_text(source) else _decoded(source, name, start)
     with whole_gzip(name):
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")
+
+
+def _split(source: Iterable[str], start: bytearray) -> Iterator[str]:
+    """Lines of a text file, where a carriage return alone may end one, too."""
+    for text in source:
+        if len(start) < START:
+            start += _encoded(text)
+        yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
 
 
 def _is_text(source: IO[Any]) -> bool:
     return isinstance(source.read(0), str)
 
 
-def _decoded(source: IO[bytes], name: str) -> io.TextIOWrapper:
-    return io.TextIOWrapper(unpacked(source, name), encoding="utf-8", errors="surrogateescape")
+def _decoded(source: IO[bytes], name: str, start: bytearray | None = None) -> io.TextIOWrapper:
+    return io.TextIOWrapper(unpacked(source, name, start), encoding="utf-8", errors="surrogateescape")
 
 
 def _encoded(text: str) -> bytes:

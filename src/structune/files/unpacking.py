@@ -13,17 +13,20 @@ from structune.errors import DataError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER = 1 << 16
+START = 1 << 13  # bytes that tell what a file looks like
 _MOST_LINE = 1 << 30  # bytes: the longest chromosomes with a line to themselves have about as many
 _MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of gzip files: text is seldom packed to less than a 50th
 
 
-def unpacked(source: IO[bytes], name: str) -> io.BufferedReader:
+def unpacked(source: IO[bytes], name: str, start: bytearray | None = None) -> io.BufferedReader:
     """What a binary file holds from where it stands, uncompressed; the file stays open.
+
+    Its first few thousand bytes go into `start`, too, as they are read.
 
     Reading it raises `DataError` for a line that is too long, and for a gzip file that unpacks to so much
     more than it is that it must be made for that: before they take the memory that they would.
     """
-    return io.BufferedReader(_Unpacked(source, name), _BUFFER)
+    return io.BufferedReader(_Unpacked(source, name, bytearray() if start is None else start), _BUFFER)
 
 
 @contextmanager
@@ -38,8 +41,8 @@ def whole_gzip(name: str) -> Iterator[None]:
 class _Unpacked(io.RawIOBase):
     """Counts what it gives."""
 
-    def __init__(self, source: IO[bytes], name: str) -> None:
-        self._name, self._packed = name, _Rest(source)
+    def __init__(self, source: IO[bytes], name: str, start: bytearray) -> None:
+        self._name, self._packed, self._start = name, _Rest(source), start
         binary = io.BufferedReader(self._packed, _BUFFER)
         is_packed = self._packed.head == _GZIP_MAGIC
         self._file: Any = gzip.GzipFile(fileobj=binary) if is_packed else binary
@@ -51,6 +54,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._file.read1(len(buffer))
         buffer[: len(data)] = data
+        self._start += data[: max(0, START - len(self._start))]
         self._check(data)
         return len(data)
 

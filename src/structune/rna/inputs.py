@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,6 +20,7 @@ from structune.rna.structure.encoding import Output
 from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 
+_NO_BASE = re.compile(r"[^ACGU&]")
 DECODINGS = ("mea", "centroid")
 
 
@@ -87,6 +91,25 @@ def checked_range(within: float) -> float:
     if isinstance(within, bool) or not (isinstance(within, Real) and within >= 0.0):
         raise DataError(f"within={within!r}: expected a number >= 0")
     return float(within)
+
+
+class Draws:
+    """Generators of random numbers for sequences, one after the other.
+
+    Each depends on the seed, on the bases of its sequence, and on how often the same bases came before, not
+    on what other sequences there are.
+    """
+
+    def __init__(self, random_state: Any) -> None:
+        self._key = np.random.default_rng(random_state).integers(1 << 32, size=4).tolist()
+        self._seen: Counter[int] = Counter()
+
+    def of(self, sequence: str) -> np.random.Generator:
+        """That of the next sequence."""
+        bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
+        digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")
+        self._seen[digest] += 1
+        return np.random.default_rng([*self._key, digest, self._seen[digest]])
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.folder_space import fit_into_space
 from structune.rna.inputs import (
+    Draws,
     Structures,
     checked_decoding,
     checked_gamma,
@@ -226,17 +227,21 @@ class RNAPredictions(StructuredEstimator):
         Parameters
         ----------
         random_state : int or numpy.random.Generator, optional
-            Not that of the constructor. Draws for a sequence depend on its place among the others, and on
-            nothing else of them.
+            Not that of the constructor. With one seed a sequence always has the same samples, whatever others
+            are beside it, and those of ``structune fold --samples --seed``; the same sequence a second time
+            has others.
         """
-        return [list(structures) for structures in self._drawn(X, n, random_state, constraints)]
+        draws = Draws(random_state)
+        generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]
+        return [list(structures) for structures in self._drawn(X, n, generators, constraints)]
 
-    def _drawn(self, X: Any, n: int, random_state: Any, constraints: Any) -> list[Structures]:
+    def _drawn(
+        self, X: Any, n: int, generators: Sequence[np.random.Generator], constraints: Any
+    ) -> list[Structures]:
         """Structures of each sequence, drawn with their probabilities."""
         self._require_probabilities()
         n = checked_number(n)
         shard = self._encode(X, constraints)
-        generators = np.random.default_rng(random_state).spawn(len(shard))
 
         def draw(s: int) -> Structures:
             part = shard.take([s])

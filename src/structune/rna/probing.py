@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.rna.formats.reactivities import check_letters
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import LETTERS
 from structune.rna.structure.space import parse_sequence
@@ -58,8 +59,9 @@ class ReactivityModel:
         Raises
         ------
         DataError
-            Not one number a base.
+            Not one number a base, or letters of their file (`read_reactivities`) that the sequence has not.
         """
+        check_letters(sequence, reactivities)
         letters, given = _letters(0, sequence), np.asarray(reactivities, np.float64)
         if given.shape != letters.shape:
             raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
@@ -108,7 +110,12 @@ class ReactivityModel:
             file.write("\n")
 
 
-def deigan_log_odds(reactivities: Any, slope: float = _SLOPE, intercept: float = _INTERCEPT) -> FloatArray:
+def deigan_log_odds(
+    reactivities: Any,
+    slope: float = _SLOPE,
+    intercept: float = _INTERCEPT,
+    sequence: str | None = None,
+) -> FloatArray:
     """Log odds of bases to be paired by the pseudo-energies of Deigan et al. (2009); 0 where nothing is
     known.
 
@@ -118,7 +125,11 @@ def deigan_log_odds(reactivities: Any, slope: float = _SLOPE, intercept: float =
         nan where there is none; negative ones count as 0.
     slope, intercept : float
         In kcal/mol: ``slope * log(1 + reactivity) + intercept`` for each base of a pair.
+    sequence : str, optional
+        To compare with the letters that the file of the reactivities has (`read_reactivities`).
     """
+    if sequence is not None:
+        check_letters(sequence, reactivities)
     given = np.asarray(reactivities, np.float64)
     energies = slope * np.log1p(np.maximum(given, 0.0)) + intercept
     return np.where(np.isfinite(given), -energies / _KT, 0.0)
@@ -140,6 +151,11 @@ class _Probed:
             raise DataError(
                 f"found reactivities of {len(self._rows)} sequences, expected {len(self._sequences)}"
             )
+        for s, (sequence, row) in enumerate(zip(self._sequences, reactivities, strict=True)):
+            try:
+                check_letters(sequence, row)
+            except DataError as error:
+                raise DataError(f"sequence {s}: {error}") from None
         codes = [_letters(s, sequence) for s, sequence in enumerate(self._sequences)]
         for s, (letters, row) in enumerate(zip(codes, self._rows, strict=True)):
             if row.shape != letters.shape:

@@ -134,6 +134,109 @@ def test_what_cannot_be_written_is_refused(tmp_path, name, message):
         write_rna(tmp_path / name, [RECORD], "stockholm")
 
 
+PIPED = {  # what is read of each text, or what its refusal says
+    ">x\nGGGGAAAA\nCC.CC\n>y\nGGGAAACCC\n": ":3: record 'x': found a structure of length 5 for 8 bases",
+    ">m\nGCGGA[UUA\n": ":2: position 6 (from 1): found '['",
+    ">a\nGGGGCCCC\n((....)\n>b\nACGU\n": ":3: record 'a': found a structure of length 7 for 8 bases",
+    ">a\nGGGGCCCC\n((....)))\n": ":3: record 'a': found a structure of length 9 for 8 bases",
+    ">a\nGGGGCCCC\n((.xx.))\n": ":3: record 'a': position 4 (from 1): found 'x' without its 'X'",
+    ">a\nGGGGCCCC\n||....||\n": ":3: record 'a': position 1 (from 1): found '|'",
+    ">b\nGGGG\n||||\n": "expected '.', a bracket or letter. Constraints are read with --constraints",
+    ">a\nACGU\n....\n{...} [ -1.0]\n": ":4: found the structure '{...} [ -1.0]', expected a sequence first",
+    "GGGCCC\n((..))\nSHHHHS\n": ":3: record '2': found no structure below it, as others have one",
+    ">a\nGGGG\nCCCC\n((....))  ( -1.2)\n>b\nACGU\n": [("a", "GGGGCCCC"), ("b", "ACGU")],
+    "GGGCCC\n((..)) (0.1)\nACGU\n....\n": [("1", "GGGCCC"), ("2", "ACGU")],
+    "GGGCCC\nACGU\n": [("1", "GGGCCC"), ("2", "ACGU")],
+    ">a\nACGU\n(A..\n>b\nAC\n": ":3: record 'a': position 1",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), PIPED.items())
+def test_a_pipe_is_read_as_a_file(tmp_path, text, expected):
+    (tmp_path / "a.txt").write_text(text)
+    for source in (io.BytesIO(text.encode()), tmp_path / "a.txt"):
+        if isinstance(expected, str):
+            with pytest.raises(DataError, match=re.escape(expected)):
+                list(read_rna(source, live=True))
+        else:
+            assert [(r.name, r.sequence) for r in read_rna(source, live=True)] == expected
+
+
+def test_sequences_of_several_lines_without_headers(tmp_path):
+    """Who may look ahead knows them by their structures; of a pipe it is to be said."""
+    text = "ACG\nUAC\n(....)\n"
+    (tmp_path / "a.txt").write_text(text)
+    expected = [RNARecord("1", "ACGUAC", "(....)")]
+    assert list(read_rna(tmp_path / "a.txt", live=True)) == expected
+    assert list(read_rna(io.StringIO(text), "dot_bracket", live=True)) == expected
+    with pytest.raises(DataError, match=r"3 bases\. Sequences of several lines.* --input-format dot_bracket"):
+        list(read_rna(io.StringIO(text), live=True))
+
+
+@pytest.mark.parametrize("name", ["a.fa", "a.txt"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n",
+        ">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n",
+        ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGUACGU\n",
+    ],
+)
+def test_constraints_are_no_bases(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    for source, live in ((tmp_path / name, True), (tmp_path / name, False), (io.StringIO(text), True)):
+        with pytest.raises(DataError, match="expected bases: constraints are read with --constraints"):
+            list(read_rna(source, live=live))
+    assert "X" in "".join(record.sequence for record in read_rna(tmp_path / name, "fasta"))  # as is said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">a\nGGGGAAAACCCC\nXXXXXXXXXXXX\n",  # in the case of the others
+        ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\nACGU\n",
+        ">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nacgu\n",
+        ">a\nGGXXXXNN\nACGU\n>b\nxxxx\nxxxx\n",
+    ],
+)
+def test_masked_bases_stay(tmp_path, text):
+    (tmp_path / "a.fa").write_text(text)
+    expected = "".join(line for line in text.upper().splitlines() if line[0] != ">")
+    for source in (tmp_path / "a.fa", io.StringIO(text)):
+        assert "".join(record.sequence for record in read_rna(source, live=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "look"),
+    [
+        ("a.txt", "LOCUS       X 10 bp\nORIGIN\n 1 acgu\n//\n", "GenBank"),
+        ("a.fa", "@r1\nACGU\n+\nIIII\n", "FASTQ"),
+        ("a.fa", ">a\nAC-GU\n>b\nACCGU\n", "aligned FASTA"),
+        ("a.fa", TEXTS["ct"], "CT"),
+        ("a.dbn", ">a\nACGU\n.... ( 0.0)\n.... [ -0.1]\n", "RNAfold -p output"),
+        ("a.txt", ">a\nACGUACGU -120 100\n........ -1.2\n", "RNAsubopt output"),
+        ("a.txt", ";\nx\nACGU1\n", ".seq of RNAstructure"),
+        ("a.ct", '{"a": 1}\n', "JSON"),
+        ("a.bpseq", "track name=x:y\nc\t1\t9\n", "BED"),
+        ("a.fa", ">a\nACGU\n".encode("utf-16"), "UTF-16 text"),
+        ("a.fa", b"\xfd7zXZ\0\0\4", "an xz file"),
+    ],
+)
+@pytest.mark.parametrize("live", [True, False])
+def test_what_other_files_look_like_is_told(tmp_path, name, text, look, live):
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"It looks like {look}: RNA is read from FASTA")):
+        list(read_rna(tmp_path / name, live=live))
+
+
+def test_files_that_hold_no_sequence(tmp_path):
+    """Lines like ``Organism: x`` are passed over in tables: not all of them."""
+    for name, text in (("a.ct", "name: x\nsize: y\n"), ("a.dbn", "# x\n")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(DataError, match=f"{name}: found no sequences"):
+            list(read_rna(tmp_path / name))
+
+
 @given(
     st.lists(
         st.sampled_from([*"ACGU.()[]<>Aa>#:/ \n\n\t125é", "1 A 2\n2 A 1\n", "2 x\n", "#=GC SS_cons ", "//"])

@@ -105,3 +105,13 @@ def test_write(tmp_path):
     assert gzip.decompress(path.read_bytes()).decode() == f"4 x\n{BASES}"
     with pytest.raises(DataError, match="record 'd': found no structure"):
         write_ct(path, [RNARecord("d", "A")])
+
+
+def test_two_strands():
+    """The first ends where no base is after one, and none before the next; files of zeros tell nothing."""
+    text = "4 x\n1 G 0 2 4 1\n2 A 1 0 0 2\n3 A 0 4 0 3\n4 C 3 0 1 4\n"
+    assert read(text) == [RNARecord("x", "GA&AC", "(.&.)")]
+    with pytest.raises(DataError, match="expected it once, between two strands"):
+        read(text.replace("3 A 0 4", "3 A 0 0").replace("4 C 3 0", "4 C 0 0"))
+    zeros = "4 x\n1 G 0 0 4 1\n2 A 0 0 0 2\n3 A 0 0 0 3\n4 C 0 0 1 4\n"
+    assert read(zeros) == [RNARecord("x", "GAAC", "(..)")]

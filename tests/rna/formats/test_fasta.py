@@ -56,6 +56,7 @@ def test_sources(tmp_path):
     with gzip.open(packed) as binary:
         assert list(read_fasta(binary)) == RECORDS
         assert not binary.closed
+    assert list(read_fasta(io.StringIO(TEXT.replace("\n", "\r")))) == RECORDS
     carriage_returns = io.BytesIO(TEXT.replace("\n", "\r").encode())
     assert list(read_fasta(carriage_returns)) == RECORDS
     assert not carriage_returns.closed

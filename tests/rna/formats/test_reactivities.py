@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.rna import read_reactivities
+from structune.rna import ReactivityModel, deigan_log_odds, read_reactivities
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,39 @@ def test_lines_of_nothing_known_are_no_sequence():
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(DataError, match=message):
         read_reactivities(io.StringIO(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 g 0.5\n2 T -999\n4 N 0.1\n",
+        "1\t0.5\t0.1\tG\n2\t-999\t0\tu\n4\t0.1\t0\tn\n",
+        ">\nGUNN\n0.5 NA nan 0.1\n",
+    ],
+)
+def test_letters(text):
+    ((values),) = read_reactivities(io.StringIO(text)).values()
+    assert_array_equal(values, [0.5, np.nan, np.nan, 0.1])
+    assert values.letters == "GUNN"
+    model = ReactivityModel.pretrained()
+    for sequence in ("GUAC", "gtac", "NUCC"):
+        assert_array_equal(model.paired(sequence, values), model.paired(sequence, np.array(values)))
+        assert_array_equal(deigan_log_odds(values, sequence=sequence), deigan_log_odds(values))
+    told = r"or shifted ones: base 2 \(from 1\) is U in their file and A in the sequence, and 1 of 4 letters"
+    for refused in (
+        lambda: model.paired("GACA", values),
+        lambda: deigan_log_odds(values, sequence="GACA"),
+        lambda: ReactivityModel.fit(None, ["GACA"], [values]),
+    ):
+        with pytest.raises(DataError, match=told):
+            refused()
+
+
+def test_pairs_and_sequences_are_no_reactivities():
+    with pytest.raises(DataError, match="found pairs of bases, as BPSEQ has them"):
+        read_reactivities(io.StringIO("1 G 4\n2 A 0\n3 A 0\n4 C 1\n"))
+    assert_array_equal(read_reactivities(io.StringIO("1 G 4\n2 A 0\n3 A 0\n4 C 2\n"))[""], [4, 0, 0, 2])
+    with pytest.raises(DataError, match="found names, and no reactivities below them"):
+        read_reactivities(io.StringIO(">a\nACGU\n>b\n"))
+    with pytest.raises(DataError, match="It looks like RDAT: reactivities are read from tables"):
+        read_reactivities(io.StringIO("RDAT_VERSION 0.34\nNAME x\n"))

@@ -31,6 +31,7 @@ def train(
     center: own.Center = None,
     space: own.Space,
     test: own.TestFile = None,
+    input_format: own.InputFormatOption = None,
     running: Running,
 ) -> None:
     """Learn to fold RNA, with a regularisation that you give.
@@ -53,7 +54,18 @@ def train(
         **space.parameters(),
         **running.parameters(results),
     }
-    raise typer.Exit(run(train, None, test, settings, results, center=center, penalty=penalty or ()))
+    raise typer.Exit(
+        run(
+            train,
+            None,
+            test,
+            settings,
+            results,
+            center=center,
+            penalty=penalty or (),
+            input_format=input_format,
+        )
+    )
 
 
 @spread
@@ -68,6 +80,7 @@ def tune(
     center: own.Center = None,
     space: own.Space,
     test: own.TestFile = None,
+    input_format: own.InputFormatOption = None,
     running: Running,
 ) -> None:
     """Learn to fold RNA, and the regularisation with it.
@@ -88,7 +101,18 @@ def tune(
 
     settings = {"loss": loss.value, "groups": groups.value, **space.parameters()}
     settings |= tuning.parameters() | running.parameters(results)
-    raise typer.Exit(run(train, families, test, settings, results, tuning.plot, center=center))
+    raise typer.Exit(
+        run(
+            train,
+            families,
+            test,
+            settings,
+            results,
+            tuning.plot,
+            center=center,
+            input_format=input_format,
+        )
+    )
 
 
 @spread
@@ -97,6 +121,7 @@ def shard(
     sharding: Sharding,
     space: own.Space,
     families: own.Families = None,
+    input_format: own.InputFormatOption = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Encode RNA sequences with structures as a folder that train and tune can read.
@@ -113,7 +138,7 @@ def shard(
     from structune.rna.commands.sharding import run
     from structune.rna.folder import RNAFolder
 
-    run(train, families, RNAFolder(**space.parameters()), sharding, quiet)
+    run(train, families, RNAFolder(**space.parameters()), sharding, quiet, input_format)
 
 
 @spread
@@ -121,6 +146,7 @@ def evaluate(
     model: own.ModelArgument,
     files: own.TestFiles,
     *,
+    input_format: own.InputFormatOption = None,
     gamma: own.Gamma = None,
     curve: Annotated[
         bool,
@@ -148,7 +174,7 @@ def evaluate(
     """
     from structune.rna.commands.evaluation import run
 
-    run(model, files, gamma, curve, plot, jobs, quiet, telling)
+    run(model, files, input_format, gamma, curve, plot, jobs, quiet, telling)
 
 
 @spread

@@ -19,6 +19,7 @@ from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
+from structune.rna.inputs import Draws
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
 _MARKS = set(NOTATION + STRANDS)
@@ -35,12 +36,15 @@ class Example:
     place : str
         The file, and the line where it is known.
     constraints : str or Constraints, optional
+    generator : numpy.random.Generator, optional
+        Of its samples.
     """
 
     index: int
     record: RNARecord
     place: str
     constraints: Constraints | str | None = None
+    generator: Any = None
 
     def refuse(self, message: str) -> DataError:
         """The error of this record."""
@@ -72,15 +76,15 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Iterable[Path]) -> list[Example]:
+def read_with_structures(paths: Iterable[Path], format: str | None = None) -> list[Example]:
     """All records of files and folders; each has a structure."""
-    return list(stream_with_structures(list(paths)))
+    return list(stream_with_structures(list(paths), format))
 
 
-def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
+def stream_with_structures(paths: Sequence[Path], format: str | None = None) -> Iterator[Example]:
     """The same, one at a time."""
     files = chain.from_iterable(map(files_of, paths))
-    places = ((file, record) for file in files for record in read_rna(file))
+    places = ((file, record) for file in files for record in read_rna(file, format))
     index = -1
     for index, (file, record) in enumerate(places):
         example = Example(index, record, source_name(file))
@@ -90,7 +94,9 @@ def stream_with_structures(paths: Sequence[Path]) -> Iterator[Example]:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
-def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) -> Iterator[Example]:
+def read_sequences(
+    files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
+) -> Iterator[Example]:
     """Records of files, or of standard input, one at a time, numbered over all.
 
     Parameters
@@ -99,20 +105,30 @@ def read_sequences(files: Sequence[str], below: str = "", skip: bool = False) ->
         What stands below sequences, and is wanted.
     skip : bool
         Whether records that cannot be read are left out, and told of.
+    format : str, optional
+        As of `read_rna`.
     """
-    found = chain.from_iterable(_of_file(file, below, skip) for file in files)
+    found = chain.from_iterable(_of_file(file, below, skip, format) for file in files)
     return (replace(example, index=index) for index, example in enumerate(found))
 
 
-def _of_file(file: str, below: str, skip: bool) -> Iterator[Example]:
+def _of_file(file: str, below: str, skip: bool, format: str | None) -> Iterator[Example]:
     source: Any = standard_input() if file == "-" else file
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     for each in files_of(source):
         if below == "constraints":
-            yield from _read_constrained(Lines(each))
+            lines = Lines(each)
+            with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
+                yield from _read_constrained(lines)
             continue
-        for record in read_rna(each, live=file == "-" and not below, skipped=skipped):
+        for record in read_rna(each, format, live=not below, skipped=skipped):
             yield Example(0, record, source_name(each))
+
+
+def with_generators(examples: Iterable[Example], seed: int) -> Iterator[Example]:
+    """The same, to be sampled from, with the draws that `RNAFolder.sample` has for this seed."""
+    draws = Draws(seed)
+    return (replace(example, generator=draws.of(example.record.sequence)) for example in examples)
 
 
 def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
@@ -207,6 +223,9 @@ class _Entry:
             raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
 
     def example(self, lines: Lines) -> Example:
+        first, *rest = map(len, self.sequence or [""])
+        if not self.constraints and rest == [first] and set(self.sequence[1]) == {"X"}:
+            raise lines.refuse(self.number + 2, "found X alone, expected bases, or constraints in lower case")
         with lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{lines.name}:{self.constraints_number or self.number}"

@@ -159,11 +159,8 @@ class Recipe:
         return _single(folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs))
 
     def _samples(self, folder: RNAFolder, example: Example, n: int) -> Choices:
-        """Drawn by the number of the example, whatever the batch that it is in."""
-        import numpy as np
-
-        generator = np.random.default_rng([self.wanted.seed, example.index])
-        (found,) = folder._drawn([example.record.sequence], n, generator, [example.constraints])
+        """Drawn by the generator of the example, whatever the batch that it is in."""
+        (found,) = folder._drawn([example.record.sequence], n, [example.generator], [example.constraints])
         return Choices(found, "sample")
 
 

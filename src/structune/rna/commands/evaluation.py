@@ -134,6 +134,7 @@ class Evaluation:
 def run(
     model: str,
     files: list[Path],
+    format: str | None,
     gamma: float | None,
     with_curve: bool,
     plot: Path | None,
@@ -145,7 +146,7 @@ def run(
     check_targets([], [plot], telling.report)
     check_apart([model, *files], [telling.report])
     folder = open_folder(model)
-    examples = read_with_structures(files)
+    examples = read_with_structures(files, format)
     evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
     tell(evaluation, telling)
     if plot is not None and evaluation.curve is not None:

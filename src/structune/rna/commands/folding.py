@@ -28,6 +28,7 @@ from structune.rna.commands.data import (
     open_folder,
     read_sequences,
     with_bases,
+    with_generators,
 )
 from structune.rna.commands.decoding import Folded, Recipe
 from structune.rna.commands.options import Reading, Wanted, Writing
@@ -66,9 +67,9 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: 
 def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
     folder = open_folder(reading.model, reading.contrafold, **reading.settings, **wanted.settings)
     recipe = _recipe(folder, reading, wanted, writing)
-    source = UntilError(_read(reading, writing, quiet))
+    source = UntilError(_read(reading, wanted, writing, quiet))
     first = _first(source, reading.inputs, writing)
-    drawings = _Drawings(writing, len(first) > 1, folder.circular)
+    drawings = _Drawings(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
     examples: Iterable[Example] = chain(first, source)
     if not quiet and folder.max_span is None:
         examples = _announced(examples, folder, recipe)
@@ -81,17 +82,20 @@ def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet:
     source.check()
 
 
-def _read(reading: Reading, writing: Writing, quiet: bool) -> Iterator[Example]:
+def _read(reading: Reading, wanted: Wanted, writing: Writing, quiet: bool) -> Iterator[Example]:
     """Sequences, with all that is known of them."""
     if "-" in reading.inputs and not quiet and sys.stdin.isatty():
         typer.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(reading.inputs, "constraints" if reading.constraints else "", reading.skip_bad)
+    below = "constraints" if reading.constraints else ""
+    read = read_sequences(reading.inputs, below, reading.skip_bad, reading.input_format)
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
 
         read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
     if reading.duplex:
         read = between_strands(read)
+    if wanted.samples is not None:
+        read = with_generators(read, wanted.seed)
     if writing.is_drawn:
         read = with_bases(read, "--plot or --dot-plot")
     return of_one_strand(read, writing.written_as) if writing.written_as in ("ct", "bpseq") else read
@@ -146,8 +150,12 @@ def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -
 
 def _check_files(reading: Reading, writing: Writing) -> None:
     """Refuse to write what is read, and options of reading that exclude each other."""
-    if reading.constraints and reading.skip_bad:
-        raise DataError("found --constraints and --skip-bad, expected one of them")
+    for option, is_given in (
+        ("--skip-bad", reading.skip_bad),
+        ("--input-format", reading.input_format is not None),
+    ):
+        if reading.constraints and is_given:
+            raise DataError(f"found --constraints and {option}, expected one of them")
     for option, is_given in (("--max-span", reading.max_span is not None), ("--duplex", reading.duplex)):
         if reading.circular and is_given:
             raise DataError(f"found --circular and {option}, expected one of them")
@@ -198,6 +206,8 @@ def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
         raise DataError("found --window, expected it with --format bases only")
     if writing.min_probability != Writing.min_probability and writing.written_as not in ("json", "pairs"):
         raise DataError("found --min-probability, expected it with --format json or pairs only")
+    if wanted.seed != Wanted.seed and wanted.samples is None:
+        raise DataError("found --seed, expected it with --samples only")
     if reading.shape is None and reading.shape_method != Reading.shape_method:
         raise DataError("found --shape-method, expected it with --shape only")
     check_targets([], [writing.plot, writing.dot_plot])
@@ -241,24 +251,26 @@ def _is_folder(output: str) -> bool:
 
 
 class _Drawings:
-    """Drawings of sequences; of several sequences, their names are in those of the files."""
+    """Drawings: files have the names of several sequences, and the numbers of several structures of one."""
 
-    def __init__(self, writing: Writing, several: bool, circular: bool) -> None:
-        self._circular = circular
+    def __init__(self, writing: Writing, several: bool, numbered: bool, circular: bool) -> None:
+        self._numbered, self._circular = numbered, circular
         self._plot = drawing_paths(writing.plot, several)
         self._dot_plot = drawing_paths(writing.dot_plot, several)
 
     def draw(self, folded: Folded) -> None:
-        if self._plot is None and self._dot_plot is None:
-            return
-        from structune.rna.plots.drawing import plot_structure
-        from structune.rna.plots.pairs import plot_pair_probabilities
-
-        record, structure, pairs = folded.record, folded.choices[0].structure, folded.pairs
+        record, pairs = folded.record, folded.pairs
         if self._plot is not None:
+            from structune.rna.plots.drawing import plot_structure
+
             path = self._plot(record.name)
-            plot_structure(record.sequence, structure, pairs, record.name, path, self._circular)
+            for choice in folded.choices:
+                title = " ".join([record.name, *choice.words])
+                own = path.with_stem(f"{path.stem}-{choice.number}") if self._numbered else path
+                plot_structure(record.sequence, choice.structure, pairs, title, own, self._circular)
         if self._dot_plot is not None:
-            assert pairs is not None
+            from structune.rna.plots.pairs import plot_pair_probabilities
+
+            structure = None if self._numbered else folded.choices[0].structure
             path = self._dot_plot(record.name)
             plot_pair_probabilities(record.sequence, pairs, structure, record.name, path)

@@ -19,6 +19,7 @@ _ALLOWED = {
     "circular",
     "initiation",
     "skip_bad",
+    "input_format",
     "output",
 }
 
@@ -43,7 +44,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None
     with open_text(writing.output) as output:
         output.write("\t".join(["name", *Judgement._fields]) + "\n")
         for text in make_executor(n_jobs).map(
-            row, read_sequences(reading.inputs, "structures", reading.skip_bad)
+            row, read_sequences(reading.inputs, "structures", reading.skip_bad, reading.input_format)
         ):
             output.write(text + "\n")
             output.flush()

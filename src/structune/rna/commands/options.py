@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,52 +9,10 @@ import typer
 
 from structune.cli.file_names import format_of
 from structune.cli.options import KindGroups
+from structune.rna.commands.choices import Decoding, FeatureSet, Format, InputFormat, Outside, ShapeMethod
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 
-
-class Decoding(StrEnum):
-    """Which structure of a sequence is wanted."""
-
-    mea = "mea"
-    viterbi = "viterbi"
-    centroid = "centroid"
-
-
-class Format(StrEnum):
-    """What structures are written as."""
-
-    dbn = "dbn"
-    ct = "ct"
-    bpseq = "bpseq"
-    json = "json"
-    pairs = "pairs"
-    bases = "bases"
-
-
 _ENDINGS = {f".{format}": format for format in (Format.dbn, Format.ct, Format.bpseq, Format.json)}
-
-
-class ShapeMethod(StrEnum):
-    """How reactivities become log odds."""
-
-    learned = "learned"
-    deigan = "deigan"
-
-
-class FeatureSet(StrEnum):
-    """Which features a model has."""
-
-    contrafold = "contrafold"
-    extended = "extended"
-
-
-class Outside(StrEnum):
-    """What to do with structures that the model cannot produce."""
-
-    skip = "skip"
-    trim = "trim"
-    error = "error"
-
 
 TrainFiles = Annotated[
     list[Path],
@@ -63,6 +20,14 @@ TrainFiles = Annotated[
         metavar="TRAIN",
         help="Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or "
         "folders of such files. For train and tune also a folder that shard wrote.",
+    ),
+]
+InputFormatOption = Annotated[
+    InputFormat | None,
+    typer.Option(
+        help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
+        "structure. By default that of the ending of each name, or what the first lines look like.",
+        show_default=False,
     ),
 ]
 Families = Annotated[
@@ -165,6 +130,7 @@ class Reading:
             show_default=False,
         ),
     ] = None
+    input_format: InputFormatOption = None
     alignment: Annotated[
         bool,
         typer.Option(
@@ -313,7 +279,14 @@ class Wanted:
             show_default=False,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Of --samples.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Random seed for --samples. With the same seed a sequence has the same samples, whatever "
+            "else is folded.",
+        ),
+    ] = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -376,13 +349,17 @@ class Writing:
         Path | None,
         typer.Option(
             help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to "
-            "FILE-NAME each.",
+            "FILE-NAME each, and those of --samples, --nbest and --within to FILE-1, FILE-2, and so on.",
             show_default=False,
         ),
     ] = None
     dot_plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the probabilities of pairs, in the same way.", show_default=False),
+        typer.Option(
+            help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME "
+            "each.",
+            show_default=False,
+        ),
     ] = None
 
     @property

@@ -11,12 +11,13 @@ import numpy as np
 from structune.cli.checks import say
 from structune.errors import DataError
 from structune.files.text import shown
+from structune.rna.commands.choices import ShapeMethod
 from structune.rna.commands.data import Example
-from structune.rna.commands.options import ShapeMethod
-from structune.rna.formats.reactivities import read_reactivities
+from structune.rna.formats.reactivities import Reactivities, check_letters, read_reactivities
 from structune.rna.probing import ReactivityModel, deigan_log_odds
 from structune.rna.structure.constraints import Constraints
-from structune.structure import FloatArray
+
+_MOST_NAMED = 5
 
 
 def with_reactivities(
@@ -27,27 +28,54 @@ def with_reactivities(
     if method is not ShapeMethod.deigan:
         table = ReactivityModel.pretrained()
     if "" not in known:
-        for example in examples:
-            if (values := known.get(example.record.name)) is not None:
-                yield _probed(example, values, table)
-            else:
-                if not quiet:
-                    say(f"{path}: found no reactivities of {shown(example.record.name)}")
-                yield example
+        yield from _by_name(examples, path, known, table, quiet)
         return
     for example in examples:  # a table has no name, and is that of the one sequence
         if example.index:
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
-        yield _probed(example, known[""], table)
+        yield _probed(example, known[""], table, path)
 
 
-def _probed(example: Example, values: FloatArray, table: ReactivityModel | None) -> Example:
+def _by_name(
+    examples: Iterator[Example],
+    path: Path,
+    known: dict[str, Reactivities],
+    table: ReactivityModel | None,
+    quiet: bool,
+) -> Iterator[Example]:
+    unused = {name for name, values in known.items() if values.size}
+    for example in examples:
+        name, n = example.record.name, example.record.n_bases
+        values = known.get(name)
+        if values is None or not values.size:
+            if not quiet:
+                say(f"{path}: found no reactivities of {shown(name)}")
+            yield example
+            continue
+        unused.discard(name)
+        if values.size < n:
+            say(f"{path}: found {values.size} reactivities of {shown(name)}, which has {n} bases")
+        yield _probed(example, values, table, path)
+    if unused:
+        say(f"{path}: did not use the reactivities of {len(unused):,} other sequences: {_some(unused)}")
+
+
+def _some(names: set[str]) -> str:
+    first = sorted(names)[:_MOST_NAMED]
+    return ", ".join([*first, *(["..."] if len(names) > _MOST_NAMED else [])])
+
+
+def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
     sequence = example.record.sequence
     n = example.record.n_bases
     if values.size > n:
         raise example.refuse(f"found {values.size} reactivities for {n} bases")
+    try:
+        check_letters(sequence, values)
+    except DataError as error:
+        raise example.refuse(f"{path}: {error}") from None
     row = np.full(n, np.nan)
     row[: values.size] = values
     paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)

@@ -18,14 +18,19 @@ _MOST_BASES, _MOST_SEQUENCES = 1 << 20, 1 << 14  # that are in memory at a time,
 
 
 def run(
-    files: Sequence[Path], families: Path | None, folder: RNAFolder, sharding: Sharding, quiet: bool
+    files: Sequence[Path],
+    families: Path | None,
+    folder: RNAFolder,
+    sharding: Sharding,
+    quiet: bool,
+    format: str | None = None,
 ) -> None:
     """Sequences are read block by block. Families are held out together, if they are known."""
     target = Target(sharding)
     known = None if families is None else read_families(families)
 
     def blocks() -> Iterator[tuple[Any, ...]]:
-        examples = stream_with_structures(files)
+        examples = stream_with_structures(files, format)
         with Progress(not quiet, stage="shards", unit="sequences") as progress:
             for block in batches(examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES):
                 sequences = [example.record.sequence for example in block]

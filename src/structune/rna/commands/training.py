@@ -23,7 +23,14 @@ from structune.rna.formats.dot_bracket import partners
 from structune.rna.structure.rna import RNA
 
 _MOST_NAMED = 20
-_DECIDED = ("--families", "--features", "--outside", "--min-hairpin", "--noncanonical")  # by shard
+_DECIDED = (
+    "--families",
+    "--features",
+    "--outside",
+    "--min-hairpin",
+    "--noncanonical",
+    "--input-format",
+)  # by shard
 _Data = tuple[Callable[[], Any], list[tuple[str, str]]]  # how to fit it, and what it is
 
 
@@ -59,6 +66,7 @@ def run(
     *,
     center: str | None = None,
     penalty: Sequence[str] = (),
+    input_format: str | None = None,
 ) -> int:
     """Fit, save, report; returns the exit code."""
     folder = RNAFolder(**settings)
@@ -72,8 +80,8 @@ def run(
 
     def read() -> Lesson:
         shards = sharded(train, *_DECIDED)
-        fit, data = _of_shards(folder, shards) if shards else _of_files(folder, train, families)
-        known = None if test is None else read_with_structures([test])
+        fit, data = _of_shards(folder, shards) if shards else _of_files(folder, train, families, input_format)
+        known = None if test is None else read_with_structures([test], input_format)
         evaluated = None if known is None else partial(_evaluate, folder, known, folder.n_jobs)
         return Lesson(fit, data, evaluated, told=(OutsideSpaceWarning,))
 
@@ -89,9 +97,9 @@ def _of_shards(folder: RNAFolder, path: Path) -> _Data:
     return lambda: folder.fit_shards(path), [("data", described(path, "bases"))]
 
 
-def _of_files(folder: RNAFolder, paths: list[Path], families: Path | None) -> _Data:
+def _of_files(folder: RNAFolder, paths: list[Path], families: Path | None, format: str | None) -> _Data:
     """Tells what is left out."""
-    examples = read_with_structures(paths)
+    examples = read_with_structures(paths, format)
     groups = None if families is None else read_families(families).of(examples)
     found = left_out(folder, examples)
     found.show()

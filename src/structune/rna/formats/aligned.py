@@ -12,6 +12,8 @@ from structune.errors import DataError
 from structune.files.text import Lines, Source, distinct, one_word, shown
 from structune.rna.formats.record import GAPS, clean_sequence
 
+_LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are read here
+_ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
 _TO_GAP = str.maketrans(GAPS, "-" * len(GAPS))
 _TO_N = str.maketrans("-", "N")
 _BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
@@ -55,18 +57,25 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     DataError
         Names the file, and the alignment with rows of several lengths or a character that is no base.
     """
+    lines = Lines(source, strip=False)
+    with lines.told_by_look(_LOOKS, _ADVICE):
+        yield from _read(lines)
+
+
+def _read(lines: Lines) -> Iterator[RNAAlignment]:
     from Bio import AlignIO  # slow to import
 
-    lines = Lines(source, strip=False)
     first = next((text for text in lines.head(1000) if text.strip()), "").strip()
     if not first:
         raise DataError(f"{lines.name}: found no text, expected an alignment")
     format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
     marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
     text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
-    blocks = _BLOCK.split(text) if format == "stockholm" else [text]
+    blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
+    if not blocks:
+        raise DataError(f"{lines.name}: found no alignment")
     try:
-        for k, block in enumerate(filter(str.strip, blocks)):
+        for k, block in enumerate(blocks):
             name = _NAME.search(block)
             found = AlignIO.read(
                 io.StringIO(f"{block.lstrip()}\n//\n" if format == "stockholm" else block), format
@@ -90,6 +99,11 @@ def _alignment(file: str, found: Any, name: str) -> RNAAlignment:
             )
         except DataError as error:
             raise DataError(f"{file}: alignment {shown(name)}: row {shown(record.id)}: {error}") from None
+    if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
+        raise DataError(
+            f"{file}: alignment {shown(name)}: found unpaired bases below each sequence, as in dot-bracket, "
+            "expected aligned sequences"
+        )
     structure = found.column_annotations.get("secondary_structure")
     return RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
 

@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
+from structune.rna.formats.constraint_lines import check_masked, refuse_constraints
 from structune.rna.formats.ct import parse_ct, write_ct
 from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
 from structune.rna.formats.fasta import parse_fasta, write_fasta
@@ -44,6 +45,17 @@ _ENDINGS = {
     ".bpseq": "bpseq",
     ".ct": "ct",
 }
+_LOOKS = {  # names of `looks_like` that are read here, and as what
+    "FASTA": ("fasta", "plain"),
+    "dot-bracket": ("dot_bracket", "plain"),
+    "CT": ("ct",),
+    "BPSEQ": ("bpseq",),
+    "Stockholm": ("stockholm",),
+}
+_ADVICE = (
+    "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which it "
+    "is, and alignments need --alignment"
+)
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 _HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
@@ -64,10 +76,13 @@ def read_rna(
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
         ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for
-        other names, the one that the first lines look like. "plain" is a sequence a line, without names.
+        other names, the one that the first lines look like. "plain" is a sequence a line, or below a header,
+        perhaps with its structure below. If given, lines of ``x`` below sequences are bases that are masked;
+        otherwise they are refused where they can only be constraints.
     live : bool
-        Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it:
-        the first line alone tells the format, and structures below sequences may be left out.
+        Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it, and
+        to whom structures do not matter: the first line alone tells the format, and structures below
+        sequences may be left out. Without headers a sequence is then a line.
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
         Of formats without such headers it is an error.
@@ -128,10 +143,28 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
 
 def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped) -> Iterator[RNARecord]:
     lines = Lines(source)
-    found = format or _format_of_name(source) or _format_of_content(lines, live)
-    if skipped is None:
-        yield from _PARSERS[found](lines)
-        return
+    with lines.told_by_look(_LOOKS, _ADVICE):
+        found = (
+            format
+            or _format_of_name(source)
+            or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
+        )
+    if format is None and found in _WITH_HEADERS:
+        check_masked(lines)
+        lines = lines.checked(refuse_constraints)
+    with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
+        if skipped is None:
+            record = None
+            for record in _PARSERS[found](lines):
+                yield record
+            if record is None and not lines.is_empty:
+                raise DataError(f"{lines.name}: found no sequences")
+        else:
+            yield from _read_some(lines, found, skipped)
+
+
+def _read_some(lines: Lines, found: str, skipped: Callable[[DataError], None]) -> Iterator[RNARecord]:
+    """The records that can be read."""
     if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
         raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
     for count, piece in enumerate(lines.pieces(_is_header), 1):
@@ -152,7 +185,7 @@ def _format_of_name(source: Source) -> str | None:
     return _ENDINGS.get(os.path.splitext(name)[1])
 
 
-def _format_of_content(lines: Lines, live: bool) -> str:
+def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     head = (text for text in lines.head(_HEAD) if text)  # no further than is needed: it may be a pipe
     first = next(head, "")
     if not first:
@@ -168,10 +201,19 @@ def _format_of_content(lines: Lines, live: bool) -> str:
     if not first.startswith(">"):
         _check_sequence(lines, first)
     if live:
-        return "plain"
+        wrapped = may_look and not first.startswith(">") and _is_wrapped(chain([first], head))
+        return "dot_bracket" if wrapped else "plain"
     if any(STRUCTURE.search(text) for text in chain([first], head) if text[:1] not in (">", "#")):
         return "dot_bracket"
     return "fasta" if first.startswith(">") else "plain"
+
+
+def _is_wrapped(head: Iterable[str]) -> bool:
+    """Whether structures are of other lengths than the lines above them: sequences are of several lines."""
+    return any(
+        not STRUCTURE.search(above) and STRUCTURE.search(text) and len(text.split()[0]) != len(above)
+        for above, text in pairwise(head)
+    )
 
 
 def _check_sequence(lines: Lines, text: str) -> None:

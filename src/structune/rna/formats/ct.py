@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from structune.files.text import Lines, Source, one_word, save, shown
 from structune.rna.formats.pair_table import PairTable, is_label, label_name, whole
@@ -22,7 +22,8 @@ def read_ct(source: Source) -> list[RNARecord]:
     """Read a CT file, compressed by gzip or not.
 
     The columns of a base are its index, the letter, the indices of the bases before and after it, its
-    partner's index or 0, and possibly more; those before and after, and the further ones, are not used.
+    partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
+    of two strands begins; what else is said of those before and after, and further columns, are not used.
     Energies in headers, ``ENERGY = -1.2`` or ``dG = -1.2``, are skipped, and the words of a name joined by
     ``_``. Structures without a name are named by a line ``Filename: ...`` or by their number, from 1.
 
@@ -53,10 +54,10 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
             continue
         size, name = _header(lines, number, text)
         count += 1
-        table = _table(lines, islice(rows, size))
+        table, ends = _table(lines, islice(rows, size))
         if len(table) < size:
             raise lines.refuse(number, f"found the end of the file after {len(table)} bases, expected {size}")
-        yield table.record(number, name or label or str(count))
+        yield table.record(number, name or label or str(count), ends)
         label = ""
 
 
@@ -84,18 +85,21 @@ def _header(lines: Lines, number: int, text: str) -> tuple[int, str]:
     return int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
 
 
-def _table(lines: Lines, rows: Iterable[tuple[int, str]]) -> PairTable:
-    table = PairTable(lines)
+def _table(lines: Lines, rows: Iterable[tuple[int, str]]) -> tuple[PairTable, list[int]]:
+    """The bases, and those at ends of strands before the last."""
+    table, around = PairTable(lines), list[tuple[int, int]]()
     for number, text in rows:
         words = text.split()
         if len(words) < 5:
             raise lines.refuse(
                 number, f"found {len(words)} columns, expected 6: index, base, before, after, partner, index"
             )
-        for word in words[2:4]:
-            whole(lines, number, word)
+        around.append((whole(lines, number, words[2]), whole(lines, number, words[3])))
         table.add(number, words[0], words[1], words[4])
-    return table
+    links = [(after, before) for (_, after), (before, _) in pairwise(around)]
+    ends = [k for k, link in enumerate(links, 1) if link == (0, 0)]
+    is_whole = all(link in ((0, 0), (k + 1, k)) for k, link in enumerate(links, 1))  # some files have zeros
+    return table, ends if is_whole and len(ends) < len(links) else []
 
 
 def _lines_of(record: RNARecord) -> str:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from structune.errors import DataError
 from structune.files.text import Lines, Source, header_description, header_name, save, shown
 from structune.rna.formats.brackets import as_partners, drop_pseudoknots, partners, to_dot_bracket
 from structune.rna.formats.nested import largest_nested
-from structune.rna.formats.record import RNARecord, clean_strands, need_structure
+from structune.rna.formats.record import RNARecord, clean_strands, need_structure, record_at
 from structune.rna.formats.strands import cut_as
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "write_dot_bracket",
 ]
 
-STRUCTURE = re.compile(r"[][(){}<>.]")
+STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
+_BRACKET = re.compile(r"[][(){}<>]")
+_CONSTRAINTS = set(".x|<>()&")
 _ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")
 
 
@@ -52,18 +55,16 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
-    entry, count = _Entry(lines), 0
+    entry, count = Entry(lines), 0
     for number, text in lines.filled():
-        if text.startswith("#") or (
-            text == ">structure" and entry.awaits_structure()
-        ):  # as CONTRAfold writes
+        if is_comment(text, entry):
             continue
         if (header := text.startswith(">")) or entry.is_complete():
             if entry.number:
                 yield entry.record()
             count += 1
             told = text if header else ">"
-            entry = _Entry(lines, number, header_name(told, count), header_description(told))
+            entry = Entry(lines, number, header_name(told, count), header_description(told))
         if not header:
             entry.add(number, text)
     if entry.number:
@@ -90,17 +91,19 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 @dataclass
-class _Entry:
+class Entry:
     """The lines of one record; number 0 before the first."""
 
     lines: Lines
     number: int = 0
     name: str = ""
     description: str = ""
+    has_header: bool = True
     sequence: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
     n_missing: int = 0  # characters of the structure
+    is_given: bool = False  # what there is of it, by `rest`
 
     def is_complete(self) -> bool:
         return not self.number or (bool(self.structure) and self.n_missing <= 0)
@@ -108,8 +111,14 @@ class _Entry:
     def awaits_structure(self) -> bool:
         return bool(self.sequence) and not self.structure
 
+    def ends_before(self, text: str) -> bool:
+        """Whether a line is the sequence of the next record: without headers they are a line each."""
+        return self.is_complete() or not (self.has_header or self.structure or STRUCTURE.search(text))
+
     def add(self, number: int, text: str) -> None:
-        if not self.structure and not STRUCTURE.search(text):
+        if not self.structure and not (
+            STRUCTURE.match(text) if not self.sequence else STRUCTURE.search(text)
+        ):
             with self.lines.at(number):
                 self.sequence.append(clean_strands(text))
             self.n_missing += len(self.sequence[-1])
@@ -125,8 +134,39 @@ class _Entry:
             raise self.lines.refuse(
                 self.number, f"record {shown(self.name)}: found no structure, expected one after the sequence"
             )
+        structure = "".join(self.structure)
         with self.lines.at(self.structure_number or self.number):
-            return RNARecord(self.name, "".join(self.sequence), "".join(self.structure), self.description)
+            try:
+                return RNARecord(self.name, "".join(self.sequence), structure, self.description)
+            except DataError as error:
+                raise DataError(f"{error}{self._advice(structure)}") from None
+
+    def _advice(self, structure: str) -> str:
+        """What else a structure that does not fit may be."""
+        if not self.has_header:
+            return ". Sequences of several lines, without headers, are read with --input-format dot_bracket"
+        if structure and set(structure) <= _CONSTRAINTS:
+            return ". Constraints are read with --constraints"
+        if structure and not _BRACKET.search(structure):
+            return f": {shown(self.structure[0])} is neither bases nor a structure"
+        return ""
+
+    def rest(self) -> Iterator[RNARecord]:
+        """The record, with or without a structure; if it was given before, its structure is checked."""
+        if not self.number or (self.is_given and not self.structure):
+            return
+        found = self.record() if self.structure else self._bare()
+        if not self.is_given:
+            yield found
+        self.is_given = True
+
+    def _bare(self) -> RNARecord:
+        return record_at(self.lines, self.number, self.name, self.sequence, self.description)
+
+
+def is_comment(text: str, entry: Entry) -> bool:
+    """Whether a line is passed over: CONTRAfold writes ``>structure`` between sequence and structure."""
+    return text.startswith("#") or (text == ">structure" and entry.awaits_structure())
 
 
 def without_energy(lines: Lines, number: int, text: str) -> str:

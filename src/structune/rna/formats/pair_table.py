@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from structune.files.text import Lines, one_word, shown
 from structune.rna.formats.brackets import to_dot_bracket
 from structune.rna.formats.record import RNARecord, clean_sequence
+from structune.rna.formats.strands import STRANDS, cut_as
 
 _LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)
 _ENDING = re.compile(r"\.(bpseq|ct|nopct)$", re.IGNORECASE)
@@ -38,13 +40,14 @@ class PairTable:
         self._partners.append(whole(self._lines, number, partner))
         self._numbers.append(number)
 
-    def record(self, number: int, name: str) -> RNARecord:
-        """The record; `number` is the line that has its name."""
+    def record(self, number: int, name: str, ends: Collection[int] = ()) -> RNARecord:
+        """The record; `number` is the line that has its name, `ends` are last bases of strands."""
         for i, j in enumerate(self._partners, 1):
             self._check_pair(i, j)
         with self._lines.at(number):
             structure = to_dot_bracket(np.array(self._partners, np.int64) - 1)
-            return RNARecord(name, "".join(self._bases), structure)
+            sequence = "".join(base + STRANDS * (k in ends) for k, base in enumerate(self._bases, 1))
+            return RNARecord(name, sequence, cut_as(sequence, structure))
 
     def _check_pair(self, i: int, j: int) -> None:
         if j == 0:

@@ -1,38 +1,46 @@
-"""Sequences alone, a line each or below a header: what other programs read from a pipe."""
+"""Sequences alone, a line each or below a header, and perhaps their structures: what is folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from structune.files.text import Lines, header_description, header_name, shown
-from structune.rna.formats.dot_bracket import STRUCTURE
-from structune.rna.formats.record import RNARecord, clean_strands, record_at
+from structune.rna.formats.dot_bracket import Entry, is_comment
+from structune.rna.formats.record import RNARecord
 
 
 def parse_plain(lines: Lines) -> Iterator[RNARecord]:
     """Each sequence as soon as it is known to be whole.
 
     One without a header is a line, and is named by its number, from 1. Below a header ``>name`` it may take
-    several lines, up to the next header or to a structure. Structures and lines that start with ``#`` are
-    passed over.
+    several lines, up to the next header or the end of its structure. Structures may be left out, and are
+    checked where there are some.
     """
-    name, told, count, start, parts = "", "", 0, 0, list[str]()
+    entry, count, paired = Entry(lines), 0, False
     for number, text in lines.filled():
-        if text.startswith("#") or (text == ">structure" and parts):  # as CONTRAfold writes
+        if is_comment(text, entry):
             continue
-        if (header := text.startswith(">")) or STRUCTURE.search(text):
-            if not header and not (parts or count):
-                raise lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
-            if name:
-                yield record_at(lines, start, name, parts, told)
-            told = header_description(text) if header else ""
-            name, count = (header_name(text, count + 1), count + 1) if header else ("", count)
-            start, parts = number, []
-        elif name:
-            with lines.at(number):
-                parts.append(clean_strands(text))
-        else:
+        if (header := text.startswith(">")) or entry.ends_before(text):
+            yield from entry.rest()
+            _check_alike(entry, paired)
             count += 1
-            yield record_at(lines, number, str(count), [text])
-    if name:
-        yield record_at(lines, start, name, parts, told)
+            told = text if header else ">"
+            entry = Entry(lines, number, header_name(told, count), header_description(told), header)
+        if not header:
+            entry.add(number, text)
+        if entry.is_complete():
+            yield from entry.rest()
+            paired = paired or not entry.has_header
+            entry = Entry(lines)
+        elif not (entry.has_header or entry.structure):
+            yield from entry.rest()
+    yield from entry.rest()
+    _check_alike(entry, paired)
+
+
+def _check_alike(entry: Entry, paired: bool) -> None:
+    """Without headers all sequences have structures or none has: other lines of letters may be no bases."""
+    if paired and not entry.has_header and entry.awaits_structure():
+        raise entry.lines.refuse(
+            entry.number, f"record {shown(entry.name)}: found no structure below it, as others have one"
+        )
