@@ -22,7 +22,8 @@ _GENE = "ATGAAACGCATTAGCACCACCATTACCACCACCATCACCATTACCACAGGTAACGGTGCGGGCTGA"
 _SEQUENCES = ">one first\nGGGGAAAACCCCUUAGC\n>two\nGGGAAACCCAUG\n"
 _PROTEINS = ">sp|P1|ONE_HUMAN\nMKVLAAGIVGLLLAQWE\n>two\nMKVLAGIVGLAQWE\n>three\nMKILAAGIGLLAQWD\n"
 _CONLLU = (
-    "# sent_id = s1\n# text = Don't go.\n1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_\n1\tDo\tdo\tAUX\tVBP\t_\t3\taux\t_\t_\n"
+    "# sent_id = s1\n# text = Don't go.\n1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\tDo\tdo\tAUX\tVBP\t_\t3\taux\t_\t_\n"
     "2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_\n3\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tSpaceAfter=No\n"
     "4\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_\n\n"
 )
@@ -36,8 +37,10 @@ _SPACY = [
 ]
 _GENBANK = (
     "LOCUS       AB000001                  66 bp    DNA     linear   BCT 01-JAN-2020\n"
-    "DEFINITION  A made-up record.\nACCESSION   AB000001\nVERSION     AB000001.1\nFEATURES             Location/Qualifiers\n"
-    '     source          1..66\n                     /organism="Escherichia coli"\n     CDS             1..66\n'
+    "DEFINITION  A made-up record.\nACCESSION   AB000001\nVERSION     AB000001.1\n"
+    "FEATURES             Location/Qualifiers\n"
+    '     source          1..66\n                     /organism="Escherichia coli"\n'
+    "     CDS             1..66\n"
     '                     /gene="abc"\n                     /codon_start=1\nORIGIN\n'
     + "".join(
         f"{k + 1:9d} {' '.join(_GENE.lower()[k : k + 60][j : j + 10] for j in range(0, 60, 10)).strip()}\n"
@@ -82,7 +85,8 @@ FORMATS = {
     "CoNLL-U": Sample("en.conllu", _CONLLU.encode(), "CoNLL-U"),
     "CoNLL of MultiCoNER": Sample(
         "en-train.conll",
-        b"# id 5239d808-f300\tdomain=en\neli _ _ B-PER\nlilly _ _ I-PER\nfounded _ _ O\n\n# id 77\tdomain=en\nrome _ _ B-LOC\n",
+        b"# id 5239d808-f300\tdomain=en\neli _ _ B-PER\nlilly _ _ I-PER\nfounded _ _ O\n\n"
+        b"# id 77\tdomain=en\nrome _ _ B-LOC\n",
         "CoNLL|column",
     ),
     "tab-separated tokens": Sample(
@@ -147,7 +151,8 @@ FORMATS = {
     ".seq": Sample("one.seq", b";\nA made-up RNA\n\nGGGGAAAACCCCUU AGCG\nGGC1\n", r"\.seq|RNAstructure"),
     ".ct": Sample(
         "one.ct",
-        b"9 ENERGY = -1.2  one\n1 G 0 2 9 1\n2 G 1 3 8 2\n3 G 2 4 7 3\n4 A 3 5 0 4\n5 A 4 6 0 5\n6 A 5 7 0 6\n"
+        b"9 ENERGY = -1.2  one\n1 G 0 2 9 1\n2 G 1 3 8 2\n3 G 2 4 7 3\n4 A 3 5 0 4\n5 A 4 6 0 5\n"
+        b"6 A 5 7 0 6\n"
         b"7 C 6 8 3 7\n8 C 7 9 2 8\n9 C 8 0 1 9\n",
         "CT",
     ),
@@ -175,24 +180,28 @@ FORMATS = {
     ),
     "Clustal": Sample(
         "out.aln",
-        b"CLUSTAL W (1.83) multiple sequence alignment\n\none      MKVLAAGIV--LLAQWE\ntwo      MKVLA-GIVGLLLAQWE\n         ***** ***  ******\n",
+        b"CLUSTAL W (1.83) multiple sequence alignment\n\none      MKVLAAGIV--LLAQWE\n"
+        b"two      MKVLA-GIVGLLLAQWE\n         ***** ***  ******\n",
         "Clustal",
     ),
     "MSF": Sample(
         "out.msf",
-        b"!!AA_MULTIPLE_ALIGNMENT 1.0\n\n out.msf  MSF: 10  Type: P  Check: 1234  ..\n\n Name: one  Len: 10  Check: 111  Weight: 1.00\n"
+        b"!!AA_MULTIPLE_ALIGNMENT 1.0\n\n out.msf  MSF: 10  Type: P  Check: 1234  ..\n\n"
+        b" Name: one  Len: 10  Check: 111  Weight: 1.00\n"
         b" Name: two  Len: 10  Check: 222  Weight: 1.00\n\n//\n\none  MKVLAAGIV.\ntwo  MKVLA.GIVG\n",
         "MSF",
     ),
     "PileUp": Sample(
         "pileup.msf",
-        b"PileUp\n\n\n\n   MSF:   10  Type: P    Check:  1234   .. \n\n Name: one oo  Len:   10  Check:  111  Weight:  1.0\n\n//\n\n\n\none      MKVLAAGIV.\n",
+        b"PileUp\n\n\n\n   MSF:   10  Type: P    Check:  1234   .. \n\n"
+        b" Name: one oo  Len:   10  Check:  111  Weight:  1.0\n\n//\n\n\n\none      MKVLAAGIV.\n",
         "MSF",
     ),
     "PHYLIP": Sample("out.phy", b" 2 12\none       MKVLAAGIV-LL\ntwo       MKVLA-GIVGLL\n", "PHYLIP"),
     "NEXUS": Sample(
         "out.nex",
-        b"#NEXUS\nbegin data;\ndimensions ntax=2 nchar=10;\nformat datatype=protein gap=-;\nmatrix\none MKVLAAGIV-\ntwo MKVLA-GIVG\n;\nend;\n",
+        b"#NEXUS\nbegin data;\ndimensions ntax=2 nchar=10;\nformat datatype=protein gap=-;\n"
+        b"matrix\none MKVLAAGIV-\ntwo MKVLA-GIVG\n;\nend;\n",
         "NEXUS",
     ),
     "PIR": Sample(
@@ -201,7 +210,8 @@ FORMATS = {
     "Newick": Sample("tree.nwk", b"((one:0.1,two:0.2):0.05,three:0.3);\n", "Newick"),
     "UniProt": Sample(
         "one.dat",
-        b"ID   ONE_HUMAN               Reviewed;          17 AA.\nAC   P00001;\nSQ   SEQUENCE   17 AA;  1900 MW;  0 CRC64;\n     MKVLAAGIVG LLLAQWE\n//\n",
+        b"ID   ONE_HUMAN               Reviewed;          17 AA.\nAC   P00001;\n"
+        b"SQ   SEQUENCE   17 AA;  1900 MW;  0 CRC64;\n     MKVLAAGIVG LLLAQWE\n//\n",
         "Swiss-Prot|UniProt|EMBL",
     ),
     # genes
@@ -209,8 +219,10 @@ FORMATS = {
     "GenBank": Sample("record.gb", _GENBANK.encode(), "GenBank"),
     "EMBL": Sample(
         "record.embl",
-        b"ID   AB000001; SV 1; linear; genomic DNA; STD; PRO; 66 BP.\nAC   AB000001;\nFH   Key             Location/Qualifiers\n"
-        b"FT   CDS             1..66\nSQ   Sequence 20 BP; 5 A; 5 C; 5 G; 5 T; 0 other;\n     atgaaacgca ttagcaccac         20\n//\n",
+        b"ID   AB000001; SV 1; linear; genomic DNA; STD; PRO; 66 BP.\nAC   AB000001;\n"
+        b"FH   Key             Location/Qualifiers\n"
+        b"FT   CDS             1..66\nSQ   Sequence 20 BP; 5 A; 5 C; 5 G; 5 T; 0 other;\n"
+        b"     atgaaacgca ttagcaccac         20\n//\n",
         "EMBL",
     ),
     "GFF3": Sample(
@@ -247,7 +259,8 @@ FORMATS = {
     ),
     "VCF": Sample(
         "calls.vcf",
-        b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\ncontig\t5\t.\tA\tG\t50\tPASS\t.\n",
+        b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+        b"contig\t5\t.\tA\tG\t50\tPASS\t.\n",
         "VCF",
     ),
     "SAM": Sample(

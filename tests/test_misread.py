@@ -1,4 +1,4 @@
-"""No command reads a file as something that it is not: it is read right, or refused by the name of its format.
+"""No command reads a file as what it is not: it is read right, or refused by the name of its format.
 
 Every command gets one small file of every format of `field_formats`.
 """
@@ -13,7 +13,8 @@ from field_formats import FORMATS
 
 NUCLEOTIDES = {"FASTA of RNA", "masked FASTA", "FASTA of DNA"}
 COLUMNS = {
-    "CRF++", "Wapiti", "CoNLL-2000", "CoNLL-2003", "CoNLL-U", "CoNLL of MultiCoNER", "tab-separated tokens", "TSV",
+    "CRF++", "Wapiti", "CoNLL-2000", "CoNLL-2003", "CoNLL-U", "CoNLL of MultiCoNER",
+    "tab-separated tokens", "TSV",
 }  # fmt: skip
 KNOWN = {
     "dot-bracket", "RNAfold", "RNAcofold", ".ct", "BPSEQ", "Stockholm of RNA", ".ct of two structures",

@@ -554,7 +554,10 @@ def test_reactivities(files, tmp_path, refused):
     two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
     first, second = map(json.loads, two.stdout.splitlines())
     assert second["log_partition"] == one["log_partition"] != first["log_partition"]
-    assert "all.react: found no reactivities of 'a'" in two.stderr
+    told = "all.react: found no reactivities for 1 of the sequences: 'a'"
+    assert told in two.stderr
+    quiet = run(*args, "-q", "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
+    assert told in quiet.stderr  # it is no progress
     assert "found reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': found 9 reactivities for 4 bases" in refused("--shape", table, stdin=">a\nACGU\n")
 
@@ -564,7 +567,7 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: found 5 reactivities of 'a', which has 10 bases" in told
-    assert "all.react: did not use the reactivities of 2 other sequences: b, c" in told
+    assert "all.react: did not use the rows of 2 other sequences: 'b', 'c'" in told
     shifted.write_text("".join(f"{k} {base} 0.5\n" for k, base in enumerate("GAAAACCC", 1)))
     told = refused("--shape", shifted, stdin=text)
     assert "a.shape: found reactivities of another sequence, or shifted ones: base 2 (from 1) is A" in told

@@ -91,7 +91,7 @@ def _read(reading: Reading, wanted: Wanted, writing: Writing, quiet: bool) -> It
     if reading.shape is not None:
         from structune.rna.commands.probing import with_reactivities
 
-        read = with_reactivities(read, reading.shape, reading.shape_method, quiet)
+        read = with_reactivities(read, reading.shape, reading.shape_method)
     if reading.duplex:
         read = between_strands(read)
     if wanted.samples is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,15 +20,13 @@ from structune.rna.structure.constraints import Constraints
 _MOST_NAMED = 5
 
 
-def with_reactivities(
-    examples: Iterator[Example], path: Path, method: ShapeMethod, quiet: bool
-) -> Iterator[Example]:
+def with_reactivities(examples: Iterator[Example], path: Path, method: ShapeMethod) -> Iterator[Example]:
     """The same examples with their reactivities, found by name; tells which have none."""
     known, table = read_reactivities(path), None
     if method is not ShapeMethod.deigan:
         table = ReactivityModel.pretrained()
     if "" not in known:
-        yield from _by_name(examples, path, known, table, quiet)
+        yield from _by_name(examples, path, known, table)
         return
     for example in examples:  # a table has no name, and is that of the one sequence
         if example.index:
@@ -43,27 +41,27 @@ def _by_name(
     path: Path,
     known: dict[str, Reactivities],
     table: ReactivityModel | None,
-    quiet: bool,
 ) -> Iterator[Example]:
-    unused = {name for name, values in known.items() if values.size}
+    unused, without = {name for name, values in known.items() if values.size}, list[str]()
     for example in examples:
         name, n = example.record.name, example.record.n_bases
         values = known.get(name)
         if values is None or not values.size:
-            if not quiet:
-                say(f"{path}: found no reactivities of {shown(name)}")
+            without.append(name)
             yield example
             continue
         unused.discard(name)
         if values.size < n:
             say(f"{path}: found {values.size} reactivities of {shown(name)}, which has {n} bases")
         yield _probed(example, values, table, path)
+    if without:
+        say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
     if unused:
-        say(f"{path}: did not use the reactivities of {len(unused):,} other sequences: {_some(unused)}")
+        say(f"{path}: did not use the rows of {len(unused):,} other sequences: {_some(unused)}")
 
 
-def _some(names: set[str]) -> str:
-    first = sorted(names)[:_MOST_NAMED]
+def _some(names: Collection[str]) -> str:
+    first = [shown(name) for name in sorted(names)[:_MOST_NAMED]]
     return ", ".join([*first, *(["..."] if len(names) > _MOST_NAMED else [])])
 
 
