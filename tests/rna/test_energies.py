@@ -148,3 +148,5 @@ def test_teachers_that_teach_nothing():
         distill(lambda sequence, structure: 0.0, ["GC"], rounds=0)
     with pytest.raises(DataError, match="found the score None"):
         distill(lambda sequence, structure: None, ["GGGGAAAACCCC"])
+    with pytest.raises(DataError, match="expected a function of a sequence and a structure, such as read_en"):
+        distill(["GGGGAAAACCCC"], lambda sequence, structure: 0.0)
