@@ -10,11 +10,22 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
+from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, offsets_of
 
 if TYPE_CHECKING:
     from structune.tagging.structure.inference import ChainInference
     from structune.tagging.structure.semi_markov import SemiMarkovChain
+
+
+class LabelSequences(list[list[str]]):
+    """A list of sequences of labels, which to NumPy is an array of lists, however long these are.
+
+    So scikit-learn's `cross_val_predict` can put predictions for several folds together.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.fromiter(self, object, len(self))
 
 
 class LabelPredictions(StructuredEstimator):
@@ -62,6 +73,7 @@ class LabelPredictions(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        check_number("n", n, Range(1, whole=True))
         shard, lengths = self._encode(X)
         log_z = self._structure.log_partition(self.coef_, shard)
         best = self._structure.n_best(self.coef_, shard, n)
@@ -76,8 +88,9 @@ class LabelPredictions(StructuredEstimator):
 
     def _encoded_one(self, X: Any, sequence: int) -> tuple[Any, int, int]:
         """The sequences that have tokens, the number of one among these, and its length."""
+        check_number("sequence", sequence, Range(0, whole=True))
         shard, lengths = self._encode(X)
-        if not 0 <= sequence < lengths.size:
+        if sequence >= lengths.size:
             raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
         return shard, int(np.count_nonzero(lengths[:sequence])), int(lengths[sequence])
 

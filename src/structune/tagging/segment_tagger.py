@@ -10,11 +10,11 @@ import numpy as np
 from structune.errors import DataError
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
-from structune.learning.ranges import Range
+from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
 from structune.tagging.features.segments import SegmentFunction, SegmentReader
-from structune.tagging.label_predictions import LabelPredictions, cut
+from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.segment_tagger_file import pack_segments, unpack_segments
 from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, write_labels
 from structune.tagging.structure.segment_shard import SegmentShard
@@ -171,7 +171,7 @@ class SegmentTagger(LabelPredictions):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        return [self._written(segments) for segments in self._segments(X)]
+        return LabelSequences(self._written(segments) for segments in self._segments(X))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
@@ -188,6 +188,8 @@ class SegmentTagger(LabelPredictions):
             No such sequence, tokens or label.
         """
         self._require_probabilities()
+        check_number("start", start, Range(0, whole=True))
+        check_number("stop", stop, Range(0, whole=True))
         shard, k, length = self._encoded_one(X, sequence)
         if not 0 <= start < stop <= length:
             raise DataError(

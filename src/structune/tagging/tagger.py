@@ -14,9 +14,10 @@ from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
+from structune.learning.ranges import Range, check_number
 from structune.structure import check_weights
 from structune.tagging.features.attributes import AttributeTable, as_table
-from structune.tagging.label_predictions import LabelPredictions, cut
+from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
 from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.labels import check_lengths
@@ -219,7 +220,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         """The most probable labels of each sequence (Viterbi)."""
         shard, lengths = self._encode(X)
         labels, _ = self.chain_.best(self.coef_, shard)
-        return cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
+        return LabelSequences(cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:
         return [self.classes_[y] for y in output.tolist()]
@@ -233,6 +234,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        check_number("start", start, Range(0, whole=True))
+        if isinstance(labels, str) or not isinstance(labels, Sequence):
+            raise DataError(f"labels={labels!r}: expected a list of labels, one a token")
         shard, k, length = self._encoded_one(X, sequence)
         if not length:
             raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
