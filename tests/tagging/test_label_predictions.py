@@ -47,7 +47,9 @@ def test_cross_validation(parameter, data):
         for folds in (KFold(3, shuffle=True, random_state=0), LeaveOneOut()):
             assert list(map(len, cross_val_predict(tagger, X, y, cv=folds))) == list(map(len, y))
             assert np.all(cross_validate(tagger, X, y, cv=folds)["test_score"] >= 0.0)
-    curve = learning_curve(TAGGERS[parameter], X, y, cv=GroupKFold(3), groups=[0, 1, 2] * 3, train_sizes=[1.0])
+    curve = learning_curve(
+        TAGGERS[parameter], X, y, cv=GroupKFold(3), groups=[0, 1, 2] * 3, train_sizes=[1.0]
+    )
     assert curve[2].shape == (1, 3)
 
 
@@ -72,7 +74,7 @@ def test_predictions_are_lists_and_one_array_whatever_their_lengths(parameter, d
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])
 def test_a_number_of_labellings_that_is_none(of, n):
     X, y = sequences([1, 2])
-    with pytest.raises(DataError, match="n=.*: expected a whole number >= 1"):
+    with pytest.raises(DataError, match=r"n=.*: expected a whole number >= 1"):
         of().fit(X, y).predict_nbest(X, n)
 
 

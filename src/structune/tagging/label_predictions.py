@@ -43,6 +43,11 @@ class LabelPredictions(StructuredEstimator):
     @abstractmethod
     def _structure(self) -> ChainInference | SemiMarkovChain: ...
 
+    @property
+    def _predicting(self) -> ChainInference | SemiMarkovChain:
+        """The structure as predictions have it."""
+        return self._structure
+
     @abstractmethod
     def _encode(self, X: Any) -> tuple[Any, IntArray]:
         """The sequences that have tokens, and the lengths of all."""
@@ -61,7 +66,7 @@ class LabelPredictions(StructuredEstimator):
         """
         self._require_probabilities()
         shard, lengths = self._encode(X)
-        rows = self._structure.marginals(self.coef_, shard).tolist()
+        rows = self._predicting.marginals(self.coef_, shard).tolist()
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
@@ -75,8 +80,8 @@ class LabelPredictions(StructuredEstimator):
         self._require_probabilities()
         check_number("n", n, Range(1, whole=True))
         shard, lengths = self._encode(X)
-        log_z = self._structure.log_partition(self.coef_, shard)
-        best = self._structure.n_best(self.coef_, shard, n)
+        log_z = self._predicting.log_partition(self.coef_, shard)
+        best = self._predicting.n_best(self.coef_, shard, n)
         found = (
             [
                 (self._labelled(output), float(p))
