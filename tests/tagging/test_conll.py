@@ -84,7 +84,7 @@ def test_only_ascii_whitespace_separates():
 def test_comments_are_tokens_unless_asked():
     text = "# # B-NP\n# text = a comment\na DT O\n"
     assert read(text, ["w"], separator=None).columns == {"w": ["#", "#", "a"]}
-    data = read(text.replace("\na", "\n#b\na"), ["w"], comment="# ")
+    data = read(text.replace("\na", "\n#b\na"), ["w"], separator=None, comment="# ")
     assert data.columns == {"w": ["#b", "a"]}
     assert len(data) == 1
 

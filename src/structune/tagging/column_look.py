@@ -81,8 +81,10 @@ class Layout:
 
     @property
     def written(self) -> str:
-        """What separates columns that are written."""
-        return self.kept if self.kept not in (None, "whitespace") else " "
+        """What separates columns that are written; spaces, unless tabs may be needed."""
+        if self.names and self.separator is not None:
+            return self.separator
+        return " " if self.kept in (None, "whitespace") else self.kept
 
 
 def layout_of(
@@ -117,16 +119,18 @@ def layout_of(
     if separator != AUTO and comment != AUTO:
         return Layout(given, comment or None, kept=_kept(given))
     lines, metadata = _LINE.split(head), comment == AUTO
+    if comment and not metadata:
+        lines = [line for line in lines if not line.startswith(comment)]
+    if separator == AUTO and preferred not in (None, TAB, "whitespace"):
+        separator = given = preferred
     if separator == AUTO and (found := _foreign(lines)):
         raise DataError(f"{name}: found what looks like {found}, expected a token and its columns a line")
     conllu = _conllu(lines, separator) if metadata else None
     if conllu is not None:
         return conllu
     layout = Layout(given, None if metadata else comment or None, metadata, kept=_kept(given))
-    rows = _rows(lines, layout)
-    if separator == AUTO and preferred not in (None, TAB, "whitespace"):
-        layout = replace(layout, separator=preferred, kept=preferred)
-    elif separator == AUTO:
+    rows = _rows(lines, metadata)
+    if separator == AUTO:
         chosen, kept = _separator(rows, name, None if columns is None else len(columns), preferred)
         layout = replace(layout, separator=chosen, kept=kept, even=True)
     split = [_split(row, layout.separator) for row in rows]
@@ -151,15 +155,13 @@ def _is_blank(line: str) -> bool:
     return not line.strip(" \t\v\f") or line.startswith("-DOCSTART-")
 
 
-def _rows(lines: Sequence[str], layout: Layout) -> list[str]:
+def _rows(lines: Sequence[str], metadata: bool) -> list[str]:
     """The lines of tokens."""
     rows, is_first = list[str](), True
     for line in lines:
-        if layout.comment is not None and line.startswith(layout.comment):
-            continue
         if _is_blank(line):
             is_first = True
-        elif not (layout.metadata and is_first and _METADATA.match(line)):
+        elif not (metadata and is_first and _METADATA.match(line)):
             rows.append(line)
             is_first = False
     return rows
@@ -177,7 +179,7 @@ def _conllu(lines: Sequence[str], separator: str | None) -> Layout | None:
     for by in (TAB, None) if separator == AUTO else (_SEPARATORS.get(separator or "", separator),):
         fits = bool(rows) and names[0] == "id" and all(len(_split(row, by)) == len(names) for row in rows)
         if fits and _are_numbers(lines, by):
-            return Layout(by, "#", names=names, numbered=True, kept=_kept(by))
+            return Layout(by, "#", names=names, numbered=True)
     return None
 
 
@@ -214,15 +216,23 @@ def _foreign(lines: Sequence[str]) -> str | None:
     are_attributes = all(len(row) > 1 and all(map(_ATTRIBUTE.fullmatch, row[1:])) for row in fields)
     if are_attributes and len(rows) > 1 and sum(len(row) > 2 for row in fields) * 2 >= len(fields):
         return "the attributes of CRFsuite"
-    flat = [word for row in words for word in row]
-    for mark, what in (("|", "tokens with | between their columns"), ("/", "tokens with a tag after /")):
-        inner = [word.strip(mark).count(mark) for word in flat]
-        is_one_column = all(len(row) == 1 for row in words)
-        if len(flat) > 3 and min(inner) > 0 and len(set(inner)) == 1 and (mark == "|" or not is_one_column):
-            hint = f" (give --separator '{mark}')" if is_one_column else ""
-            return what + hint
+    if inline := _inline_tags(words):
+        return inline
     if found == "CSV" and len(rows) > 1 and (all(len(row) == 1 for row in words) or _is_csv_header(rows[0])):
-        return "CSV (give --separator , or save it with tabs)"
+        mark = max(",;", key=rows[0].count)
+        return f"CSV (give --separator '{mark}', or save it with tabs)"
+    return None
+
+
+def _inline_tags(words: Sequence[Sequence[str]]) -> str | None:
+    """What tokens are that have their tags with them, such as ``dog|NN`` or ``dog/NN``."""
+    flat, is_one_column = [word for row in words for word in row], all(len(row) == 1 for row in words)
+    for mark, what in (("|", "tokens with | between their columns"), ("/", "tokens with a tag after /")):
+        if (mark == "/" and is_one_column) or len(flat) < 2:
+            continue
+        inner = {word.strip(mark).count(mark) for word in flat}
+        if len(inner) == 1 and inner != {0}:
+            return f"{what} (give --separator '{mark}')" if is_one_column else what
     return None
 
 

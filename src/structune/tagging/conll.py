@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.files.text import save
 from structune.tagging.column_lines import ColumnLines
-from structune.tagging.column_look import AUTO
+from structune.tagging.column_look import AUTO, TAB
 from structune.tagging.kernels.fields import DOCSTART
 
+_BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
 
@@ -165,12 +166,18 @@ def read_conll_blocks(
 
 def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
     """The same of lines that are open."""
-    is_empty = True
+    separator = None
     for values, lengths, lines in read.blocks(min(n_lines, ALL)):
-        yield ConllData(values, lengths, lines, read.name, read.layout.written)
-        is_empty = False
-    if is_empty:
+        if separator is None:
+            needs_tabs = read.layout.separator == TAB and any(map(_needs_tabs, values.values()))
+            separator = TAB if needs_tabs else read.layout.written
+        yield ConllData(values, lengths, lines, read.name, separator)
+    if separator is None:
         raise DataError(f"{read.name}: found no tokens, expected lines of columns")
+
+
+def _needs_tabs(values: Sequence[str]) -> bool:
+    return any(not value or _BREAKS.search(value) for value in set(values))
 
 
 def write_conll(
@@ -208,7 +215,7 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
 
 def _check_writable(data: ConllData, separator: str) -> None:
     by_words = not separator.strip(" ")
-    breaks = re.compile(r"[ \t\r\n\v\f]" if by_words else rf"[\r\n]|{re.escape(separator)}")
+    breaks = _BREAKS if by_words else re.compile(rf"[\r\n]|{re.escape(separator)}")
     blank = {name: {v for v in set(values) if not v.strip(_BLANK)} for name, values in data.columns.items()}
     for name, values in data.columns.items():
         for value in set(values):

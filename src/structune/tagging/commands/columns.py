@@ -13,7 +13,7 @@ from structune.files.models import check_class
 from structune.running.memory import batch_memory
 from structune.structure import place_of
 from structune.tagging.column_lines import ColumnLines, numbers_tokens
-from structune.tagging.column_look import AUTO, Layout
+from structune.tagging.column_look import AUTO, TAB, Layout
 from structune.tagging.commands.options import Features, Format
 from structune.tagging.conll import ALL, ConllData, data_blocks
 from structune.tagging.crfsuite import load_either
@@ -22,6 +22,7 @@ from structune.tagging.features.default_templates import symbol_templates, text_
 from structune.tagging.features.templates import Template, extract, parse_templates
 from structune.tagging.tagger import SequenceTagger
 
+_LOOK = Format()
 TOKEN = 4000  # bytes for the columns and attributes of one
 
 
@@ -101,7 +102,7 @@ class Reader:
         return found | {name: value for name, value in told.items() if value is not None}
 
 
-def open_training(path: Path, features: Features, reading: Format) -> tuple[Reader, ConllData]:
+def open_training(path: Path, features: Features, reading: Format = _LOOK) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
     reader, blocks, _ = open_blocks(path, features, reading, ALL)
     return reader, next(blocks)
@@ -117,13 +118,16 @@ def open_blocks(
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
             warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
-    elif not given and read.layout.counted:
-        warn(f"{path}: the first column, which is read as words, numbers the tokens. Name it with --columns")
+    elif read.layout.counted and not (read.columns and numbers_tokens(read.columns[0])):
+        warn(
+            f"{path}: the first column, which is read as words, numbers the tokens. Name it id with --columns"
+        )
     blocks = data_blocks(read, n_lines)
     first = next(blocks)
     names = read.columns if given or read.layout.names else None
     made = _make_reader(path, names, first, features.templates)
-    reader = replace(made, separator=read.layout.kept, comment=reading.comment)
+    kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
+    reader = replace(made, separator=kept, comment=reading.comment)
     return reader, map(reader.named, chain([first], blocks)), read.layout
 
 
@@ -176,7 +180,10 @@ def reader_of(model: SequenceTagger, complaint: str) -> Reader:
     extra: Any = getattr(model, "extra_", None)
     try:
         columns, templates = tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"])))
-        return Reader(columns, templates, extra.get("separator"), extra.get("comment"))
+        told = [extra.get(name) for name in ("separator", "comment")]
+        if not all(isinstance(text, str | None) for text in told):
+            raise TypeError
+        return Reader(columns, templates, *told)
     except (KeyError, TypeError, AttributeError, DataError):
         raise ModelFileError(complaint) from None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from structune.cli.checks import check_apart
 from structune.cli.streams import binary_source, open_bytes, write_texts
+from structune.errors import DataError
 from structune.tagging.commands.columns import TOKEN, Reader, open_model
 from structune.tagging.commands.options import Format
 from structune.tagging.conll import ConllData, conll_text
@@ -45,10 +46,17 @@ def _texts(
         table = reader.attributes(data)
         marginals = model.predict_marginals(table) if with_marginals else None
         if n_best is None:
-            yield conll_text(_labelled(data, model.predict(table), marginals))
+            yield _written(_labelled(data, model.predict(table), marginals))
         else:
             yield "".join(_ranked(data, n_before, model.predict_nbest(table, n_best), marginals))
         n_before += len(data)
+
+
+def _written(data: ConllData) -> str:
+    try:
+        return conll_text(data)
+    except DataError as error:
+        raise DataError(f"{data.name}: {error}. With --separator tab, tabs are read and written") from None
 
 
 def _labelled(data: ConllData, labels: list[list[str]], marginals: Marginals) -> ConllData:
