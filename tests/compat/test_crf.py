@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.validation import check_is_fitted
 
 import structune
 from structune import Classifier, SequenceTagger
@@ -252,6 +253,14 @@ def test_a_model_of_crfsuite(tmp_path):
     assert crf.predict(X) == [model.tag(sequence) for sequence in X]
     model.set(X[0])
     assert crf.predict_marginals_single(X[0])[1]["R"] == pytest.approx(model.marginal("R", 1), rel=1e-9)
+
+
+def test_scikit_learn_knows_when_it_is_fitted(tmp_path, fitted):
+    check_is_fitted(fitted)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(CRF(model_filename=tmp_path / "none"))
+    CRF(c2=0.1, model_filename=tmp_path / "model").fit(X, Y)
+    check_is_fitted(CRF(model_filename=tmp_path / "model"))
 
 
 def test_pickles(fitted):

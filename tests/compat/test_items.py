@@ -6,6 +6,7 @@ import pytest
 
 from structune.compat.items import as_labels, as_tokens, tokens_of
 from structune.errors import DataError
+from structune.tagging import AttributeTable
 
 ITEMS = [
     {"word": "the", "length": 3, "share": 0.5, "title": True, "off": False},
@@ -39,6 +40,36 @@ def test_those_of_python_crfsuite():
     theirs = pytest.importorskip("pycrfsuite").ItemSequence(ITEMS)
     assert [values(token) for token in tokens_of(ITEMS)] == theirs.items()
     assert as_tokens([theirs, ITEMS])[0] == tokens_of(theirs.items())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([0.12, -0.5], {"v:0": 0.12, "v:1": -0.5}),
+        ((1, 2), {"v:0": 1.0, "v:1": 2.0}),
+        (np.array([0.5, 1.0]), {"v:0": 0.5, "v:1": 1.0}),
+        ({"k": [0.5, 1.0]}, {"v:k:0": 0.5, "v:k:1": 1.0}),
+        ([True, False], {"v:0": 1.0, "v:1": 0.0}),
+        (np.array(["a", "b"]), {"v:a": 1.0, "v:b": 1.0}),
+        ([b"a", "b"], {"v:a": 1.0, "v:b": 1.0}),
+        (np.float32(2.0), {"v": 2.0}),
+        (np.array([]), {}),
+    ],
+)
+def test_vectors_are_columns_as_in_tables(value, expected):
+    assert values(tokens_of([{"v": value}])[0]) == expected
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0, "a"], {1, 2}, np.ones((2, 2)), [[1, 2]], [None], None, pd.Series([1.0, 2.0]), 10**400]
+)
+def test_values_that_are_neither_are_refused_with_their_place(value):
+    with pytest.raises(DataError, match="sequence 0, token 1: "):
+        AttributeTable.from_items(as_tokens([[["w"], {"v": value}]]))
+
+
+def test_a_name_twice_counts_twice():
+    assert tokens_of([{"k": ["a", "a"], "n": 2.0}]) == [{"k:a": 2.0, "n": 2.0}]
 
 
 def test_sequences_of_other_types():

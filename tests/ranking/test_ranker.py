@@ -11,14 +11,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
-from structune import Ranker
+from structune import Ranker, load
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.learning.margin_losses import MarginLoss, RampLoss
@@ -26,7 +28,7 @@ from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
-from structune.ranking.ranker import ZeroWeightsWarning
+from structune.ranking.ranker import OneQueryWarning, ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
 
 W = np.array([2.0, -1.0, 0.5, 0.0])
@@ -80,6 +82,29 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
+    model = ranker().fit(X, Y, QUERIES)
+    model.save(tmp_path / "model")
+    for fitted in (model, load(tmp_path / "model")):
+        with pytest.raises(DataError, match="found no queries to score: give the query of each document"):
+            fitted.score(X, Y)
+    with pytest.raises(DataError, match="found no queries: tuning='grid' holds some out"):
+        Ranker().fit(X, Y)
+    with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are taken for those of one"):
+        ranker().fit(X, Y)
+
+
+def test_searches_pass_queries_on():
+    with config_context(enable_metadata_routing=True):
+        model = ranker().set_fit_request(queries=True).set_score_request(queries=True)
+        search = GridSearchCV(model, {"penalty": [0.1, 1.0]}, cv=GroupKFold(3), error_score="raise")
+        search.fit(X, Y, queries=QUERIES, groups=QUERIES)
+    train, test = next(GroupKFold(3).split(X, Y, QUERIES))
+    one = ranker(penalty=0.1).fit(X[train], Y[train], QUERIES[train])
+    assert search.cv_results_["split0_test_score"][0] == one.score(X[test], Y[test], QUERIES[test])
+
+
+@pytest.mark.filterwarnings("ignore::structune.ranking.ranker.OneQueryWarning")
 def test_without_queries_all_documents_are_of_one():
     one, other = quietly(ranker(), X, Y), quietly(ranker(), X, Y, np.zeros(Y.size))
     assert_array_equal(one.coef_, other.coef_)

@@ -453,6 +453,94 @@ def test_too_few_columns(model, tmp_path):
     assert "no tokens" in fail("predict", model, "-", stdin="\n")
 
 
+_REST = "\t_\t{}" + 6 * "\t_" + "\n"
+CONLLU = "# sent_id = s1\n1-2\tdu{}1\tde{}2\tle{}\n".format(*map(_REST.format, ("_", "ADP", "DET")))
+COLUMN_FILES = {
+    "conllu": CONLLU,
+    "metadata": "# sent_id = s1\nde ADP\nle DET\n",
+    "tabs": "de la\tADP\nle\tDET\n",
+}
+
+
+@pytest.fixture(params=COLUMN_FILES)
+def column_file(request, tmp_path):
+    path = tmp_path / "columns.txt"
+    path.write_text(COLUMN_FILES[request.param])
+    return path, COLUMN_FILES[request.param]
+
+
+@pytest.mark.parametrize("command", ["train", "tune", "shard"])
+def test_every_command_reads_what_the_look_tells(column_file, tmp_path, command):
+    path, text = column_file
+    model, trained = tmp_path / "model", path
+    if command == "shard":
+        assert run("shard", path, tmp_path / "shards").exit_code == 0
+        trained = tmp_path / "shards"
+    if command == "tune":
+        path.write_text(text := (text.rstrip("\n") + "\n\n") * 6)
+    result = run("tune" if command == "tune" else "train", trained, "--model", model, "-q")
+    assert result.exit_code == 0, result.stderr
+    tagger = structune.load(model)
+    assert tagger.classes_ == ["ADP", "DET"]
+    words = {name.partition("=")[2] for name in tagger.chain_.attributes if re.match(r"(w|form)\[0\]=", name)}
+    assert words == ({"de la", "le"} if "de la" in text else {"de", "le"})
+    found = run("predict", model, path)
+    assert found.exit_code == 0
+    assert [line.split()[-1] for line in found.stdout.splitlines() if line][:2] == ["ADP", "DET"]
+    assert run("evaluate", model, path).exit_code == 0
+
+
+def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path):
+    path, model = tmp_path / "train.txt", tmp_path / "model"
+    path.write_text("New York\tB-LOC\nis\tO\n")
+    assert run("train", path, "--columns", "w,y", "--model", model, "-q").exit_code == 0
+    assert run("predict", model, "-", stdin="New York\nis\n").stdout == "New York\tB-LOC\nis\tO\n\n"
+    two = run("predict", model, "-", stdin="New York\nLos Angeles\n")
+    assert two.exit_code == 2
+    assert "found no tabs, as the training data have" in two.stderr
+    assert run("predict", model, "-", "--separator", "tab", stdin="New York\nLos Angeles\n").exit_code == 0
+    space = run("predict", model, "-", "--separator", "whitespace", stdin="New York\nLos Angeles\n")
+    assert space.stdout.startswith("New York ")
+
+
+def test_comments_and_separators_that_are_given(tmp_path):
+    path, model = tmp_path / "train.txt", tmp_path / "model"
+    path.write_text("% a comment\nde|ADP\nle|DET\n")
+    for words in (
+        ["train", path, "--model", model, "-q"],
+        ["predict", model, path],
+        ["evaluate", model, path],
+    ):
+        result = run(*words, "--separator", "|", "--comment", "%")
+        assert result.exit_code == 0, result.stderr
+    assert run("predict", model, path).stdout == "de|ADP|ADP\nle|DET|DET\n\n"  # as in training
+
+
+def test_labels_that_break_the_scheme_are_told_by_file_and_line(tmp_path):
+    path, model = tmp_path / "noisy.txt", tmp_path / "model"
+    path.write_text("a O\n\nc B-x\nb I-x\n\n# k = v\nb O\nb I-x\n")
+    ruled = ["--forbidden", "bio", "-q"]
+    assert (
+        "noisy.txt:8: found the label 'I-x' after 'O'"
+        in run("train", path, "--model", model, *ruled, "--outside", "error").stderr
+    )
+    result = run("train", path, "--model", model, *ruled)
+    assert result.exit_code == 0
+    assert structune.load(model).chain_.forbidden == "bio"
+    for outside, shards in (("skip", "s"), ("trim", "t")):
+        assert run("shard", path, tmp_path / shards, *ruled, "--outside", outside).exit_code == 0
+        assert len(structune.open_shards(tmp_path / shards)) == (2 if outside == "skip" else 3)
+    assert "noisy.txt:8" in run("shard", path, tmp_path / "e", *ruled, "--outside", "error").stderr
+    assert "--outside needs --forbidden" in run("train", path, "--model", model, "--outside", "trim").stderr
+
+
+def test_an_empty_label_is_told_by_file_and_line(tmp_path):
+    (tmp_path / "a.txt").write_text("New York\tO\t\nb\tB\t\n")
+    result = run("train", tmp_path / "a.txt", "--model", tmp_path / "model", "-q")
+    assert result.exit_code == 2
+    assert "a.txt:1: the label is empty" in result.stderr
+
+
 def test_foreign_models(files, model, tmp_path):
     path = tmp_path / "bad.structune"
     path.write_bytes(model.read_bytes()[:-100])

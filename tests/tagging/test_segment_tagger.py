@@ -136,6 +136,20 @@ def test_warm_start():
 # --- features of segments ---------------------------------------------------------------------------------
 
 
+def test_gazetteers_that_are_set_after_the_fit(tmp_path):
+    new = [[["w=in"], ["w=Oslo"]]]
+    model = tagger(gazetteers={"city": {"Rome"}}, penalty=0.01).fit(X, Y)
+    model.save(tmp_path / "model")
+    for fitted in (model, load(tmp_path / "model")):
+        before = fitted.predict_marginals(new)[0][1]["B-LOC"]
+        after = fitted.set_params(gazetteers={"city": ["Oslo"]}).predict_marginals(new)[0][1]["B-LOC"]
+        assert after > before + 0.01
+        fitted.save(tmp_path / "changed")
+        assert load(tmp_path / "changed").predict_marginals(new)[0][1]["B-LOC"] == after
+        with pytest.raises(DataError, match="found 'town', for which the fit has no weights"):
+            fitted.set_params(gazetteers={"town": ["Oslo"]}).predict(new)
+
+
 def test_gazetteers_know_words_that_training_did_not_have():
     cities = ["Rome", "Oslo", "New York", "Los Angeles"]
     outputs = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "O", "O", "B-LOC"]]

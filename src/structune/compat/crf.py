@@ -222,6 +222,9 @@ class CRF(Parameters):
         """Share of tokens labelled right."""
         return self._known.model.score(as_tokens(X), as_labels(y))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.tagger_ is not None
+
     @property
     def _known(self) -> Tagger:
         if self.tagger_ is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from structune.files.inputs import as_list
+from structune.tagging.features.items import NUMBERS, are_columns, column_names, listed
 
 Token = list[str] | dict[str, Any]
 
@@ -14,7 +15,8 @@ def as_tokens(X: Any) -> list[list[Token]]:
     """Sequences of tokens, of which each is a list of names, or a dict from names to numbers.
 
     Names are those that python-crfsuite makes of nested items: ``key:value`` of a string, and of each string
-    in a list or set; ``key:name`` of what is in a dict below. Bytes are UTF-8.
+    in a list or set; ``key:name`` of what is in a dict below. Bytes are UTF-8. A list or array of numbers,
+    which python-crfsuite refuses, is the attributes ``key:0``, ``key:1``, ... with these values.
 
     Parameters
     ----------
@@ -40,9 +42,16 @@ def _token(item: Any) -> Any:
     if isinstance(item, Mapping):
         names: list[str] = []
         values: list[Any] = []
-        _collect(item, "", names, values)
-        # names alone are read faster, and most have the value 1
-        return names if values.count(1) == len(values) else dict(zip(names, values, strict=True))
+        token: dict[str, Any] = {}
+        try:
+            _collect(item, "", names, values)
+            if values.count(1) == len(values):  # names alone are read faster, and most have the value 1
+                return names
+            for name, value in zip(names, values, strict=True):
+                token[name] = token.get(name, 0.0) + value
+        except (TypeError, OverflowError):
+            return item  # which is refused with its place
+        return token
     if isinstance(item, Iterable) and not isinstance(item, str | bytes):
         return [_text(name) for name in item]
     return item  # which is refused with its place
@@ -54,7 +63,7 @@ def _collect(item: Mapping[Any, Any], prefix: str, names: list[str], values: lis
         if type(value) is str:  # the common case first: this runs once an attribute
             names.append(f"{name}:{value}")
             values.append(1)
-        elif type(value) is bool or type(value) is float or type(value) is int:
+        elif isinstance(value, NUMBERS):
             names.append(name)
             values.append(value)
         elif isinstance(value, str | bytes):
@@ -62,12 +71,14 @@ def _collect(item: Mapping[Any, Any], prefix: str, names: list[str], values: lis
             values.append(1)
         elif isinstance(value, Mapping):
             _collect(value, f"{name}:", names, values)
-        elif isinstance(value, list | tuple | set | frozenset):
-            names.extend(f"{name}:{_text(each)}" for each in value)
-            values.extend([1] * len(value))
         else:
-            names.append(name)
-            values.append(value)
+            several = list(map(_text, listed(value)))
+            if are_columns(several, value, name):
+                names += column_names(name, len(several))
+                values += several
+            else:
+                names += [f"{name}:{each}" for each in several]
+                values += [1] * len(several)
 
 
 def _text(value: Any) -> Any:

@@ -79,7 +79,7 @@ class Tagger:
         if not labels:
             return 1.0
         shard, _ = self.model._encode([self._tokens])
-        return self.model.chain_.segment_probability(self.model.coef_, shard, 0, 0, labels)
+        return self.model._predicting.segment_probability(self.model.coef_, shard, 0, 0, labels)
 
     def info(self) -> Info:
         """All names and weights."""
@@ -92,6 +92,6 @@ class Tagger:
     def marginals(self, X: list[list[Token]]) -> list[list[dict[str, float]]]:
         """For each token of some sequences the probability of each label, whatever loss was minimised."""
         shard, lengths = self.model._encode(X)
-        rows = self.model.chain_.marginals(self.model.coef_, shard).tolist()
+        rows = self.model._predicting.marginals(self.model.coef_, shard).tolist()
         named = [dict(zip(self.model.classes_, row, strict=True)) for row in rows]
         return [named[a:b] for a, b in pairwise(np.append(0, np.cumsum(lengths)).tolist())]

@@ -20,7 +20,7 @@ from structune.flat.location import Centre, Location
 from structune.flat.structure.classes import Classes
 from structune.flat.structure.shard import FlatShard
 from structune.learning.estimator_file import Arrays
-from structune.learning.losses import Loss
+from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import parameters
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import Tuner, TuningResult
@@ -175,7 +175,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     def _learn(self, structure: Any, loss: Loss, shard: Any, *more: Any) -> TuningResult:
         # else the evidence asks for about as much as held-out examples do
         many = self._n_scores > 1 or self.n_features_in_ > len(shard)
-        self._calibrated = self.has_probabilities and many
+        self._calibrated = isinstance(loss, LogLoss) and many
         return super()._learn(structure, loss, shard, *more)
 
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:

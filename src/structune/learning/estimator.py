@@ -139,6 +139,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     passes_: float = field(init=False)
     extra_: dict[str, Any] = field(init=False)
 
+    _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
     _learner: Learner | None = field(default=None, init=False)  # in place of the estimator, as for a tree
     _learns_tasks: ClassVar[bool] = False  # whether a learner may: its weights are all that a fit changes
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
@@ -293,13 +294,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     @property
     def has_probabilities(self) -> bool:
         """Whether scores are log odds: the weights were fitted by their likelihood."""
-        return isinstance(self._make_loss(), LogLoss)
+        return isinstance(self._fitted_loss or self._make_loss(), LogLoss)
 
     def _require_probabilities(self) -> None:
         if not self.has_probabilities:
-            raise CapabilityError(
-                f"a model fitted with loss={self.loss!r} has scores, no probabilities: fit with loss='log'"
-            )
+            loss = self._fitted_loss or self._make_loss()
+            what = f"a model fitted with loss={loss.name!r} has scores, no probabilities"
+            raise CapabilityError(f"{what}: fit with loss='log'")
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         from structune.learning.tuning.problem import make_tuner
@@ -350,20 +351,19 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self.l1_ = np.zeros(len(groups)) if result.l1 is None else result.l1
         self.group_names_, self.group_sizes_ = groups.names, groups.sizes
         self.history_, self.status_, self.passes_ = result.history, result.status, result.passes
-        self.extra_ = {}
+        self.extra_, self._fitted_loss = {}, self._make_loss()
 
     def _import(self, w: FloatArray) -> None:
         """Keep weights that were not fitted here."""
         self._set_weights(w)
-        self.penalty_, self.l1_ = np.empty(0), np.empty(0)
+        self.penalty_, self.l1_, self._fitted_loss = np.empty(0), np.empty(0), self._make_loss()
         self.group_names_, self.group_sizes_ = (), np.empty(0, np.int64)
         self.history_, self.status_, self.passes_, self.extra_ = [], "imported", 0.0, {}
 
     @property
     def _weights(self) -> FloatArray:
         """The fitted weights, shape (n_weights,)."""
-        w: FloatArray = self.coef_
-        return w
+        return np.asarray(self.coef_)
 
     def _set_weights(self, w: FloatArray) -> None:
         self.coef_ = w

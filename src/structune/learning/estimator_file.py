@@ -64,6 +64,7 @@ def unpack_fit(
             )
     estimator.set_params(**header["parameters"])
     estimator._set_weights(arrays["coef"])
+    estimator._fitted_loss = estimator._make_loss()
     estimator.penalty_, estimator.l1_ = arrays["penalty"], arrays["l1"]
     estimator.group_names_, estimator.group_sizes_ = tuple(names), arrays["group_sizes"]
     estimator.history_ = _unpack_history(header["history"], arrays["history_log_precision"])
@@ -87,8 +88,8 @@ def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
     found = {}
     for name, value in estimator.get_params(deep=False).items():
         plain = value.item() if isinstance(value, np.generic) else value
-        if name == "loss" and not isinstance(plain, str):
-            plain = value.name  # of a loss that was given as an object: what kind it is
+        if name == "loss":
+            plain = (estimator._fitted_loss or estimator._make_loss()).name  # of an object: what kind it is
         if _comes_back(plain) and name not in _OF_FITS:
             found[name] = plain
     return found

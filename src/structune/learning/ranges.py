@@ -55,5 +55,11 @@ class Range:
 def check_ranges(owner: Any, ranges: Mapping[str, Range]) -> None:
     """Raise a `DataError` for the first attribute outside its range; those that are not there are skipped."""
     for name, allowed in ranges.items():
-        if hasattr(owner, name) and (value := getattr(owner, name)) not in allowed:
-            raise DataError(f"{name}={value!r}: expected {allowed}")
+        if hasattr(owner, name):
+            check_number(name, getattr(owner, name), allowed)
+
+
+def check_number(name: str, value: Any, allowed: Range) -> None:
+    """Raise a `DataError` for a parameter or an argument outside its range."""
+    if value not in allowed:
+        raise DataError(f"{name}={value!r}: expected {allowed}")

@@ -5,6 +5,7 @@ from .letor import read_letor as read_letor
 from .letor import read_letor_blocks as read_letor_blocks
 from .letor import write_letor as write_letor
 from .metrics import ndcg as ndcg
+from .ranker import OneQueryWarning as OneQueryWarning
 from .ranker import Ranker as Ranker
 from .ranker import ZeroWeightsWarning as ZeroWeightsWarning
 from .structure.ranking import Ranking as Ranking

@@ -37,6 +37,10 @@ class ZeroWeightsWarning(UserWarning):
     """The weights are all zero: the model ranks documents as they are given."""
 
 
+class OneQueryWarning(UserWarning):
+    """Documents came without queries, and are taken for those of one."""
+
+
 @parameters
 class Ranker(FeatureEstimator):
     """Documents of a query ranked by a linear score, learned from the NDCG@k of the training queries.
@@ -100,6 +104,8 @@ class Ranker(FeatureEstimator):
     tolerance: float = _TOLERANCE
     hessian: str = field(default="exact", init=False)  # no loss of rankings has one
 
+    _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries
+
     # --- fitting ------------------------------------------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
@@ -117,8 +123,8 @@ class Ranker(FeatureEstimator):
             Relevances, numbers >= 0.
         queries : array-like, shape (n_documents,), optional
             The query of each document, a number or a string; documents may come in any order. Queries
-            whose documents are equally relevant are left out. None: all are of one query, of which "grid" has
-            none to hold out.
+            whose documents are equally relevant are left out. None: all are of one query, with a warning;
+            "grid" needs several, to hold some out.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
             How many times each query counts, in the order of their first documents; or the same at each
             document, equal for those of a query.
@@ -136,13 +142,23 @@ class Ranker(FeatureEstimator):
         Warns
         -----
         ZeroWeightsWarning
+        OneQueryWarning
         """
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
         before = getattr(self, "coef_", None) if self.warm_start else None
-        shard, _ = self._checked(X, y, queries, sample_weight)
+        self._scores_one_query = queries is None
+        if queries is None and self.tuning == "grid":
+            raise DataError(
+                "found no queries: tuning='grid' holds some out. Give the query of each document as queries, "
+                "or tuning=None if all documents are of one"
+            )
+        shard, ids = self._checked(X, y, queries, sample_weight)
+        if queries is None:
+            told = f"found no queries: all {len(ids)} documents are taken for those of one"
+            warn(f"{told}. Give the query of each document as queries", OneQueryWarning)
         if not len(shard):
-            raise _no_uneven(len(y))
+            raise _no_uneven(len(ids))
         if not Ndcg(self.convention, self.k).tells_apart(int(shard.sizes().max())):
             alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
             warn(f"{alike}: convention='burges' tells two documents apart", ZeroWeightsWarning)
@@ -187,6 +203,7 @@ class Ranker(FeatureEstimator):
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
         self.k, self.convention = model.k, model.convention  # of the gains in the folder
+        self._scores_one_query = False
 
     def _check_relevance(self, y: Any, ids: Array) -> None:
         """Refuse wrong relevances, by the place of the document in the order given."""
@@ -237,9 +254,21 @@ class Ranker(FeatureEstimator):
     def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
         """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents.
 
-        `queries` and `sample_weight` are as in `fit`.
+        `queries` and `sample_weight` are as in `fit`; only a ranker that was fitted without queries scores
+        without.
+
+        Raises
+        ------
+        DataError
+            No queries, where `fit` had some: all documents would count as one query.
         """
         scores = self.decision_function(X)
+        if queries is None and not self._scores_one_query:
+            raise DataError(
+                "found no queries to score: give the query of each document, as to fit. In cross-validation, "
+                "set_score_request(queries=True) has scikit-learn pass them on, with "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
         ids, order = _arranged(queries, scores)
         self._check_relevance(y, ids)
         found = ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention)

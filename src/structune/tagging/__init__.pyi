@@ -1,3 +1,4 @@
+from .column_lines import SkippedLinesWarning as SkippedLinesWarning
 from .conll import (
     ConllData as ConllData,
 )
@@ -84,6 +85,7 @@ from .metrics import (
 )
 from .segment_tagger import SegmentTagger as SegmentTagger
 from .structure.chain import Chain as Chain
+from .structure.outside import ForbiddenLabelsWarning as ForbiddenLabelsWarning
 from .structure.second_order import SecondOrderChain as SecondOrderChain
 from .structure.semi_markov import SemiMarkovChain as SemiMarkovChain
 from .tagger import SequenceTagger as SequenceTagger

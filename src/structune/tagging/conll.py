@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.text import save, source_name
+from structune.files.text import save
 from structune.tagging.column_lines import ColumnLines
+from structune.tagging.column_look import AUTO, TAB
 from structune.tagging.kernels.fields import DOCSTART
 
-_ALL = 1 << 62  # lines, more than any file has
+_BREAKS = re.compile(r"[ \t\r\n\v\f]")
+_BLANK = " \t\r\n\v\f"
+ALL = 1 << 62  # lines, more than any file has
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,19 @@ class ConllData:
         Each column has one string a token, all sentences one after the other.
     lengths : ndarray of int64, shape (n_sentences,)
         Tokens in each sentence, at least 1.
+    lines : ndarray of int64, shape (n_tokens,), optional
+        The line of each token in its file, from 1.
+    name : str
+        Of the file.
+    separator : str
+        Of columns, where they are written: a tab if values hold spaces or are empty.
     """
 
     columns: dict[str, list[str]]
     lengths: NDArray[np.int64]
+    lines: NDArray[np.int64] | None = None
+    name: str = ""
+    separator: str = " "
 
     def __post_init__(self) -> None:
         if np.any(self.lengths < 1):
@@ -59,6 +71,12 @@ class ConllData:
         values, ends = self.columns[column], np.cumsum(self.lengths).tolist()
         return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
+    def place(self, sentence: int, token: int) -> str:
+        """The file and line of a token, or what they are called without a file."""
+        if self.lines is None:
+            return f"sentence {sentence}, token {token}"
+        return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
+
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
         """The data with one more, last column, such as the predicted labels.
 
@@ -83,18 +101,20 @@ class ConllData:
                     f"column {name!r}, sentence {s}: found {len(values)} values, expected {length}"
                 )
         flat = [str(value) for values in sentences for value in values]
-        return ConllData({**self.columns, name: flat}, self.lengths)
+        return replace(self, columns={**self.columns, name: flat})
 
 
 def read_conll(
     source: str | os.PathLike[str] | IO[Any],
     columns: Sequence[str] | None = ("w", "pos", "y"),
-    separator: str | None = None,
-    comment: str | None = None,
+    separator: str | None = AUTO,
+    comment: str | None = AUTO,
 ) -> ConllData:
     r"""Read a CoNLL column file in UTF-8, compressed by gzip or not.
 
-    Lines that start with ``-DOCSTART-`` end a sentence, as blank lines do.
+    Lines that start with ``-DOCSTART-`` end a sentence, as blank lines do. A look at the first lines tells
+    CoNLL-U, lines such as ``# sent_id = 1`` before a sentence, and names of columns in the first line; a
+    warning tells what is skipped.
 
     Parameters
     ----------
@@ -102,25 +122,32 @@ def read_conll(
         A file object may be binary or text.
     columns : sequence of str, optional
         Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first.
-    separator : str, optional
-        What separates columns, such as ``"\t"``; any run of ASCII whitespace if not given.
-    comment : str, optional
-        Lines that start with this, such as ``"# "``, are skipped.
+        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
+        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
+    separator : str or None
+        What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
+        the first lines tells tabs from white space, and all lines of a sentence must have as many columns.
+    comment : str or None
+        Lines that start with this, such as ``"# "``, are skipped; None skips no lines.
 
     Raises
     ------
     DataError
-        Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens.
+        Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens, is
+        of another format, or can be read in two ways.
+
+    Warns
+    -----
+    SkippedLinesWarning
     """
-    return next(read_conll_blocks(source, columns, separator, comment, n_lines=_ALL))
+    return next(read_conll_blocks(source, columns, separator, comment, n_lines=ALL))
 
 
 def read_conll_blocks(
     source: str | os.PathLike[str] | IO[Any],
     columns: Sequence[str] | None = ("w", "pos", "y"),
-    separator: str | None = None,
-    comment: str | None = None,
+    separator: str | None = AUTO,
+    comment: str | None = AUTO,
     n_lines: int = 1 << 20,
 ) -> Iterator[ConllData]:
     """The same, a run of sentences at a time: for files that are larger than memory.
@@ -134,15 +161,28 @@ def read_conll_blocks(
     """
     if n_lines < 1:
         raise DataError(f"n_lines={n_lines}: expected at least 1")
-    read, is_empty = ColumnLines(source, columns, separator, comment), True
-    for values, lengths in read.blocks(min(n_lines, _ALL)):
-        yield ConllData(values, lengths)
-        is_empty = False
-    if is_empty:
-        raise DataError(f"{source_name(source)}: found no tokens, expected lines of columns")
+    yield from data_blocks(ColumnLines(source, columns, separator, comment), n_lines)
 
 
-def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separator: str = " ") -> None:
+def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
+    """The same of lines that are open."""
+    separator = None
+    for values, lengths, lines in read.blocks(min(n_lines, ALL)):
+        if separator is None:
+            needs_tabs = read.layout.separator == TAB and any(map(_needs_tabs, values.values()))
+            separator = TAB if needs_tabs else read.layout.written
+        yield ConllData(values, lengths, lines, read.name, separator)
+    if separator is None:
+        raise DataError(f"{read.name}: found no tokens, expected lines of columns")
+
+
+def _needs_tabs(values: Sequence[str]) -> bool:
+    return any(not value or _BREAKS.search(value) for value in set(values))
+
+
+def write_conll(
+    target: str | os.PathLike[str] | IO[Any], data: ConllData, separator: str | None = None
+) -> None:
     r"""Write a CoNLL column file in UTF-8, compressed by gzip where the path ends in ``.gz``.
 
     `ConllData.with_column` adds predicted labels as the last column, where evaluation scripts expect them.
@@ -152,8 +192,8 @@ def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separ
     target : path or file object
         A file object may be binary or text.
     data : ConllData
-    separator : str
-        ``" "`` or, for values that hold spaces, ``"\t"``.
+    separator : str, optional
+        ``" "`` or, for values that hold spaces or are empty, ``"\t"``; by default that of the data.
 
     Raises
     ------
@@ -163,8 +203,9 @@ def write_conll(target: str | os.PathLike[str] | IO[Any], data: ConllData, separ
     save(target, conll_text(data, separator))
 
 
-def conll_text(data: ConllData, separator: str = " ") -> str:
+def conll_text(data: ConllData, separator: str | None = None) -> str:
     """What `write_conll` writes."""
+    separator = data.separator if separator is None else separator
     _check_writable(data, separator)
     lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
     ends = np.cumsum(data.lengths).tolist()
@@ -173,10 +214,13 @@ def conll_text(data: ConllData, separator: str = " ") -> str:
 
 
 def _check_writable(data: ConllData, separator: str) -> None:
-    breaks = re.compile(rf"[\r\n]|{re.escape(separator)}" if separator.strip(" ") else r"[ \t\r\n\v\f]")
+    by_words = not separator.strip(" ")
+    breaks = _BREAKS if by_words else re.compile(rf"[\r\n]|{re.escape(separator)}")
+    blank = {name: {v for v in set(values) if not v.strip(_BLANK)} for name, values in data.columns.items()}
     for name, values in data.columns.items():
         for value in set(values):
-            if breaks.search(value) or not value.strip(" \t\r\n\v\f") or value.startswith(DOCSTART.decode()):
+            is_empty = value in blank[name] and (by_words or all(blank.values()))
+            if breaks.search(value) or is_empty or value.startswith(DOCSTART.decode()):
                 raise DataError(
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"

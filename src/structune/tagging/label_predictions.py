@@ -10,11 +10,22 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
+from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, offsets_of
 
 if TYPE_CHECKING:
     from structune.tagging.structure.inference import ChainInference
     from structune.tagging.structure.semi_markov import SemiMarkovChain
+
+
+class LabelSequences(list[list[str]]):
+    """A list of sequences of labels, which to NumPy is an array of lists, however long these are.
+
+    So scikit-learn's `cross_val_predict` can put predictions for several folds together.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.fromiter(self, object, len(self))
 
 
 class LabelPredictions(StructuredEstimator):
@@ -31,6 +42,11 @@ class LabelPredictions(StructuredEstimator):
     @property
     @abstractmethod
     def _structure(self) -> ChainInference | SemiMarkovChain: ...
+
+    @property
+    def _predicting(self) -> ChainInference | SemiMarkovChain:
+        """The structure as predictions have it."""
+        return self._structure
 
     @abstractmethod
     def _encode(self, X: Any) -> tuple[Any, IntArray]:
@@ -50,7 +66,7 @@ class LabelPredictions(StructuredEstimator):
         """
         self._require_probabilities()
         shard, lengths = self._encode(X)
-        rows = self._structure.marginals(self.coef_, shard).tolist()
+        rows = self._predicting.marginals(self.coef_, shard).tolist()
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
@@ -62,9 +78,10 @@ class LabelPredictions(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        check_number("n", n, Range(1, whole=True))
         shard, lengths = self._encode(X)
-        log_z = self._structure.log_partition(self.coef_, shard)
-        best = self._structure.n_best(self.coef_, shard, n)
+        log_z = self._predicting.log_partition(self.coef_, shard)
+        best = self._predicting.n_best(self.coef_, shard, n)
         found = (
             [
                 (self._labelled(output), float(p))
@@ -76,8 +93,9 @@ class LabelPredictions(StructuredEstimator):
 
     def _encoded_one(self, X: Any, sequence: int) -> tuple[Any, int, int]:
         """The sequences that have tokens, the number of one among these, and its length."""
+        check_number("sequence", sequence, Range(0, whole=True))
         shard, lengths = self._encode(X)
-        if not 0 <= sequence < lengths.size:
+        if sequence >= lengths.size:
             raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
         return shard, int(np.count_nonzero(lengths[:sequence])), int(lengths[sequence])
 

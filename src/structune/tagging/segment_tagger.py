@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from structune.errors import DataError
 from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.parameters import parameters
-from structune.learning.ranges import Range
+from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
-from structune.tagging.features.segments import SegmentFunction, SegmentReader
-from structune.tagging.label_predictions import LabelPredictions, cut
+from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers
+from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.segment_tagger_file import pack_segments, unpack_segments
 from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, write_labels
 from structune.tagging.structure.segment_shard import SegmentShard
@@ -51,7 +52,7 @@ class SegmentTagger(LabelPredictions):
         default ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
     gazetteers : dict of str to collection of str, optional
         Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry,
-        in the same case.
+        in the same case. Lists set after `fit` hold in prediction.
     segment_features : callable, optional
         Features of your own: called with the words of a sequence (list of str), and start and stop of a
         segment, it returns a list of str such as ``"initials=JFK"``. Called for all segments up to the
@@ -94,6 +95,8 @@ class SegmentTagger(LabelPredictions):
     segment_features: SegmentFunction | None = None
     boundary: bool = True
 
+    _gazetteers: Mapping[str, Collection[str]] | None = field(default=None, init=False)  # those of the chain
+
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -132,7 +135,7 @@ class SegmentTagger(LabelPredictions):
         return self.chain_
 
     def _keep_chain(self, chain: SemiMarkovChain, scheme: str) -> None:
-        self.chain_, self.scheme_ = chain, scheme
+        self.chain_, self.scheme_, self._gazetteers = chain, scheme, self.gazetteers
         self.classes_ = list(chain.tags)
         self.segment_types_ = [label for label in chain.labels if label != OUTSIDE]
 
@@ -142,10 +145,24 @@ class SegmentTagger(LabelPredictions):
         """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
         table = as_table(X)  # with attributes that are not known, too: words that gazetteers have
-        if self.chain_.reader.function is not None and self.segment_features is not None:
-            self.chain_ = self.chain_.with_function(self.segment_features)
+        self._update_reader()
         full = table.lengths > 0
         return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
+
+    def _update_reader(self) -> None:
+        """Take over a function and gazetteers that were set after the fit."""
+        if self.chain_.reader.function is not None and self.segment_features is not None:
+            self.chain_ = self.chain_.with_reader(function=self.segment_features)
+        if self.gazetteers is self._gazetteers:
+            return
+        entries, known = check_gazetteers(self.gazetteers or {}), self.chain_.reader.gazetteers.keys()
+        if new := sorted(entries.keys() - known):
+            raise DataError(
+                f"gazetteers: found {new[0]!r}, for which the fit has no weights; expected some of "
+                f"{sorted(known)}"
+            )
+        self.chain_ = self.chain_.with_reader(gazetteers=entries)
+        self._gazetteers = self.gazetteers
 
     def _segments(self, X: Any) -> list[list[Segment]]:
         """All segments of each sequence, those of tokens outside too."""
@@ -171,7 +188,7 @@ class SegmentTagger(LabelPredictions):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        return [self._written(segments) for segments in self._segments(X)]
+        return LabelSequences(self._written(segments) for segments in self._segments(X))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
@@ -188,6 +205,8 @@ class SegmentTagger(LabelPredictions):
             No such sequence, tokens or label.
         """
         self._require_probabilities()
+        check_number("start", start, Range(0, whole=True))
+        check_number("stop", stop, Range(0, whole=True))
         shard, k, length = self._encoded_one(X, sequence)
         if not 0 <= start < stop <= length:
             raise DataError(
@@ -209,6 +228,7 @@ class SegmentTagger(LabelPredictions):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        self._update_reader()
         header, arrays = pack_segments(self.chain_)
         return header | {"scheme": self.scheme_}, arrays
 
@@ -216,6 +236,6 @@ class SegmentTagger(LabelPredictions):
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SegmentTagger:
         tagger, chain = cls(), unpack_segments(header, arrays)
         unpack_fit(tagger, chain.n_weights, header, arrays)
-        tagger.set_params(boundary=chain.boundary)
+        tagger.set_params(boundary=chain.boundary, gazetteers=chain.reader.gazetteers or None)
         tagger._keep_chain(chain, "bioes" if header["scheme"] == "bioes" else "bio")
         return tagger

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -14,14 +15,16 @@ from structune.learning.estimator_file import Arrays, unpack_fit
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
+from structune.learning.ranges import Range, check_number
 from structune.structure import check_weights
 from structune.tagging.features.attributes import AttributeTable, as_table
-from structune.tagging.label_predictions import LabelPredictions, cut
+from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
 from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.labels import check_lengths
 from structune.tagging.structure.orders import chain_class
-from structune.tagging.structure.rules import Rules
+from structune.tagging.structure.outside import LeftOut, fit_to_rules
+from structune.tagging.structure.rules import Rules, as_rules
 from structune.tagging.structure.shard import ChainShard
 from structune.tagging.tagger_file import pack_chain, unpack_chain
 
@@ -59,7 +62,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         a row, too, as `transitions` has it: the group ``trigrams``. Time then grows with the cube of the
         number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions that cannot happen, in training and in prediction; None stands for the start or end.
+        Transitions that cannot happen, in training and in prediction; None stands for the start or end. Set
+        after `fit` it holds in prediction.
+    outside : {"skip", "trim", "error"}
+        What to do with training sequences whose labels break `forbidden`: they are left out, or only the
+        labels that break it are taken for unknown ("log" loss only), with a warning; or they are an error.
     constraints : None or "validation"
         "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
         all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
@@ -87,6 +94,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         None stands for the start or end of a sequence.
     trigram_features_ : dict of (label, label, label) to float
         Of order 2, with None as above; empty for order 1.
+    skipped_ : list of (int, str)
+        Training sequences that were left out, and why; at most a thousand.
 
     Examples
     --------
@@ -105,7 +114,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     transitions: str = "all"
     boundary: bool = True
     forbidden: Rules = None
+    outside: str = "skip"
     order: int = 1
+
+    skipped_: list[tuple[int, str]] = field(init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -128,7 +140,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         DataError
             Names the sequence and token that cannot be used.
         """
-        table = as_table(X)
+        table, y, sample_weight, groups, skipped = self._within_rules(as_table(X), y, sample_weight, groups)
         chain = chain_class(self.order).build(
             table,
             y,
@@ -137,7 +149,30 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
-        return self._fit_chain(chain, table, y, sample_weight, groups)
+        self._fit_chain(chain, table, y, sample_weight, groups)
+        self.skipped_ = skipped
+        return self
+
+    def _within_rules(
+        self, table: AttributeTable, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[AttributeTable, Any, Any, Any, list[tuple[int, str]]]:
+        """The examples whose labels keep to `forbidden`, and those that were left out."""
+        if isinstance(self.forbidden, Iterator):  # which can be read once
+            self.forbidden = as_rules(self.forbidden)
+        trims = self.outside == "trim" and self.forbidden is not None
+        if trims and isinstance(self._make_loss(), MaximumLoss):
+            raise DataError(
+                f"outside='trim' makes labels unknown, which loss={self.loss!r} cannot learn from: expected "
+                "outside='skip', 'error', or loss='log'"
+            )
+        left_out = LeftOut()
+        kept, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
+        left_out.report(self.forbidden)
+        if kept.size < len(table):
+            sample_weight = None if sample_weight is None else check_weights(sample_weight, len(table))[kept]
+            groups = None if groups is None else _check_groups(groups, len(table))[kept]
+            table = table.take(kept)
+        return table, y, sample_weight, groups, left_out.skipped
 
     def _fit_chain(
         self,
@@ -154,11 +189,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._learn(chain, loss, shard, self._start(chain), groups)
         self._keep_chain(chain)
         self._drop_unused()
+        self.skipped_ = []
         return self
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
         self.order = self.chain_.order
+        if self.forbidden is None:
+            self.forbidden = self.chain_.forbidden
         self._drop_unused()
 
     def _drop_unused(self) -> None:
@@ -176,9 +214,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _structure(self) -> ChainInference:
         return self.chain_
 
+    @property
+    def _predicting(self) -> ChainInference:
+        return self.chain_.like(self.forbidden)
+
     def with_structure(self, chain: ChainInference) -> Self:
         """The tagger with a given chain, and weights of zero."""
         self._keep_chain(chain)
+        self.forbidden, self.order, self.skipped_ = chain.forbidden, chain.order, []
         self._import(np.zeros(chain.n_weights))
         return self
 
@@ -211,16 +254,16 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _encode(self, X: Any) -> tuple[ChainShard, NDArray[np.int64]]:
         """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
-        table = as_table(X, self.chain_.names)
-        self.chain_.check_lengths(table.lengths)  # before empty ones go: errors name a sequence by its number
+        table, chain = as_table(X, self.chain_.names), self._predicting
+        chain.check_lengths(table.lengths)  # before empty ones go: errors name a sequence by its number
         full = table.lengths > 0
-        return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
+        return chain.encode(table if full.all() else table.take(full)), table.lengths
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence (Viterbi)."""
         shard, lengths = self._encode(X)
-        labels, _ = self.chain_.best(self.coef_, shard)
-        return cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths)
+        labels, _ = self._predicting.best(self.coef_, shard)
+        return LabelSequences(cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:
         return [self.classes_[y] for y in output.tolist()]
@@ -234,10 +277,13 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        check_number("start", start, Range(0, whole=True))
+        if isinstance(labels, str) or not isinstance(labels, Sequence):
+            raise DataError(f"labels={labels!r}: expected a list of labels, one a token")
         shard, k, length = self._encoded_one(X, sequence)
         if not length:
             raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
-        return self.chain_.segment_probability(self.coef_, shard, k, start, labels)
+        return self._predicting.segment_probability(self.coef_, shard, k, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of tokens labelled right; labels the model does not know count as wrong."""
@@ -254,7 +300,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        return pack_chain(self.chain_)
+        header, arrays = pack_chain(self._predicting)
+        return {**header, "skipped": self.skipped_}, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
@@ -262,7 +309,15 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         unpack_fit(tagger, chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
+        tagger.skipped_ = [(int(s), str(reason)) for s, reason in header.get("skipped", ())]
         return tagger
+
+
+def _check_groups(groups: Any, n: int) -> NDArray[Any]:
+    found = np.asarray(groups)
+    if found.shape != (n,):
+        raise DataError(f"found groups of shape {found.shape}, expected ({n},)")
+    return found
 
 
 def _check_known(shard: ChainShard) -> None:

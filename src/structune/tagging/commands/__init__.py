@@ -17,6 +17,7 @@ def train(
     train: own.TrainData,
     results: Results,
     features: own.Features,
+    reading: own.Format,
     *,
     penalty: Annotated[float, typer.Option(help="Precision of the Gaussian prior of all weights.")] = 1.0,
     l1: Annotated[
@@ -45,7 +46,7 @@ def train(
     settings = {"penalty": penalty, "l1": l1, "loss": loss.value}
     settings |= weights.parameters() | held_to.parameters()
     settings |= running.parameters(results)
-    raise typer.Exit(run(train, features, test, settings, results))
+    raise typer.Exit(run(train, features, reading, test, settings, results))
 
 
 @spread
@@ -54,6 +55,7 @@ def tune(
     results: Results,
     tuning: Tuning,
     features: own.Features,
+    reading: own.Format,
     *,
     loss: opt.TunedLoss = opt.Loss.log,
     groups: own.GroupsOption = own.Groups.template,
@@ -76,7 +78,7 @@ def tune(
 
     settings = {"loss": loss.value, "groups": groups.value, **weights.parameters(), **held_to.parameters()}
     settings |= tuning.parameters(held_to) | running.parameters(results)
-    raise typer.Exit(run(train, features, test, settings, results, tuning.plot))
+    raise typer.Exit(run(train, features, reading, test, settings, results, tuning.plot))
 
 
 @spread
@@ -84,6 +86,7 @@ def shard(
     train: own.TrainFile,
     sharding: Sharding,
     features: own.Features,
+    reading: own.Format,
     weights: own.Weights,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -99,12 +102,14 @@ def shard(
     """
     from structune.tagging.commands.sharding import run
 
-    run(train, features, weights.parameters(), sharding, quiet)
+    run(train, features, reading, weights.parameters(), sharding, quiet)
 
 
+@spread
 def predict(
     model: opt.ModelArgument,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Column file, or - for standard input.")],
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Where to write, or - for standard output.")
     ] = "-",
@@ -117,12 +122,14 @@ def predict(
             min=1, help="Write each sentence with its most probable labellings.", show_default=False
         ),
     ] = None,
+    reading: own.Format,
 ) -> None:
     """Label the tokens of a column file.
 
-    The output has the columns of FILE and one more, the predicted label, separated by single spaces. FILE
-    has the input columns that the model was trained with; it may have a label column or others after these.
-    It may be of any length; what was labelled before a wrong line has been written then.
+    The output has the columns of FILE and one more, the predicted label, separated by single spaces, or by
+    tabs where values hold spaces. FILE has the input columns that the model was trained with; it may have a
+    label column or others after these. Of CoNLL-U the form is labelled, or what the model was trained with.
+    FILE may be of any length; what was labelled before a wrong line has been written then.
 
     With --nbest K each sentence is written up to K times, the most probable labelling first, each
     after a line such as
@@ -136,7 +143,7 @@ def predict(
     """
     from structune.tagging.commands.prediction import run
 
-    run(model, file, output, marginals, nbest)
+    run(model, file, output, marginals, nbest, reading)
 
 
 def weights(
@@ -163,6 +170,7 @@ def weights(
 def evaluate(
     model: opt.ModelArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Column file with labels.")],
+    reading: own.Format,
     telling: Telling,
 ) -> None:
     """Compare predictions with the labels of a column file.
@@ -176,7 +184,7 @@ def evaluate(
     """
     from structune.tagging.commands.evaluation import run
 
-    run(model, file, telling)
+    run(model, file, reading, telling)
 
 
 def warm() -> None:

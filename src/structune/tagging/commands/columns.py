@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError, ModelFileError, warn
 from structune.files.models import check_class
 from structune.running.memory import batch_memory
-from structune.tagging.commands.options import Features
-from structune.tagging.conll import ConllData, read_conll, read_conll_blocks
+from structune.structure import place_of
+from structune.tagging.column_lines import ColumnLines, numbers_tokens
+from structune.tagging.column_look import AUTO, TAB, Layout
+from structune.tagging.commands.options import Features, Format
+from structune.tagging.conll import ALL, ConllData, data_blocks
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.default_templates import symbol_templates, text_templates
 from structune.tagging.features.templates import Template, extract, parse_templates
 from structune.tagging.tagger import SequenceTagger
 
+_LOOK = Format()
 TOKEN = 4000  # bytes for the columns and attributes of one
 
 
@@ -36,10 +40,14 @@ class Reader:
     columns : tuple of str
         The label's is the last.
     templates : tuple of str
+    separator, comment : str, optional
+        Of the training data, where a look at other files might find others.
     """
 
     columns: tuple[str, ...]
     templates: tuple[str, ...]
+    separator: str | None = None
+    comment: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -52,49 +60,97 @@ class Reader:
 
     def labels(self, data: ConllData) -> list[list[str]]:
         """The labels of each sentence."""
+        found = data.columns[self.columns[-1]]
+        if "" in found:
+            sentence, token = place_of(found.index(""), data.lengths)
+            raise DataError(
+                f"{data.place(sentence, token)}: the label is empty. Give each token a label, or name the "
+                "columns with --columns, the label's last"
+            )
         return data.sentences(self.columns[-1])
 
     def named(self, data: ConllData) -> ConllData:
         """The data with the model's names of columns."""
-        return ConllData(dict(zip(self.columns, data.columns.values(), strict=True)), data.lengths)
+        return replace(data, columns=dict(zip(self.columns, data.columns.values(), strict=True)))
 
-    def read_labelled(self, path: Path, token: int = TOKEN) -> Iterator[ConllData]:
+    def read_labelled(self, path: Path, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with a label column, blocks of sentences whose tokens take so many bytes each."""
-        return read_conll_blocks(path, self.columns, n_lines=_n_lines(token))
+        return data_blocks(self._open(path, self.columns, reading), _n_lines(token))
 
-    def read_inputs(self, source: Any, token: int = TOKEN) -> Iterator[ConllData]:
-        """A file with all its columns, of which the first are the model's inputs, in such blocks."""
-        names = self.inputs
-        for data in read_conll_blocks(source, None, n_lines=_n_lines(token)):
-            found = list(data.columns)
+    def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
+        """A file with all its columns, among them the model's inputs, in such blocks."""
+        read, names = self._open(source, None, reading), self.inputs
+        for data in data_blocks(read, _n_lines(token)):
+            found = list(data.columns.values())
             if len(found) < len(names):
-                name = getattr(source, "name", source)
                 raise DataError(
-                    f"{name}: found {len(found)} columns, expected at least {len(names)} ({', '.join(names)})"
+                    f"{read.name}: found {len(found)} columns, expected at least {len(names)} "
+                    f"({', '.join(names)})"
                 )
-            renamed = [*names, *(f"[{k}]" for k in range(len(names), len(found)))]
-            yield ConllData(dict(zip(renamed, data.columns.values(), strict=True)), data.lengths)
+            called = {at: name for name, at in zip(names, _places(names, read), strict=True)}
+            renamed = {called.get(k, f"[{k}]"): values for k, values in enumerate(found)}
+            yield replace(data, columns=renamed)
+
+    def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
+        comment = self.comment if reading.comment is None else reading.comment
+        return _open(source, columns, Format(reading.separator, comment), self.separator)
 
     def header(self) -> dict[str, Any]:
         """What to keep in the model's file."""
-        return {"columns": list(self.columns), "templates": list(self.templates)}
+        found = {"columns": list(self.columns), "templates": list(self.templates)}
+        told = {"separator": self.separator, "comment": self.comment}
+        return found | {name: value for name, value in told.items() if value is not None}
 
 
-def open_training(path: Path, features: Features) -> tuple[Reader, ConllData]:
+def open_training(path: Path, features: Features, reading: Format = _LOOK) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
-    names = _given_names(features.columns)
-    data = read_conll(path, names)
-    reader = _make_reader(path, names, data, features.templates)
-    return reader, reader.named(data)
+    reader, blocks, _ = open_blocks(path, features, reading, ALL)
+    return reader, next(blocks)
 
 
-def open_blocks(path: Path, features: Features, n_lines: int) -> tuple[Reader, Iterator[ConllData]]:
-    """The same, with the data block by block."""
-    names = _given_names(features.columns)
-    blocks = read_conll_blocks(path, names, n_lines=n_lines)
+def open_blocks(
+    path: Path, features: Features, reading: Format, n_lines: int
+) -> tuple[Reader, Iterator[ConllData], Layout]:
+    """The same, with the data block by block, and how they are laid out."""
+    read, given = _open(path, _given_names(features.columns), reading), features.columns is not None
+    if not given and read.layout.names:
+        label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
+        read.columns = ["form", label] if "form" in read.layout.names else None
+        if read.columns is not None:
+            warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
+    elif read.layout.counted and not (read.columns and numbers_tokens(read.columns[0])):
+        warn(
+            f"{path}: the first column, which is read as words, numbers the tokens. Name it id with --columns"
+        )
+    blocks = data_blocks(read, n_lines)
     first = next(blocks)
-    reader = _make_reader(path, names, first, features.templates)
-    return reader, map(reader.named, chain([first], blocks))
+    names = read.columns if given or read.layout.names else None
+    made = _make_reader(path, names, first, features.templates)
+    kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
+    reader = replace(made, separator=kept, comment=reading.comment)
+    return reader, map(reader.named, chain([first], blocks)), read.layout
+
+
+def _open(
+    source: Any, columns: Sequence[str] | None, reading: Format, preferred: str | None = None
+) -> ColumnLines:
+    separator, comment = (AUTO if given is None else given for given in (reading.separator, reading.comment))
+    return ColumnLines(source, columns, separator, comment, preferred)
+
+
+def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
+    """Where a file has the model's input columns."""
+    names = read.layout.names
+    if names and set(inputs) <= set(names):
+        return [names.index(name) for name in inputs]
+    if not names or numbers_tokens(inputs[0]):
+        return list(range(len(inputs)))
+    if len(inputs) > 1 or "form" not in names:
+        raise DataError(
+            f"{read.name}: found CoNLL-U, and a model of the columns {', '.join(inputs)}, which are not "
+            f"among {', '.join(names)}. Make a file of the model's columns"
+        )
+    return [names.index("form")]
 
 
 def _given_names(columns: str | None) -> list[str] | None:
@@ -123,7 +179,11 @@ def reader_of(model: SequenceTagger, complaint: str) -> Reader:
     """The reader of the files that a model was made from."""
     extra: Any = getattr(model, "extra_", None)
     try:
-        return Reader(tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"]))))
+        columns, templates = tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"])))
+        told = [extra.get(name) for name in ("separator", "comment")]
+        if not all(isinstance(text, str | None) for text in told):
+            raise TypeError
+        return Reader(columns, templates, *told)
     except (KeyError, TypeError, AttributeError, DataError):
         raise ModelFileError(complaint) from None
 

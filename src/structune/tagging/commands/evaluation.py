@@ -15,6 +15,7 @@ from structune.cli.reports import tell
 from structune.cli.settings import Telling
 from structune.cli.tables import filled, new_table
 from structune.tagging.commands.columns import Reader, open_model
+from structune.tagging.commands.options import Format
 from structune.tagging.conll import ConllData
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
 from structune.tagging.tagger import SequenceTagger
@@ -57,12 +58,12 @@ class Evaluation:
         return tagging_sections(*self.sentences)
 
 
-def run(model_path: Path, file: Path, telling: Telling) -> None:
+def run(model_path: Path, file: Path, reading: Format, telling: Telling) -> None:
     """Show how well a model labels a file."""
     check_targets([], [], telling.report)
     check_apart([model_path, file], [telling.report])
     model, reader = open_model(model_path)
-    tell(evaluate(model, reader, reader.read_labelled(file)), telling)
+    tell(evaluate(model, reader, reader.read_labelled(file, reading)), telling)
 
 
 def evaluate(model: SequenceTagger, reader: Reader, blocks: Iterable[ConllData]) -> Evaluation:

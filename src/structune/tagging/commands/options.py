@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from structune.errors import DataError
+
 
 class Groups(StrEnum):
     """Which weights share a precision."""
@@ -21,6 +23,14 @@ class Scheme(StrEnum):
 
     bio = "bio"
     bioes = "bioes"
+
+
+class Outside(StrEnum):
+    """What to do with labels that break the scheme."""
+
+    skip = "skip"
+    trim = "trim"
+    error = "error"
 
 
 class States(StrEnum):
@@ -65,6 +75,30 @@ Forbidden = Annotated[
         help="Forbid label transitions that break this scheme, such as O to I-x.", show_default=False
     ),
 ]
+OutsideOption = Annotated[
+    Outside | None,
+    typer.Option(
+        help="Training sentences with labels that --forbidden rules out: skip them (default), trim (take the "
+        "labels that break the scheme for unknown), or end with an error.",
+        show_default=False,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates columns: tab, whitespace, or other text such as a comma. By default a look at "
+        "the first lines tells tabs from white space.",
+        show_default=False,
+    ),
+]
+Comment = Annotated[
+    str | None,
+    typer.Option(
+        help="Skip lines that begin with this text; an empty text skips none. By default lines such as "
+        "'# sent_id = 1' before a sentence are skipped, and comments of CoNLL-U.",
+        show_default=False,
+    ),
+]
 GroupsOption = Annotated[
     Groups, typer.Option(help="Weights that share a precision: those of one template, all, or none.")
 ]
@@ -93,17 +127,29 @@ class Features:
 
 
 @dataclass(frozen=True)
+class Format:
+    """How the lines of column files are read."""
+
+    separator: Separator = None
+    comment: Comment = None
+
+
+@dataclass(frozen=True)
 class Weights:
     """Which weights there are."""
 
     forbidden: Forbidden = None
+    outside: OutsideOption = None
     states: StatesOption = States.seen
     order: OrderOption = 1
 
     def parameters(self) -> dict[str, Any]:
         """Of `SequenceTagger`."""
+        if self.outside is not None and self.forbidden is None:
+            raise DataError("--outside needs --forbidden: without it no labels are ruled out.")
         return {
             "forbidden": self.forbidden and self.forbidden.value,
+            "outside": (self.outside or Outside.skip).value,
             "states": self.states.value,
             "order": self.order,
         }

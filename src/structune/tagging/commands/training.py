@@ -14,7 +14,8 @@ from structune.cli.shard_data import refuse_given
 from structune.files.shards import open_shards
 from structune.tagging.commands.columns import Reader, open_training, reader_of
 from structune.tagging.commands.evaluation import evaluate
-from structune.tagging.commands.options import Features
+from structune.tagging.commands.options import Features, Format
+from structune.tagging.structure.outside import LeftOut, fit_to_rules
 from structune.tagging.tagger import SequenceTagger
 
 _Data = tuple[Reader, Callable[[], Any], str]  # how to read more of it, how to fit it, and what it is
@@ -23,6 +24,7 @@ _Data = tuple[Reader, Callable[[], Any], str]  # how to read more of it, how to 
 def run(
     train: Path,
     features: Features,
+    reading: Format,
     test: Path | None,
     settings: Mapping[str, Any],
     results: Results,
@@ -32,24 +34,31 @@ def run(
     tagger = SequenceTagger(**settings)
 
     def read() -> Lesson:
-        reader, fit, data = _of_folder(tagger, train) if train.is_dir() else _of_file(tagger, train, features)
-        known = None if test is None else list(reader.read_labelled(test))
+        if train.is_dir():
+            reader, fit, data = _of_folder(tagger, train)
+        else:
+            reader, fit, data = _of_file(tagger, train, features, reading)
+        known = None if test is None else list(reader.read_labelled(test, reading))
         evaluated = None if known is None else partial(evaluate, tagger, reader, known)
         return Lesson(fit, [("data", data)], evaluated, reader.header())
 
     return learn(tagger, results, [train, test], read, plot)
 
 
-def _of_file(tagger: SequenceTagger, path: Path, features: Features) -> _Data:
-    reader, data = open_training(path, features)
-    attributes, labels = reader.attributes(data), reader.labels(data)
+def _of_file(tagger: SequenceTagger, path: Path, features: Features, reading: Format) -> _Data:
+    reader, data = open_training(path, features, reading)
+    attributes, left_out = reader.attributes(data), LeftOut()
+    rules = tagger.forbidden, tagger.outside
+    kept, labels = fit_to_rules(reader.labels(data), data.lengths, *rules, left_out, data.place)
+    left_out.report(tagger.forbidden)
+    attributes = attributes if kept.size == len(data) else attributes.take(kept)
     n_labels = len(set(chain.from_iterable(labels)))
     return reader, lambda: tagger.fit(attributes, labels), _described(len(data), data.n_tokens, n_labels)
 
 
 def _of_folder(tagger: SequenceTagger, path: Path) -> _Data:
     """A folder of shards, whose features and labels are fixed."""
-    refuse_given(path, "--columns", "--templates", "--forbidden", "--states", "--order")
+    refuse_given(path, "--columns", "--templates", "--forbidden", "--outside", "--states", "--order")
     folder = open_shards(path)
     reader = reader_of(folder.model, f"{path}: found no columns and templates, expected them of shard")
     sizes = len(folder), sum(folder.n_parts), len(folder.model.classes_)

@@ -15,7 +15,7 @@ from structune.structure import FloatArray, IntArray
 from structune.tagging.features.strings import Strings
 
 _TOKENS = 1 << 10  # at a time: their strings stay in the caches
-_NUMBERS = (float, int, np.floating, np.integer, np.bool_)
+NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 _PLAIN = {str, float, int, bool, np.float64}
 
 
@@ -155,32 +155,51 @@ def _append_mapping(mapping: Mapping[Any, Any], prefix: str, names: list[str], v
         if isinstance(value, str):
             names.append(f"{name}={value}")
             values.append(1.0)
-        elif isinstance(value, _NUMBERS):
+        elif isinstance(value, NUMBERS):
             names.append(name)
             values.append(float(value))
         elif isinstance(value, Mapping):
             _append_mapping(value, f"{name}=", names, values)
-        elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
-            _append_several(value, name, names, values)
         else:
-            raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
+            _append_several(value, name, names, values)
 
 
-def _append_several(several: Any, name: str, names: list[str], values: list[float]) -> None:
+def _append_several(value: Any, name: str, names: list[str], values: list[float]) -> None:
     """Strings are attributes, numbers are columns."""
-    items = np.atleast_1d(several).tolist() if isinstance(several, np.ndarray) else several
-    kinds = set(map(type, items))
-    if all(issubclass(kind, str) for kind in kinds):
-        names += [f"{name}={item}" for item in items]
-        values += repeat(1.0, len(items))
-    elif all(issubclass(kind, _NUMBERS) for kind in kinds) and not isinstance(items, set | frozenset):
-        names += column_names(name, len(items))
-        values += map(float, items)
+    several = listed(value)
+    if are_columns(several, value, name):
+        names += column_names(name, len(several))
+        values += map(float, several)
     else:
+        names += [f"{name}={item}" for item in several]
+        values += repeat(1.0, len(several))
+
+
+def listed(value: Any) -> list[Any]:
+    """What several values of one attribute are; of what is not several a list of it alone."""
+    if isinstance(value, np.ndarray):
+        return list(np.atleast_1d(value).tolist())
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+
+
+def are_columns(several: list[Any], value: Any, name: str) -> bool:
+    """Whether values of one attribute are numbers, which are columns, not strings, which are attributes.
+
+    Raises
+    ------
+    TypeError
+        They are neither: not of one type, or numbers in a set, which has no order.
+    """
+    if all(isinstance(item, str) for item in several):
+        return False
+    if not isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
+    if isinstance(value, set | frozenset) or not all(isinstance(item, NUMBERS) for item in several):
         raise TypeError(
-            f"found {several!r} for the attribute {name!r}, expected strings only, which are attributes, "
+            f"found {value!r} for the attribute {name!r}, expected strings only, which are attributes, "
             "or a list of numbers only, which are columns"
         )
+    return True
 
 
 @lru_cache(maxsize=64)

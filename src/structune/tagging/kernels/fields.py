@@ -4,9 +4,11 @@ from numpy import int64
 
 from structune.kernels.jit import exact_kernel, part_of_exact_kernel
 
-AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND = range(6)  # of `state`
+# of `state`
+AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND, WIDTH, COMMENTS, RANGES, EMPTY = range(10)
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
 DOCSTART = b"-DOCSTART-"
+_HASH, _EQUALS, _NINE, _ZERO, _HYPHEN, _POINT = b"#=90-."
 
 
 @part_of_exact_kernel
@@ -35,6 +37,62 @@ def _begins(text, at, end, word):
     while k < len(word) and at + k < end and text[at + k] == word[k]:
         k += 1
     return k == len(word)
+
+
+@part_of_exact_kernel
+def _after_word(text, at, end, key):
+    """After what is not blank, and of a key before the sign of equality."""
+    while at < end and not _is_blank(text[at]) and not (key and text[at] == _EQUALS):
+        at += 1
+    return at
+
+
+@part_of_exact_kernel
+def is_metadata(text, at, end):
+    """Whether a line is such as ``# key = value``, ``# newdoc`` or ``# id 12 domain=en``."""
+    if at == end or text[at] != _HASH:
+        return False
+    first = _after_blanks(text, at + 1, end)
+    last = _after_word(text, first, end, True)
+    if last == first:
+        return False
+    after = _after_blanks(text, last, end)
+    is_word = last == end or after > last
+    is_new = _begins(text, first, last, b"newdoc") or _begins(text, first, last, b"newpar")
+    if is_new and last - first == 6 and is_word:
+        return True
+    if after < end and text[after] == _EQUALS:
+        is_apart = first > at + 1 and (after + 1 == end or _is_blank(text[after + 1]))
+        return after > last or is_apart
+    if last - first != 2 or not _begins(text, first, end, b"id"):
+        return False
+    second = _after_word(text, after, end, False)
+    third = _after_blanks(text, second, end)
+    sign = _after_word(text, third, end, True)
+    if third == second or sign == third or sign >= end - 1 or text[sign] != _EQUALS:
+        return False
+    stop = _after_word(text, sign + 1, end, False)
+    return stop > sign + 1 and _after_blanks(text, stop, end) == end
+
+
+@part_of_exact_kernel
+def _is_number(c):
+    return _ZERO <= c <= _NINE
+
+
+@part_of_exact_kernel
+def _joint(text, at, end):
+    """The sign between two numbers such as 2-3 or 4.1, which a line begins with; 0 if it does not."""
+    first = at
+    while at < end and _is_number(text[at]):
+        at += 1
+    is_joint = first < at < end and (text[at] == _HYPHEN or text[at] == _POINT)
+    if not is_joint:
+        return 0
+    sign, at, second = int64(text[at]), at + 1, at + 1
+    while at < end and _is_number(text[at]):
+        at += 1
+    return sign if at > second and (at == end or _is_blank(text[at])) else 0
 
 
 @part_of_exact_kernel
@@ -75,7 +133,10 @@ def _put_separated(text, at, end, separator, starts, ends, token):
 
 
 @exact_kernel
-def split(text, size, separator, comment, is_all, n_lines, starts, ends, lines, lengths, state):
+def split(
+    text, size, separator, comment, has_metadata, has_numbers, is_all, is_even, n_lines,
+    starts, ends, lines, lengths, state,
+):  # fmt: skip
     """Split lines up to one of too few fields, or to the first that ends no sentence after so many lines.
 
     Parameters
@@ -86,38 +147,52 @@ def split(text, size, separator, comment, is_all, n_lines, starts, ends, lines, 
         Bytes without this.
     separator, comment : ndarray of uint8
         What separates fields, or nothing for white space; what comments begin with, or nothing.
+    has_metadata : bool
+        Whether lines such as ``# key = value`` before a sentence are skipped.
+    has_numbers : bool
+        Whether lines that begin with 2-3 or 4.1 are skipped.
     is_all : bool
         Whether a line may have no more fields than there is room for.
+    is_even : bool
+        Whether all lines of a sentence must have as many fields.
     n_lines : int
     starts, ends : ndarray of int64, shape (n_fields, n)
         Where the first fields of each token begin and end.
     lines, lengths : ndarray of int64, shape (n,)
         The line of each token, and the tokens of each sentence that has ended.
-    state : ndarray of int64, shape (6,)
+    state : ndarray of int64, shape (10,)
         Where in the text the work stands, and after how many lines, tokens and sentences; tokens of the
-        sentence that has not ended; fields of the line that is refused, otherwise 0.
+        sentence that has not ended; fields of the line that is refused, otherwise 0; fields of the line
+        before; and how many lines were skipped: comments, ranges such as 2-3, empty nodes such as 4.1.
     """
     n_fields = starts.shape[0]
     while state[AT] < size and (state[LINE] < n_lines or state[LENGTH] > 0):
         at, token = state[AT], state[TOKENS]
         end = _line_end(text, at)
-        if comment.size == 0 or not _begins(text, at, end, comment):
-            if _after_blanks(text, at, end) == end or _begins(text, at, end, DOCSTART):
-                if state[LENGTH] > 0:
-                    lengths[state[SENTENCES]] = state[LENGTH]
-                    state[SENTENCES] += 1
-                    state[LENGTH] = 0
+        sign = _joint(text, at, end) if has_numbers else 0
+        if (comment.size > 0 and _begins(text, at, end, comment)) or (
+            has_metadata and state[LENGTH] == 0 and is_metadata(text, at, end)
+        ):
+            state[COMMENTS] += 1
+        elif sign != 0:
+            state[RANGES if sign == _HYPHEN else EMPTY] += 1
+        elif _after_blanks(text, at, end) == end or _begins(text, at, end, DOCSTART):
+            if state[LENGTH] > 0:
+                lengths[state[SENTENCES]] = state[LENGTH]
+                state[SENTENCES] += 1
+                state[LENGTH] = 0
+        else:
+            if separator.size == 0:
+                n = _put_words(text, at, end, starts, ends, token)
             else:
-                if separator.size == 0:
-                    n = _put_words(text, at, end, starts, ends, token)
-                else:
-                    n = _put_separated(text, at, end, separator, starts, ends, token)
-                if n < n_fields or (is_all and n > n_fields):
-                    state[FOUND] = n
-                    return
-                lines[token] = state[LINE]
-                state[TOKENS] += 1
-                state[LENGTH] += 1
+                n = _put_separated(text, at, end, separator, starts, ends, token)
+            is_odd = is_even and state[LENGTH] > 0 and n != state[WIDTH]
+            if n < n_fields or (is_all and n > n_fields) or is_odd:
+                state[FOUND] = n
+                return
+            lines[token], state[WIDTH] = state[LINE], n
+            state[TOKENS] += 1
+            state[LENGTH] += 1
         is_pair = text[end] == _RETURN and end + 1 < size and text[end + 1] == _NEWLINE
         state[AT] = end + int64(2 if is_pair else 1)
         state[LINE] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.structure import check_range, offsets_of, place_of
+from structune.tagging.structure.rules import BoolArray, Moves
 
-BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 _CHOICE = (set, frozenset, list, tuple)
 _NAME = (str, int, np.integer)
@@ -95,50 +95,62 @@ class Labelling:
         if self.partial and not np.array_equal(self.labels, single_labels(self.allowed)):
             raise DataError("found labels that are not those that tokens may have")
 
-    def check_moves(self, offsets: IntArray, moves: tuple[BoolArray, BoolArray, BoolArray]) -> None:
+    def check_moves(self, offsets: IntArray, moves: Moves) -> None:
         """Raise `DataError` for the first sequence that only forbidden transitions could label."""
+        for s, t, reason in self.offences(offsets, moves):
+            raise DataError(f"sequence {s}, token {t}: {reason}")
+
+    def offences(self, offsets: IntArray, moves: Moves) -> Iterator[tuple[int, int, str]]:
+        """Sequences that only forbidden transitions could label, the first token that needs one, and why."""
         if all(m.all() for m in moves):
             return
-        transition, start, end = moves
-        if self.partial:
-            suspects = range(offsets.size - 1)
-        else:
-            y, later = self.labels, np.ones(self.labels.size, dtype=bool)
-            later[offsets[:-1]] = False
-            bad = np.zeros(y.size, dtype=bool)
-            bad[later] = ~transition[y[:-1][later[1:]], y[later]]
-            bad[offsets[:-1]] |= ~start[y[offsets[:-1]]]
-            bad[offsets[1:] - 1] |= ~end[y[offsets[1:] - 1]]
-            suspects = range(*_first(np.searchsorted(offsets, np.flatnonzero(bad), side="right") - 1))
+        suspects = range(offsets.size - 1) if self.partial else self._suspects(offsets, moves)
         for s in suspects:
-            self._check_sequence(s, slice(offsets[s], offsets[s + 1]), transition, start, end)
-
-    def _check_sequence(
-        self, s: int, tokens: slice, transition: BoolArray, start: BoolArray, end: BoolArray
-    ) -> None:
-        n = tokens.stop - tokens.start
-        allowed = (
-            self.allowed[tokens] if self.partial else np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
-        )
-        reach = start & allowed[0]
-        for t in range(n):
-            if t:
-                reach = (reach.astype(np.int64) @ transition.astype(np.int64) > 0) & allowed[t]
-            if not reach.any() or (t == n - 1 and not (reach & end).any()):
-                found = [self.names[y] for y in np.flatnonzero(allowed[t])]
-                before = [self.names[y] for y in np.flatnonzero(allowed[t - 1])] if t else "the start"
-                raise DataError(
-                    f"sequence {s}, token {t}: found the label {_show(found)} after {_show(before)}"
-                    f"{' at the end' if t == n - 1 else ''}, which the forbidden transitions rule out"
+            tokens = slice(int(offsets[s]), int(offsets[s + 1]))
+            allowed = self.rows(tokens)
+            t = first_offence(allowed, moves)
+            if t is not None:
+                found, before = (
+                    [self.names[y] for y in np.flatnonzero(row)] for row in (allowed[t], allowed[t - 1])
                 )
+                told = f"found the label {_show(found)} after {_show(before) if t else 'the start'}"
+                at_end = " at the end" if t == len(allowed) - 1 else ""
+                yield s, t, f"{told}{at_end}, which the forbidden transitions rule out"
+
+    def _suspects(self, offsets: IntArray, moves: Moves) -> list[int]:
+        """Sequences with a forbidden transition, where all labels are known."""
+        transition, start, end = moves
+        y, later = self.labels, np.ones(self.labels.size, dtype=bool)
+        full = np.diff(offsets) > 0
+        firsts, lasts = offsets[:-1][full], offsets[1:][full] - 1
+        later[firsts] = False
+        bad = np.zeros(y.size, dtype=bool)
+        bad[later] = ~transition[y[:-1][later[1:]], y[later]]
+        bad[firsts] |= ~start[y[firsts]]
+        bad[lasts] |= ~end[y[lasts]]
+        found: list[int] = np.unique(np.searchsorted(offsets, np.flatnonzero(bad), side="right") - 1).tolist()
+        return found
+
+    def rows(self, tokens: slice) -> BoolArray:
+        """Labels that some tokens may have, shape (n_tokens, n_labels)."""
+        if self.partial:
+            return self.allowed[tokens]
+        return np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
 
 
-def _first(sequences: IntArray) -> tuple[int, int]:
-    return (int(sequences[0]), int(sequences[0]) + 1) if sequences.size else (0, 0)
+def first_offence(allowed: BoolArray, moves: Moves) -> int | None:
+    """The first token of a sequence at which no labels that tokens may have keep to the moves."""
+    transition, start, end = moves
+    reach = start
+    for t, row in enumerate(allowed):
+        reach = (reach if t == 0 else reach.astype(np.int64) @ transition.astype(np.int64) > 0) & row
+        if not reach.any():
+            return t
+    return None if not len(allowed) or (reach & end).any() else len(allowed) - 1
 
 
-def _show(labels: list[str] | str) -> str:
-    return labels if isinstance(labels, str) else repr(labels[0]) if len(labels) == 1 else f"one of {labels}"
+def _show(labels: list[str]) -> str:
+    return repr(labels[0]) if len(labels) == 1 else f"one of {labels}"
 
 
 def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None = None) -> Labelling:

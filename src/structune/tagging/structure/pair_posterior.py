@@ -14,8 +14,8 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray, offsets_of
 from structune.tagging.kernels import second_order as linear
 from structune.tagging.kernels import second_order_log as log
-from structune.tagging.structure.labels import BoolArray
 from structune.tagging.structure.posterior import MoveScores
+from structune.tagging.structure.rules import BoolArray
 
 
 @dataclass(frozen=True)

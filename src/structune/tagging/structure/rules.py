@@ -11,9 +11,11 @@ from structune.errors import DataError
 
 Rules = str | Iterable[tuple[str | None, str | None]] | None
 BoolArray = NDArray[np.bool_]
+_PREFIXES = {"bio": "BIO", "bioes": "BIOES"}
+Moves = tuple[BoolArray, BoolArray, BoolArray]  # transitions (L, L), starts (L,), ends (L,)
 
 
-def allowed_moves(labels: Sequence[str], forbidden: Rules) -> tuple[BoolArray, BoolArray, BoolArray]:
+def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
     """Allowed transitions (L, L), starts (L,) and ends (L,).
 
     Parameters
@@ -47,6 +49,22 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> tuple[BoolArray, B
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]
 
 
+def moves_of_readable(labels: Sequence[str], forbidden: Rules) -> tuple[Moves, dict[str, str]]:
+    """`allowed_moves`, with no moves of labels that a scheme cannot read; and why it cannot, by label."""
+    strange = dict[str, str]()
+    is_scheme = isinstance(forbidden, str) and forbidden in _PREFIXES
+    for label in labels if is_scheme else ():
+        try:
+            allowed_moves([label], forbidden)
+        except DataError as error:
+            strange[label] = str(error)
+    known = [y for y, label in enumerate(labels) if label not in strange]
+    n, found = len(labels), allowed_moves([labels[y] for y in known], forbidden)
+    transition, start, end = np.zeros((n, n), bool), np.zeros(n, bool), np.zeros(n, bool)
+    transition[np.ix_(known, known)], start[known], end[known] = found
+    return (transition, start, end), strange
+
+
 def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | None:
     """The rules as a value to keep and compare, each checked to be a pair; reads an iterator."""
     if forbidden is None or isinstance(forbidden, str):
@@ -58,7 +76,7 @@ def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | No
     return [(a, b) for a, b in rules]
 
 
-def possible_lengths(moves: tuple[BoolArray, BoolArray, BoolArray], longest: int) -> BoolArray:
+def possible_lengths(moves: Moves, longest: int) -> BoolArray:
     """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labelling."""
     transition, reach, end = moves
     possible = np.zeros(longest + 1, dtype=bool)
@@ -71,8 +89,8 @@ def possible_lengths(moves: tuple[BoolArray, BoolArray, BoolArray], longest: int
     return possible
 
 
-def _scheme(labels: Sequence[str], scheme: str) -> tuple[BoolArray, BoolArray, BoolArray]:
-    prefixes = {"bio": "BIO", "bioes": "BIOES"}.get(scheme)
+def _scheme(labels: Sequence[str], scheme: str) -> Moves:
+    prefixes = _PREFIXES.get(scheme)
     if prefixes is None:
         raise DataError(f"forbidden={scheme!r}: expected 'bio', 'bioes', or a list of pairs of labels")
     parts = [_split(label, prefixes, scheme) for label in labels]
@@ -84,7 +102,7 @@ def _scheme(labels: Sequence[str], scheme: str) -> tuple[BoolArray, BoolArray, B
 
 
 def _split(label: str, prefixes: str, scheme: str) -> tuple[str, str]:
-    prefix, _, segment = label.partition("-")
+    prefix, _, segment = str(label).partition("-")
     if prefix not in tuple(prefixes):
         raise DataError(
             f"the label {label!r} does not fit the scheme {scheme!r}: expected one of {list(prefixes)} first"

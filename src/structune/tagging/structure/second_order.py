@@ -61,6 +61,9 @@ class SecondOrderChain(ChainInference):
         super().__init__(labels, attributes, pair_keys, transitions, boundary, forbidden)
         self.trigrams = trigrams
         self._trigrams = slice(self._transitions.stop, self._transitions.stop + trigrams.size)
+
+    def _forbid(self, forbidden: Rules) -> None:
+        super()._forbid(forbidden)
         self._neighbours = Neighbours.of(self.moves[0])
 
     # --- vocabulary ---------------------------------------------------------------------------------------

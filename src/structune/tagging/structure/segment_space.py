@@ -29,7 +29,6 @@ from structune.tagging.features.segments import (
     LAST,
     LENGTH,
     KnownAttributes,
-    SegmentFunction,
     SegmentReader,
     Tokens,
 )
@@ -247,10 +246,11 @@ class SegmentSpace(Structure):
             raise _too_long(found, int(j), int(self.longest[of_segment[j]]))
         return _tags(self.begin, of_segment, found)
 
-    def with_function(self, function: SegmentFunction) -> Self:
-        """The chain with another function that makes attributes of segments."""
+    def with_reader(self, **changes: Any) -> Self:
+        """The chain with another function or other gazetteers, which make attributes of segments."""
         other = copy(self)
-        other.reader = replace(self.reader, function=function)
+        other.reader = replace(self.reader, **changes)
+        other.__dict__.pop("_known", None)  # the gazetteers' entries are among these
         return other
 
     # --- scores and features ------------------------------------------------------------------------------

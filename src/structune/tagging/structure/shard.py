@@ -11,7 +11,7 @@ import numpy as np
 from structune.running.memory import require_memory
 from structune.structure import IntArray, SequenceShard, take_segments
 from structune.tagging.structure.attribute_weights import AttributeRows
-from structune.tagging.structure.labels import BoolArray
+from structune.tagging.structure.rules import BoolArray
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -12,8 +13,8 @@ from structune.errors import DataError
 from structune.structure import Groups, IntArray, Structure, template_of
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.attribute_weights import AttributeWeights, order_attributes
-from structune.tagging.structure.labels import BoolArray, Labelling, encode_labels
-from structune.tagging.structure.rules import Rules, allowed_moves, as_rules, mixing_steps
+from structune.tagging.structure.labels import Labelling, encode_labels
+from structune.tagging.structure.rules import BoolArray, Rules, allowed_moves, as_rules, mixing_steps
 
 
 class ChainVocabulary(Structure):
@@ -25,6 +26,7 @@ class ChainVocabulary(Structure):
 
     name = "chain"
     _most_labels, _growth = 4096, "square"
+    _other: Self | None = None  # the last of `like`: schemes take a while for many labels
 
     def __init__(
         self,
@@ -37,7 +39,6 @@ class ChainVocabulary(Structure):
     ) -> None:
         self.labels, self.attributes = list(labels), attributes
         self.transitions, self.boundary = transitions, boundary
-        self.forbidden = as_rules(forbidden)
         n_labels = len(self.labels)
         if n_labels > self._most_labels:
             raise DataError(
@@ -45,13 +46,28 @@ class ChainVocabulary(Structure):
                 f"{self._growth}"
             )
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
-        self.moves = allowed_moves(self.labels, self.forbidden)
-        self._mixing = mixing_steps(self.moves[0])
+        self._forbid(as_rules(forbidden))
         sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
         ends = np.concatenate(([0], np.cumsum(sizes)))
         self._pairs, self._starts, self._ends, self._transitions = (
             slice(int(a), int(b)) for a, b in pairwise(ends)
         )
+
+    def _forbid(self, forbidden: Rules) -> None:
+        self.forbidden, self.moves = forbidden, allowed_moves(self.labels, forbidden)
+        self._mixing = mixing_steps(self.moves[0])
+
+    def like(self, forbidden: Rules) -> Self:
+        """The chain with other forbidden transitions, and the same weights."""
+        rules = as_rules(forbidden)
+        if rules == self.forbidden:
+            return self
+        if self._other is None or self._other.forbidden != rules:
+            self._other = None  # of the copy, too
+            other = copy(self)
+            other._forbid(rules)
+            self._other = other
+        return self._other
 
     @classmethod
     def build(

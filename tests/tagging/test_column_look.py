@@ -1,0 +1,207 @@
+"""A look at column files: what is read as it is, what is refused by its name, and what the options decide."""
+
+import contextlib
+import io
+import re
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structune.errors import DataError
+from structune.kernels.jit import exact_kernel
+from structune.tagging import column_lines, read_conll, read_conll_blocks
+from structune.tagging.column_lines import SkippedLinesWarning
+from structune.tagging.column_look import _METADATA
+from structune.tagging.kernels import fields
+
+CONLLU = """# newdoc id = d
+# sent_id = s1
+# a free comment
+1-2	Don't	_	_	_	_	_	_	_	_
+1	Do	do	AUX	VB	_	3	aux	_	_
+2	n't	not	PART	RB	_	3	adv	_	_
+3	#	#	SYM	#	_	2	x	_	_
+
+# sent_id = s2
+1	New York	NY	PROPN	NNP	_	0	root	_	_
+1.1	is	be	AUX	_	_	_	_	_	_
+# the end
+"""
+
+
+def read(text, *args, **kwargs):
+    return read_conll(io.StringIO(text), *args, **kwargs)
+
+
+def test_conllu():
+    told = "read as CoNLL-U; skipped 5 lines of metadata, 1 multiword token, 1 empty node"
+    with pytest.warns(SkippedLinesWarning, match=told):
+        data = read(CONLLU, ["form", "upos"])
+    assert data.columns == {"form": ["Do", "n't", "#", "New York"], "upos": ["AUX", "PART", "SYM", "PROPN"]}
+    assert data.lengths.tolist() == [3, 1]
+    assert [data.place(0, 0), data.place(1, 0)] == ["<input>:5", "<input>:10"]
+    with pytest.warns(SkippedLinesWarning):
+        assert read(CONLLU, ["id", "w", "lemma", "y"]).columns["y"] == data.columns["upos"]
+    with pytest.warns(SkippedLinesWarning):
+        plus = read("# global.columns = ID FORM X\n1\ta b\tB\n", ["form", "x"])
+    assert plus.columns == {"form": ["a b"], "x": ["B"]}
+    for names in (["w", "y"], ["w", "pos", "y"], ["form", "y"]):
+        with pytest.raises(DataError, match="found CoNLL-U, whose first column numbers the tokens"):
+            read(CONLLU, names)
+
+
+@pytest.mark.parametrize(
+    "line", ["# sent_id = s1", "#text = a b", "# text = # # O", "# newpar", "# id 1-2\tdomain=en"]
+)
+def test_metadata_before_a_sentence(line):
+    with pytest.warns(SkippedLinesWarning, match="skipped 2 lines of metadata"):
+        data = read(f"{line}\n# # I-NP O\n2-3 CD I-NP O\n\n{line}\n4.1 CD I-NP O\n", ["w", "pos", "c", "y"])
+    assert data.columns["w"] == ["#", "2-3", "4.1"]
+
+
+@pytest.mark.parametrize(
+    "text", ["# # O\nthe DT O\n\n# # O\n", "# = B\n#a=b O B\n", "# Number=Sing B\nx _ B\n", "a O\n# = x\n"]
+)
+def test_marks_that_are_tokens(text):
+    expected = [line.split()[0] for line in text.split("\n") if line]
+    assert read(text, ["w"], separator=None).columns["w"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "words"),
+    [
+        ("New York\tB-LOC\nis\tO\n", None, ["New York", "is"]),
+        ("New York\tB-LOC\r\nis\tO\r\n", None, ["New York", "is"]),
+        ("New York\tB-LOC\n", ["w", "y"], ["New York"]),
+        ("New York\tNNP\t\na\t\tO\n", None, ["New York", "a"]),
+        (" \tO\na\tB\n", None, [" ", "a"]),
+        ("the \tDT \tO\ndog\tNN\tO\n", None, ["the", "dog"]),
+        ("the\t\tDT\ninformation\tNN\n", None, ["the", "information"]),
+        ("a\tO\t\nb\tO\t\n", ["w", "y"], ["a", "b"]),
+        ("word\tlabel\nNew York\tB\nis\tO\n", None, ["New York", "is"]),
+        ("a O\n\n\ufeffb O\n", None, ["a", "b"]),
+        ("10\u00a0000 CD\nb X\n", None, ["10\u00a0000", "b"]),
+        ("w word\nx token\n", ["w", "y"], ["w", "x"]),
+        ("a|b O\nc|d O\n", None, ["a|b", "c|d"]),
+        ("Haus NOUN Case=Nom|Number=Sing\nund CCONJ _\n", None, ["Haus", "und"]),
+        ("<unk> O\n{ O\n[ O\n", None, ["<unk>", "{", "["]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+def test_what_is_read(text, columns, words):
+    data = read(text, columns)
+    assert next(iter(data.columns.values())) == words
+    with patch.object(column_lines, "_PIECE", 1):
+        blocks = list(read_conll_blocks(io.StringIO(text), columns, n_lines=1))
+    assert [word for block in blocks for word in next(iter(block.columns.values()))] == words
+
+
+def test_the_separator_is_that_of_the_whole_file():
+    text = "a\tO\n" * 3 + "\n" + "b\tO\n" * 40_000 + "New York\tB\n"
+    assert read(text, ["w", "y"]).columns["w"][-1] == "New York"
+    assert read(text, ["w", "y"]).separator == "\t"
+    assert read("a\tO\n", None).separator == read("a O\n", None).separator == " "
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        (
+            "New York\tB-LOC\nLos Angeles\tB\n",
+            None,
+            "found 2 columns between tabs and 3 between white space. Give",
+        ),
+        ("a\t\tO\nb\t\tO\n", None, "3 columns between tabs and 2 between white space. Give --separator tab"),
+        ("New York \tB\nis \tO\n", None, "found 'New York ' between tabs, with a space at its end"),
+        (
+            "# chapter one\nthe DT O\n",
+            None,
+            "found '# chapter one', which may be a token or a comment. Give --comm",
+        ),
+        (
+            "the DT O\nNew York NNP O\n",
+            ["w", "pos", "y"],
+            "<input>:2: found 4 columns, and 3 in the line before",
+        ),
+        (
+            "the DT O\n# a b c d\n",
+            ["w"],
+            "--comment '#' (in Python comment='#') skips lines that begin with #",
+        ),
+    ],
+)
+def test_two_readings(text, columns, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        read(text, columns)
+    assert read(text, ["w"], separator="\t", comment="#").n_tokens
+    assert read(text, ["w"], separator=None, comment=None).n_tokens
+
+
+FOREIGN = {
+    "a feature template of CRF++": "# Unigram\nU00:%x[-2,0]\n\nB\n",
+    "a pattern file of Wapiti": "*\n\nU:wrd-1 L=%X[-1,0]\n",
+    "a model of Wapiti": "#mdl#2#123\n#rdr#3/2/0\n",
+    "a model of CRF++": "version: 100\ncost-factor: 1\nmaxid: 5\n",
+    "the attributes of CRFsuite": "B\tw[0]=the\tp[0]=DT\t__BOS__\nI\tw[0]=a\\:b:2\tx:1.5\n\n",
+    "the n-best output of CRF++": "# 0 0.478113\nthe\tDT\tB\n\n",
+    "the output of structune predict --nbest": "# sentence 1 rank 1 probability 0.5\nthe DT O\n\n",
+    "JSONL": '{"tokens": ["a"], "labels": ["O"]}\n{"tokens": ["b"], "labels": ["O"]}\n',
+    "JSON": '[\n  {\n    "id": 0,\n    "paragraphs": []\n  }\n]\n',
+    "XML": "<s>\nthe\tDT\tO\n</s>\n",
+    "CSV (give --separator ',', or save it with tabs)": "Sentence #,Word,Tag\nSentence: 1,The,O\n,dog,O\n",
+    "CSV (give --separator ';', or save it with tabs)": "the;DT;O\ndog;NN;O\n",
+    "tokens with | between their columns (give --separator '|')": "The|DT|O\ndog|NN|O\n",
+    "tokens with | between their columns": "The|DT|O dog|NN|O\nA|DT|O cat|NN|O\n",
+    "tokens with a tag after /": "The/DT dog/NN\nA/DT cat/NN\n",
+    "brat": "T1\tLocation 0 8\tNew York\n",
+    "CoNLL-2012": "#begin document (bc/x); part 000\nbc/x 0 0 the DT\n",
+    "WebAnno TSV": "#FORMAT=WebAnno TSV 3.2\n\n#Text=a b\n1-1\t0-1\ta\t_\n",
+    "PubTator": "123|t|Title words\n123|a|More\n",
+    "UTF-16 text": "a O\n".encode("utf-16"),
+    "HTML": "<html>\n<body>\n</html>\n",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("columns", [None, ["w"], ["w", "y"]])
+def test_other_formats_are_refused_by_name(name, columns):
+    text = FOREIGN[name]
+    source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"found what looks like {name}, expected a token")):
+        read_conll(source, columns)
+
+
+def test_separators_of_other_formats():
+    assert read("The|DT|O\ndog|NN|O\n", separator="|").columns["y"] == ["O", "O"]
+    with pytest.warns(SkippedLinesWarning, match="skipped 1 line with names of columns"):
+        assert read("word,pos,tag\nthe,DT,O\n", separator=",").columns["w"] == ["the"]
+
+
+@exact_kernel
+def _is_metadata(text, end):
+    return fields.is_metadata(text, 0, end)
+
+
+@given(
+    st.lists(st.sampled_from(["#", "id", "newdoc", "a", "=", "==", "a=b", " ", "\t"]), max_size=9).map(
+        "".join
+    )
+)
+def test_the_kernel_and_the_look_agree_on_metadata(line):
+    buffer = np.frombuffer(line.encode() + b"\n", np.uint8)
+    assert _is_metadata(buffer, len(line)) == bool(_METADATA.match(line))
+
+
+@given(
+    st.lists(st.sampled_from(["# a = b\n", "1\t", "a", "\t", " ", "\n", "|", "/", ",", "<s>", "{", "é"])).map(
+        "".join
+    )
+)
+@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+def test_any_text_is_read_or_refused(text):
+    for columns in (None, ["w", "y"]):
+        with contextlib.suppress(DataError):
+            read(text, columns)
