@@ -35,7 +35,7 @@ READ = {
     "rank -": {"LETOR"},
     "predict": COLUMNS,
     "predict -": COLUMNS,
-    "evaluate tagging": COLUMNS,
+    "evaluate tagging": COLUMNS - {"CoNLL-U"},  # whose first columns are not those of the model
     "evaluate rna": KNOWN,
     "evaluate alignment": ALIGNED,
     "evaluate genes": {"GenBank"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from contextlib import suppress
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GFF = rf"[^\t\n]+\t[^\t\n]*\t[^\t\n]+\t\d+\t\d+\t(?:{_NUMBER}|\.)\t[-+.?]\t[012.]"
@@ -71,7 +73,10 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("RNAsubopt output", rf"^{_BASES}+\s+{_NUMBER}\s+{_NUMBER}\n{_PAIRS}+\s+{_NUMBER}"),
     ("dot-bracket", rf"^{_BASES}+\n{_PAIRS}{{4,}}(?:\s+\(\s*{_NUMBER}\s*\))?$"),
     ("PHYLIP", r"\A\d+[ \t]+\d+(?:[ \t]+[IiSs])?\n\S.*[A-Za-z?-]{2}"),
-    ("reactivities", rf"\A\d+\s+(?:[A-Za-z]\s+)?{_NUMBER}(?:\s+{_NUMBER}\s+[A-Za-z])?\n\d+\s"),
+    (
+        "reactivities",
+        rf"\A(?=[\s\S]*?(?:\.\d|-999))\d+\s+(?:[A-Za-z]\s+)?{_NUMBER}(?:\s+{_NUMBER}\s+[A-Za-z])?\n\d+\s",
+    ),
     ("LETOR", rf"\A{_NUMBER}\s+qid:"),
     ("SVMlight", rf"\A{_NUMBER}(?:,{_NUMBER})*\s+\d+:{_NUMBER}(?:\s|$)"),
     (
@@ -120,6 +125,9 @@ def _separated(lines: list[str]) -> str | None:
     """Lines of as many columns, of which the last may be cut."""
     whole = lines[:-1] if len(lines) > 2 else lines
     for name, separator in _SEPARATED if len(whole) > 1 else ():
-        if len(counts := {line.count(separator) for line in whole}) == 1 and counts != {0}:
-            return name
+        with suppress(csv.Error):  # of fields that are too long
+            if len(counts := set(map(len, csv.reader(whole, delimiter=separator)))) == 1 and counts != {1}:
+                return name
+    if len(whole) > 2 and len(counts := {len(line.split()) for line in whole}) == 1 and counts != {1}:
+        return "columns of words"
     return None

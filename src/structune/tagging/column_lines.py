@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, warn
+from structune.files.looks_like import looks_like
 from structune.files.text import Source, line_blocks, source_name
 from structune.structure import IntArray
-from structune.tagging.column_look import AUTO, Layout, layout_of
+from structune.tagging.column_look import AUTO, COLUMNS, Layout, layout_of
 from structune.tagging.features.names import Names, Numbers
 from structune.tagging.features.strings import BEYOND, Strings
 from structune.tagging.kernels import fields
@@ -59,6 +60,7 @@ class ColumnLines:
     ) -> None:
         self.name = source_name(source)
         self._given = None if columns is None else _names(columns)
+        self._head = ""
         self._pieces = line_blocks(source, _PIECE)
         self._is_new = layout is None
         self.layout = self._look(separator, comment, preferred) if layout is None else layout
@@ -76,12 +78,21 @@ class ColumnLines:
         self._pieces, head = chain(first, self._pieces), b"".join(first)
         if len(head) > _HEAD:
             head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
-        lines = head.decode(errors="surrogateescape")
-        return layout_of(lines, self.name, self._given, separator, comment, preferred)
+        self._head = head.decode(errors="surrogateescape")
+        return layout_of(self._head, self.name, self._given, separator, comment, preferred)
 
     def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         """The strings of each column, the tokens of each sentence, and the line of each token, from 1, up to
         the first sentence that ends after so many lines."""
+        try:
+            yield from self._blocks(n_lines)
+        except DataError as error:
+            look = looks_like(self._head)
+            if look is None or look in COLUMNS or look in str(error):
+                raise
+            raise DataError(f"{error}. It looks like {look}.") from None
+
+    def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         self._begin()
         state, last = self._state, n_lines
         for number, text in enumerate(self._pieces):

@@ -40,7 +40,16 @@ _FOREIGN = (  # names of `looks_like` that no column file has
     *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file", "UTF-16 text"),
     *("Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank", "HTML"),
     *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "LETOR", "SVMlight"),
+    *("Newick", "PHYLIP", "FASTQ", "dot-bracket", "binary data"),
 )
+_SEQUENCES = ("FASTA", "aligned FASTA", "A2M", "A3M", "PIR", "RNAfold -p output", "RNAsubopt output")
+COLUMNS = (
+    "CoNLL",
+    "CoNLL-U",
+    "tab-separated columns",
+    "columns of words",
+    "GFF2",
+)  # which column files look like
 
 
 @dataclass(frozen=True)
@@ -210,11 +219,11 @@ def _foreign(lines: Sequence[str]) -> str | None:
         return found
     if found in ("JSON", "JSONL") and re.search(r'":|\A\[\s*"', text):
         return found
-    if found == "FASTA" and text[1:2].strip():
+    if found in _SEQUENCES and text[0] == ">" and text[1:2].strip():
         return found
-    fields = [row.split(TAB) for row in rows]
-    are_attributes = all(len(row) > 1 and all(map(_ATTRIBUTE.fullmatch, row[1:])) for row in fields)
-    if are_attributes and len(rows) > 1 and sum(len(row) > 2 for row in fields) * 2 >= len(fields):
+    if found == "reactivities" and (max(map(len, words)) == 2 or any("-999" in row for row in words)):
+        return found
+    if _are_attributes([row.split(TAB) for row in rows]):
         return "the attributes of CRFsuite"
     if inline := _inline_tags(words):
         return inline
@@ -222,6 +231,17 @@ def _foreign(lines: Sequence[str]) -> str | None:
         mark = max(",;", key=rows[0].count)
         return f"CSV (give --separator '{mark}', or save it with tabs)"
     return None
+
+
+def _are_attributes(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether labels and attributes stand in a row, which may have as many of these as it likes."""
+    matches = [sum(_ATTRIBUTE.fullmatch(field) is not None for field in row[1:]) for row in rows]
+    if len(rows) < 2 or not all(matches):
+        return False
+    n_fields, n_rows = sum(map(len, rows)) - len(rows), len(rows)
+    if sum(matches) == n_fields:
+        return 2 * sum(len(row) > 2 for row in rows) >= n_rows
+    return 2 * sum(matches) >= n_fields and len(set(map(len, rows))) > 1
 
 
 def _inline_tags(words: Sequence[Sequence[str]]) -> str | None:
