@@ -48,6 +48,8 @@ def test_conllu():
     with pytest.warns(SkippedLinesWarning):
         plus = read("# global.columns = ID FORM X\n1\ta b\tB\n", ["form", "x"])
     assert plus.columns == {"form": ["a b"], "x": ["B"]}
+    with pytest.warns(SkippedLinesWarning, match="skipped 5 lines of metadata, 1 multiword token"):
+        assert read(CONLLU, ["form"], separator="\t", comment="#").n_tokens == 4
     for names in (["w", "y"], ["w", "pos", "y"], ["form", "y"]):
         with pytest.raises(DataError, match="found CoNLL-U, whose first column numbers the tokens"):
             read(CONLLU, names)

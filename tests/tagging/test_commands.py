@@ -223,7 +223,12 @@ def test_a_folder_of_shards(files, shards, tmp_path, command):
 
 def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
     path = tmp_path / "m.structune"
-    for option in (["--columns", "w,pos,y"], ["--templates", "w[0]"], ["--forbidden", "bio"]):
+    for option in (
+        ["--columns", "w,pos,y"],
+        ["--templates", "w[0]"],
+        ["--forbidden", "bio"],
+        ["--separator", "tab"],
+    ):
         assert f"found {option[0]} with a folder" in fail("train", shards, "-m", path, *option)
     assert "found no shards.json" in fail("train", tmp_path, "-m", path)
     assert "not empty" in fail("shard", files / "train.txt", shards)

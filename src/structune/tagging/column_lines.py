@@ -70,7 +70,7 @@ class ColumnLines:
     def _look(self, separator: str | None, comment: str | None, preferred: str | None) -> Layout:
         """What the first lines tell; they stay to be read."""
         first, n = list[bytes](), 0
-        for text in self._pieces if AUTO in (separator, comment) else ():
+        for text in self._pieces:
             first.append(text)
             n += len(text)
             if n >= _HEAD:

@@ -124,22 +124,20 @@ def layout_of(
     DataError
         Another format, or two readings.
     """
-    given = _SEPARATORS.get(separator, separator) if separator is not None else None
-    if separator != AUTO and comment != AUTO:
-        return Layout(given, comment or None, kept=_kept(given))
-    lines, metadata = _LINE.split(head), comment == AUTO
-    if comment and not metadata:
-        lines = [line for line in lines if not line.startswith(comment)]
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
-        separator = given = preferred
-    if separator == AUTO and (found := _foreign(lines)):
+        separator = preferred
+    is_open, metadata = separator == AUTO, comment == AUTO
+    given = None if is_open or separator is None else _SEPARATORS.get(separator, separator)
+    mark = None if metadata else comment or None
+    lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
+    if is_open and (found := _foreign(lines)):
         raise DataError(f"{name}: found what looks like {found}, expected a token and its columns a line")
-    conllu = _conllu(lines, separator) if metadata else None
+    conllu = _conllu(lines, (TAB, None) if is_open else (given,))
     if conllu is not None:
-        return conllu
-    layout = Layout(given, None if metadata else comment or None, metadata, kept=_kept(given))
+        return conllu if metadata else replace(conllu, comment=mark)
+    layout = Layout(given, mark, metadata, kept=None if is_open else _kept(given))
     rows = _rows(lines, metadata)
-    if separator == AUTO:
+    if is_open:
         chosen, kept = _separator(rows, name, None if columns is None else len(columns), preferred)
         layout = replace(layout, separator=chosen, kept=kept, even=True)
     split = [_split(row, layout.separator) for row in rows]
@@ -148,7 +146,7 @@ def layout_of(
     return replace(
         layout,
         counted=len(split) > 1 and min(map(len, split)) > 2 and _are_numbers(lines, layout.separator),
-        header=_is_header(split) and lines[0] == rows[0],
+        header=_is_header(split) and head.startswith(rows[0]),
     )
 
 
@@ -179,13 +177,13 @@ def _rows(lines: Sequence[str], metadata: bool) -> list[str]:
 # --- formats ------------------------------------------------------------------------------------------------
 
 
-def _conllu(lines: Sequence[str], separator: str | None) -> Layout | None:
+def _conllu(lines: Sequence[str], separators: Sequence[str | None]) -> Layout | None:
     """CoNLL-U, of ten columns or with those that its first line names; None if it is not."""
     names: tuple[str, ...] = CONLLU
-    if lines[0].startswith("# global.columns ="):
+    if lines and lines[0].startswith("# global.columns ="):
         names = tuple(name.lower() for name in lines[0].partition("=")[2].split())
     rows = [line for line in lines if not _is_blank(line) and not line.startswith("#")]
-    for by in (TAB, None) if separator == AUTO else (_SEPARATORS.get(separator or "", separator),):
+    for by in separators:
         fits = bool(rows) and names[0] == "id" and all(len(_split(row, by)) == len(names) for row in rows)
         if fits and _are_numbers(lines, by):
             return Layout(by, "#", names=names, numbered=True)

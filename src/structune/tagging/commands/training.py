@@ -35,6 +35,7 @@ def run(
 
     def read() -> Lesson:
         if train.is_dir():
+            refuse_given(train, *(("--separator", "--comment") if test is None else ()))
             reader, fit, data = _of_folder(tagger, train)
         else:
             reader, fit, data = _of_file(tagger, train, features, reading)
