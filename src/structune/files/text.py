@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from structune.errors import DataError
+from structune.files.looks_like import looks_like
 from structune.files.unpacking import unpacked, whole_gzip
 
 Source = str | os.PathLike[str] | IO[Any]
 
 _BOM = b"\xef\xbb\xbf"
+_REMEMBERED, _LETTERS = 40, 400  # lines, and letters of each, by which a format is told
 
 
 def source_name(source: Source) -> str:
@@ -87,9 +89,16 @@ class Lines:
 
     def __init__(self, source: Source, strip: bool = True) -> None:
         self.name = source_name(source)
-        self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name), 1)
+        texts, self._first = _texts(source, self.name), list[str]()
+        self._numbered: Iterator[tuple[int, str]] = enumerate(chain(self._remembered(texts), texts), 1)
         if strip:
             self.strip()
+
+    def _remembered(self, texts: Iterator[str]) -> Iterator[str]:
+        """The first lines, with their beginnings kept."""
+        for text in islice(texts, _REMEMBERED):
+            self._first.append(text[:_LETTERS])
+            yield text
 
     def strip(self) -> None:
         """Give the lines that are still to be read without the white space at their ends."""
@@ -129,6 +138,19 @@ class Lines:
     def refuse(self, number: int, message: str) -> DataError:
         """The error of a line."""
         return DataError(f"{self.name}:{number}: {message}")
+
+    @contextmanager
+    def expecting(self, *formats: str) -> Iterator[None]:
+        """Let errors from within tell what the file looks like, if that is none of some formats."""
+        try:
+            yield
+        except DataError as error:
+            found = looks_like("".join(self._first))
+            if found is None or found in formats or " looks like " in str(error):
+                raise
+            raise DataError(
+                f"{error}. The file looks like {found}; expected {' or '.join(formats)}."
+            ) from error
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:

@@ -277,7 +277,9 @@ class Request:
     ] = None
     closed: Annotated[
         bool,
-        typer.Option("--closed", help="No genes beyond ends of sequences and gaps, by prokaryotic models."),
+        typer.Option(
+            "--closed", help="No genes beyond ends of sequences; by prokaryotic models, nor beyond gaps."
+        ),
     ] = False
     output: Annotated[
         Path | None,

@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, shown
 
+FASTA = "FASTA"
 _LETTERS = "ACGTUNRYSWKMBDHVX"
+_HINTS = {
+    **dict.fromkeys("EFIJLOPQZ*", " (is it a protein?)"),
+    **dict.fromkeys("-.", " (is it an alignment?)"),
+}
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
@@ -35,7 +40,14 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     return parse_dna(Lines(source))
 
 
-def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
+def parse_dna(
+    lines: Lines, where: str = "", formats: tuple[str, ...] = (FASTA,)
+) -> Iterator[tuple[str, str]]:
+    with lines.expecting(*formats):
+        yield from _parsed(lines, where)
+
+
+def _parsed(lines: Lines, where: str) -> Iterator[tuple[str, str]]:
     name, parts = "", list[str]()
     first: dict[str, int] = {}
     for number, text in lines.filled():
@@ -68,4 +80,5 @@ def check_dna(text: str) -> None:
     """Refuse what is no base, by its position."""
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
-        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}")
+        hint = _HINTS.get(found[0].upper(), "")
+        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}{hint}")
