@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
@@ -145,11 +146,14 @@ class Lines:
         try:
             yield
         except DataError as error:
+            with suppress(ValueError, OSError):  # what else is wrong does not matter
+                deque(islice(self._numbered, _REMEMBERED), 0)
             found = looks_like("".join(self._first))
             if found is None or found in formats or " looks like " in str(error):
                 raise
+            message = str(error).rstrip(".")
             raise DataError(
-                f"{error}. The file looks like {found}; expected {' or '.join(formats)}."
+                f"{message}. The file looks like {found}; expected {' or '.join(formats)}."
             ) from error
 
     @contextmanager

@@ -14,6 +14,7 @@ _HINTS = {
     **dict.fromkeys("EFIJLOPQZ*", " (is it a protein?)"),
     **dict.fromkeys("-.", " (is it an alignment?)"),
 }
+_PIR = re.compile(r">(P1|F1|D[LC]|R[LC]|N[13]|XX);")
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
@@ -54,6 +55,8 @@ def _parsed(lines: Lines, where: str) -> Iterator[tuple[str, str]]:
         if text.startswith(">"):
             if first:
                 yield name, without_u("".join(parts))
+            if _PIR.match(text):  # its second line is no sequence
+                raise lines.refuse(number, f"found {shown(text)}, a header of PIR, expected FASTA")
             name, parts = header_name(text, len(first) + 1), []
             if name in first:
                 raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")

@@ -80,7 +80,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
         return parse_genbank(lines)
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
-    return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
+    return annotated(parse_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
 
 
 def read_sequences(

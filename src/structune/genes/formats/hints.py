@@ -158,7 +158,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
         Some features are of other types, or there are none.
     """
     lines = Lines(source)
-    with lines.expecting("GFF3", "GTF", "GFF2", "BED"):
+    with lines.expecting("GFF3", "GTF", "GFF2", "BED", "AUGUSTUS hints"):
         return _regions(lines)
 
 
@@ -170,7 +170,7 @@ def _regions(lines: Lines) -> dict[str, list[tuple[int, int]]]:
             continue  # of BED
         columns = text.split("\t")
         with lines.at(number):
-            if is_bed := len(columns) > 2 and columns[1].isdigit() and columns[2].isdigit():
+            if is_bed := _is_bed(columns):
                 columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
             part = part_of(number, columns_of("\t".join(columns)), unquote(columns[0]), {})
         is_used = is_bed or _is_to_avoid(columns[1].lower(), columns[2].lower())
@@ -185,6 +185,12 @@ def _regions(lines: Lines) -> dict[str, list[tuple[int, int]]]:
         "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, and all that BED files have.",
     )
     return dict(found)
+
+
+def _is_bed(columns: list[str]) -> bool:
+    """Whether a line has a place as BED has it, and no other strand."""
+    has_place = len(columns) > 2 and columns[1].isdigit() and columns[2].isdigit()
+    return has_place and (len(columns) < 6 or columns[5] in ("+", "-", "."))
 
 
 def _is_to_avoid(source: str, kind: str) -> bool:
