@@ -51,6 +51,7 @@ import time
 import warnings
 import zlib
 from collections import defaultdict
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,7 @@ def ours(name: str, train: Windows, test: Windows, method: str) -> tuple[Found, 
         finder = fitted(train, **{"center": others, **METHODS[method]})
         finder = adapt(finder, sequences(name), 1) if method == AGAIN else finder
     trained = time.perf_counter()
+    finder = copy(finder).set_params(closed=True)  # windows begin and end between genes
     found = finder.predict(test, hints=[junctions(w) for w in test] if method == HINTED else None)
     end = time.perf_counter()
     genes = {w.name: list(of) for w, of in zip(test, found, strict=True)}

@@ -112,7 +112,7 @@ def window(name: str, sequence: str, transcript: Transcript) -> AnnotatedSequenc
 
 
 def run(train: Windows, test: Windows, settings: dict[str, Any]) -> dict[str, Any]:
-    finder = GeneFinder(features="paper", **BASE, **settings)
+    finder = GeneFinder(features="paper", closed=True, **BASE, **settings)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -70,7 +70,7 @@ def test_train(files, tmp_path):
     assert result.exit_code == 0
     assert "18 annotated genes on 6 sequences" in result.stdout
     assert "sensitivity" in result.stdout
-    assert result.stderr == (
+    assert result.stderr.startswith(
         "structune: skipped 12 genes: 12: on the strand - (c0.1, c0.3, c1.1, and 9 more)\n"
     )
     model = structune.load(tmp_path / "m.structune")
@@ -359,7 +359,11 @@ def test_hints(files, model_and_hints, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20)
     assert result.exit_code == 0
-    assert f"{path}: found sequences that did not come: elsewhere" in result.stderr
+    assert f"{path}: 1 hints are on sequences that did not come: elsewhere" in result.stderr
+    path.with_suffix(".gtf").write_text(path.read_text().replace("c", "chr"))
+    stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
+    assert "nothing is used: all 11 hints are on chr0, chr1, chr2, and 1 more" in stderr
+    assert "those that came have other names: c0, c1, c2" in stderr
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
@@ -407,3 +411,29 @@ def test_regions_to_avoid(files, tmp_path):
     succeed(*args, "--avoid", tmp_path / "rna.gff", "-o", tmp_path / "x.gff3")
     found = read_gff3(tmp_path / "x.gff3").transcripts[TEST[0].name]
     assert all(d <= a or c >= b for t in found for c, d in t.exons)
+
+
+def test_parts_of_genes_are_told_and_marked(files, tmp_path):
+    t = max(TEST[0].transcripts, key=lambda t: t.length * bool(t.introns))
+    (tmp_path / "cut.fa").write_text(f">cut\n{TEST[0].sequence[sum(t.exons[0]) // 2 :]}\n")
+    args = ["genes", tmp_path / "cut.fa", "-m", files / "m.structune", *QUIET]
+    result = run(*args)
+    assert (
+        f"{tmp_path / 'cut.fa'}: 1 genes go on beyond ends of sequences, and are marked as" in result.stderr
+    )
+    assert ";partial=true;start_range=.,1" in result.stdout
+    closed = run(*args, "--closed")
+    assert (closed.stderr, "partial" in closed.stdout) == ("", False)
+
+
+def test_nothing_to_compare_with(files, tmp_path):
+    (tmp_path / "x.gff3").write_text("##gff-version 3\nc0\tx\ttRNA\t1\t9\t.\t+\t.\tID=r\n")
+    args = ["evaluate", "genes", files / "m.structune", tmp_path / "x.gff3", "-s", files / "test.fa"]
+    with pytest.warns(UserWarning, match="found no CDS among 1 features, so no gene: 1 tRNA"):
+        assert "found no annotated gene, expected some to compare with" in fail(*args)
+
+
+def test_stop_codons_of_shards_are_decided(files, tmp_path):
+    succeed("shard", "genes", files / "test.gb", tmp_path / "shards", *QUIET[:1])
+    args = ["train", "genes", tmp_path / "shards", "-m", tmp_path / "m", "--stop-codon", "included"]
+    assert "--stop-codon" in fail(*args)

@@ -122,15 +122,16 @@ class Lines:
         return not self._start.strip()
 
     @contextmanager
-    def told_by_look(self, read: Collection[str], advice: str) -> Iterator[None]:
+    def told_by_look(self, read: Collection[str], advice: str = "") -> Iterator[None]:
         """Let errors from within say what the file looks like, if it is none of the formats that are read."""
         try:
             yield
         except DataError as error:
             found = looks_like(self._look().decode("utf-8", "surrogateescape"))
-            if found is None or found in read:
+            if found is None or found in read or " looks like " in str(error):
                 raise
-            raise DataError(f"{error}. It looks like {found}: {advice}") from None
+            message, advice = str(error).rstrip("."), advice or f"expected {' or '.join(read)}"
+            raise DataError(f"{message}. The file looks like {found}: {advice}") from error
 
     def _look(self) -> bytes:
         """The first bytes, as far as nobody has to be waited for."""

@@ -42,7 +42,9 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
     for text in line_blocks(source, n_bytes):
         if b"qid:" in text and (query := _QUERY.search(text)):
             line = before + text.count(b"\n", 0, query.start()) + 1
-            raise DataError(f"{name}:{line}: found a query (qid:), which rankings have. It looks like LETOR.")
+            raise DataError(
+                f"{name}:{line}: found a query (qid:), which rankings have. The file looks like LETOR."
+            )
         try:
             X, y = _parsed(text)
         except _WRONG:
@@ -86,5 +88,5 @@ def _refuse_first(name: str, before: int, text: bytes) -> None:
             found = shown(line.decode(errors="replace").strip())
             expected = f"expected an example such as '1 3:0.5 7:2' ({error})"
             look = None if before else looks_like(text[:_HEAD].decode(errors="surrogateescape"))
-            advice = "" if look in (None, "SVMlight") else f". It looks like {look}."
+            advice = "" if look in (None, "SVMlight") else f". The file looks like {look}."
             raise DataError(f"{name}:{number}: found {found}, {expected}{advice}") from None

@@ -30,6 +30,7 @@ from .formats.genomes import read_sequences as read_sequences
 from .formats.gff3 import read_gff3 as read_gff3
 from .formats.gtf import read_gtf as read_gtf
 from .formats.hints import Hint as Hint
+from .formats.hints import UnusedEvidenceWarning as UnusedEvidenceWarning
 from .formats.hints import read_hints as read_hints
 from .formats.hints import read_regions as read_regions
 from .formats.parts import GeneAnnotation as GeneAnnotation

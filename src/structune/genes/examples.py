@@ -131,6 +131,8 @@ def _chosen(
         problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]
         if any(b - a < _CODON for a, b in t.exons[1:-1]):
             problems.append("an exon of less than three bases between introns")
+        if any(t.partial):
+            problems.append("not whole")
         if t.strand not in strands:
             problems.append(f"on the strand {t.strand}")
         if not problems:

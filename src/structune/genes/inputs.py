@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError
-from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
+from structune.errors import DataError, warn
+from structune.genes.formats.hints import UnusedEvidenceWarning, misplaced_regions, misplaced_text
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores
 from structune.genes.nucleotides import encode_letters
 from structune.structure import IntArray
@@ -61,7 +63,7 @@ def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> lis
         return [np.zeros((0, 2), np.int64) for _ in sequences]
     if not isinstance(regions, Sequence) or len(regions) != len(sequences):
         raise DataError(f"found avoid={regions!r:.60}, expected spans of each of {len(sequences)} sequences")
-    found = []
+    found, counts, n_spans = [], Counter[str](), 0
     for of, sequence in zip(regions, sequences, strict=True):
         try:
             spans = np.array([(operator.index(a), operator.index(b)) for a, b in of], np.int64).reshape(-1, 2)
@@ -70,7 +72,11 @@ def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> lis
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
             raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
         n = len(sequence.sequence)
+        counts += misplaced_regions(spans, sequence.sequence)
+        n_spans += len(spans)
         found.append(np.minimum(spans, n)[spans[:, 0] < n])
+    if text := misplaced_text(counts, n_spans):
+        warn(f"avoid: {text}", UnusedEvidenceWarning)
     return found
 
 
@@ -87,14 +93,6 @@ def of_examples(
     if found.shape != (len(sequences),):
         raise DataError(f"found {what} of shape {found.shape}, expected ({len(sequences)},)")
     return np.asarray(found[sources])
-
-
-def named_genes(contig: str, genes: Iterable[tuple[str, Exons, float | None]]) -> tuple[Transcript, ...]:
-    """Predicted genes of one transcript each: strand, coding parts and score."""
-    return tuple(
-        Transcript(contig, strand, exons, f"{contig}.g{k}.t1", f"{contig}.g{k}", score)
-        for k, (strand, exons, score) in enumerate(genes, 1)
-    )
 
 
 def exon_f1(annotated: Sequence[AnnotatedSequence], predicted: Sequence[Iterable[Transcript]]) -> float:

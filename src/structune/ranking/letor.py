@@ -228,7 +228,7 @@ def _documents(source: Source) -> Iterator[_Documents]:
             look = looks_like(text[:_HEAD].decode(errors="surrogateescape")) if first == 1 else None
             if look in (None, "LETOR"):
                 raise
-            raise DataError(f"{error}. It looks like {look}.") from None
+            raise DataError(f"{error}. The file looks like {look}.") from None
         first += text.count(b"\n")
 
 

@@ -90,7 +90,7 @@ class ColumnLines:
             look = looks_like(self._head)
             if look is None or look in COLUMNS or look in str(error):
                 raise
-            raise DataError(f"{error}. It looks like {look}.") from None
+            raise DataError(f"{error}. The file looks like {look}.") from None
 
     def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         self._begin()

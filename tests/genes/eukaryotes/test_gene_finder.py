@@ -206,7 +206,7 @@ def test_soft_masks_and_unknown_bases(model):
     rng = np.random.default_rng(0)
     holes = ["".join("N" if rng.random() < 0.02 else a for a in text) for text in TEXTS]
     found = model.predict(holes)
-    check_genes(holes, found)
+    check_genes(holes, [[t for t in genes if not any(t.partial)] for genes in found])
     assert sum(map(len, found))
     assert model.predict(["N" * 50, "n"]) == [(), ()]
 

@@ -40,6 +40,11 @@ def test_one_at_a_time():
         ("", "x.fa: found no sequences, expected some"),
         ("\nACGT\n", "x.fa:2: found 'ACGT', expected a header '>name'"),
         (">a\nAC\nACGEA\n", "x.fa:3: position 4 (from 1): found 'E', expected one of ACGTUNRYSWKMBDHVX"),
+        (">a\nMKL\n", "position 3 (from 1): found 'L', expected one of ACGTUNRYSWKMBDHVX (is it a protein?)"),
+        (">a\nAC-T\n>b\nACGT\n", "(is it an alignment?). The file looks like aligned FASTA: expected FASTA"),
+        (">DL;a\nCAT\nACGT\n", "x.fa:1: found '>DL;a', a header of PIR, expected FASTA"),
+        ("@r\nACGT\n+\nIIII\n", "found '@r', expected a header '>name'. The file looks like FASTQ"),
+        ("c\t1\t9\n", "The file looks like BED: expected FASTA"),
         (">a\nA\n>b\n>a\nA\n", "x.fa:4: found the name 'a' again, first in 1"),
     ],
 )

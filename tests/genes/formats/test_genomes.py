@@ -9,7 +9,7 @@ from structune.errors import DataError
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.record import Skipped
 
-GFF = "##gff-version 3\nc\tx\tCDS\t1\t6\t.\t+\t0\tID=p\nc\tx\tCDS\t9\t11\t.\t+\t.\tID=q;pseudo=true\n"
+GFF = "##gff-version 3\nc\tx\tCDS\t4\t9\t.\t+\t0\tID=p\nc\tx\tCDS\t10\t12\t.\t+\t.\tID=q;pseudo=true\n"
 FASTA = ">b\nACGT\n>c 1..12\nACGTacgtNNNN\n"
 
 
@@ -23,7 +23,7 @@ def test_sequences_get_their_genes():
     assert (b.name, b.sequence, b.transcripts, b.skipped) == ("b", "ACGT", (), ())
     assert (c.name, c.sequence) == ("c", "ACGTacgtNNNN")
     assert [t.name for t in c.transcripts] == ["p"]
-    assert c.skipped == (Skipped("c", "q", "a pseudogene", (8, 11)),)
+    assert c.skipped == (Skipped("c", "q", "a pseudogene", (9, 12)),)
 
 
 def test_sequences_in_the_same_file(tmp_path):
@@ -59,7 +59,7 @@ def test_genes_across_the_origin():
             "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence of that",
         ),
         (GFF, "", "<input>: found no sequences, expected some"),
-        (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 6, expected it within the 4 bases"),
+        (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 9, expected it within the 4 bases"),
         (GFF, None, "<input>: found no sequences, expected some"),
         ("c\tx\tCDS\t1\t6\n//\n", None, "expected LOCUS"),
         ("", None, "<input>: found no records, expected some"),
@@ -75,3 +75,15 @@ def test_sequences_come_one_by_one():
     assert [next(stream).name, next(stream).name] == ["b", "c"]
     with pytest.raises(DataError):
         next(stream)
+
+
+@pytest.mark.parametrize(
+    ("strand", "start", "end"), [("+", 1, 9), ("+", 2, 9), ("+", 4, 16), ("-", 1, 6), ("-", 4, 15)]
+)
+def test_genes_that_ends_of_sequences_cut_are_skipped(strand, start, end):
+    """Whatever the file says of them; genes that end there are whole."""
+    gff = f"##gff-version 3\nc\tx\tCDS\t{start}\t{end}\t.\t{strand}\t0\tID=p\n"
+    (c,) = read(gff, ">c\nccATGccATGccATGc\n")
+    assert c.skipped == (Skipped("c", "p", "not whole: cut by an end of its sequence", (start - 1, end)),)
+    (c,) = read("##gff-version 3\nc\tx\tCDS\t1\t9\t.\t+\t0\tID=p\n", ">c\naugccauaa\n")
+    assert [t.name for t in c.transcripts] == ["p"]

@@ -285,3 +285,25 @@ def test_ensembl_of_bacteria():
     )
     (found,), _ = read(*above, "Chromosome\tena\tCDS\t1\t90\t.\t+\t0\tID=CDS:p1;Parent=transcript:t1\n")
     assert (found.name, found.gene) == ("t1", "b1")
+
+
+@pytest.mark.parametrize("mark", ["partial=true", "partial=TRUE", "start_range=.,1", "pseudo=true"])
+@pytest.mark.parametrize("marked", ["gene", "mRNA"])
+def test_marks_of_parents_count(mark, marked):
+    found, (skipped,) = read(
+        *(each.replace("ID=", f"{mark};ID=") if marked in each else each for each in (GENE, MRNA)), cds(1, 9)
+    )
+    assert not found
+    assert skipped.name == "t"
+
+
+@pytest.mark.parametrize("kind", ["cds", "SO:0000316"])
+def test_other_names_of_coding_parts(kind):
+    (found,), _ = read(GENE, MRNA, cds(1, 9).replace("CDS", kind))
+    assert found.exons == ((0, 9),)
+
+
+def test_files_without_coding_parts_are_told():
+    """Such as those of assemblers of transcripts."""
+    with pytest.warns(UserWarning, match="found no CDS among 3 features, so no gene: 2 exon, 1 mRNA"):
+        assert read(MRNA, line("exon", 1, 9), line("exon", 21, 29)) == ([], [])

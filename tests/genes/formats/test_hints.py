@@ -5,7 +5,8 @@ import io
 import pytest
 
 from structune.errors import DataError
-from structune.genes import Hint, read_hints, read_regions
+from structune.genes import Hint, UnusedEvidenceWarning, read_hints, read_regions
+from structune.genes.formats.hints import misplaced
 
 AUGUSTUS = """# hints
 chr1\tb2h\tintron\t101\t200\t0\t+\t.\tmult=12;pri=4;src=E
@@ -100,7 +101,10 @@ def test_files(tmp_path):
         (PROTHINT.replace("\t+\t", "\t?\t", 1), r"1: found the strand '\?', expected"),
         (STAR.replace("\t7\t2", "\t7\tx"), "1: found the support 'x'"),
         (STAR.replace("\t101\t", "\tx\t"), "1: found the span 'x'"),
-        ("chr1\tx\texon\t1\t9\t.\t+\t.\tID=e\n", "found no hint, expected features such as intron, cds"),
+        (
+            "chr1\tx\texon\t1\t9\t.\t+\t.\tID=e\n",
+            "found no hint among 1 features: 1 exon .x.. Hints are features of the types intron, cds",
+        ),
     ],
 )
 def test_wrong_files(text, message):
@@ -123,7 +127,81 @@ def test_regions_to_avoid():
     found = read_regions(io.StringIO(BARRNAP))
     assert found == {"chr1": [(100, 1600), (1700, 1776)], "chr2": [(4, 9)]}
     assert read_regions(io.StringIO("##gff-version 3\n")) == {}
-    with pytest.raises(DataError, match="found nothing to avoid, expected features such as tRNA or rRNA"):
+    with pytest.raises(DataError, match=r"found no region to avoid among 5 features: 3 CDS .miniprot."):
         read_regions(io.StringIO(MINIPROT))
     with pytest.raises(DataError, match="1: found 2 columns"):
         read_regions(io.StringIO("chr1\tx\n"))
+
+
+def gff(*kinds, source="x"):
+    return "".join(
+        f"c\t{source}\t{kind}\t{k + 1}\t{k + 9}\t.\t+\t.\tmult=2\n" for k, kind in enumerate(kinds)
+    )
+
+
+def test_hints_that_are_not_used_are_told():
+    """By type and source, once a file; a file of nothing else is refused."""
+    text = gff(*["ep"] * 3, "exonpart", "intron", source="w2h") + gff("nonexonpart", source="repmask")
+    with pytest.warns(UnusedEvidenceWarning) as told:
+        assert [hint.kind for hint in read(text)["c"]] == ["intron"]
+    assert [str(one.message) for one in told] == [
+        "<input>: 5 of 6 lines are not used: 3 ep (w2h), 1 exonpart (w2h), 1 nonexonpart (repmask). "
+        "Used: intron."
+    ]
+    with pytest.raises(DataError, match=r"found no hint among 2 features: 1 ep \(x\), 1 exonpart \(x\)"):
+        read(gff("ep", "exonpart"))
+    with pytest.warns(UnusedEvidenceWarning, match="the file has no features"):
+        assert read("##gff-version 3\n") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        gff("dispersed_repeat"),
+        gff("similarity", source="RepeatMasker"),
+        gff("match_part", source="repeatmasker"),
+        gff("Gypsy_LTR_retrotransposon", source="EDTA"),
+        gff("tmRNA"),
+        gff("transposable_element"),
+        "track name=x\nc\t0\t9\n",
+        "c\t0\t9\tAluY\t12\t+\t0\t9\t0\t1\t9,\t0,\n",
+    ],
+)
+def test_repeats_and_all_of_bed_are_regions(text):
+    assert read_regions(io.StringIO(text)) == {"c": [(0, 9)]}
+
+
+def test_regions_of_other_types_are_told():
+    text = gff("similarity", source="blastn") + gff("mRNA", "tRNA")
+    with pytest.warns(
+        UnusedEvidenceWarning, match=r"2 of 3 lines are not used: 1 similarity \(blastn\), 1 mRNA"
+    ):
+        assert read_regions(io.StringIO(text)) == {"c": [(1, 10)]}
+
+
+def test_hints_that_no_signal_of_the_sequence_has():
+    sequence = "ccATGgtaagttttcagTAAcc"
+    right = [Hint("c", "start", 2, 5, "+"), Hint("c", "intron", 5, 17), Hint("c", "stop", 17, 20, "+")]
+    assert not misplaced(right, sequence)
+    moved = [
+        hint._replace(start=hint.start + 1, end=hint.end + 1) for hint in right
+    ]  # as of BED in place of GFF
+    assert misplaced(moved, sequence).total() == 3
+    assert misplaced([Hint("c", "CDS", 5, 99)], sequence) == {"beyond the end of their sequence": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("c\t0\t90\tJUNC1\t7\t+\t0\t90\t255,0,0\t2\t9,9\t0,81\n", "BED"),
+        (
+            "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc\t1\t.\tA\tC\t9\t.\tDP=1\n",
+            "VCF",
+        ),
+        ("@SQ\tSN:c\tLN:9\nr\t0\tc\t7\t30\t8M\t*\t0\t0\tACGT\t*\n", "SAM"),
+        ("LOCUS       c 9 bp DNA\n", "GenBank"),
+    ],
+)
+def test_other_formats_are_named(text, what):
+    with pytest.raises(DataError, match=f"The file looks like {what}: expected AUGUSTUS hints"):
+        read(text)

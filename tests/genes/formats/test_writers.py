@@ -4,15 +4,24 @@ import io
 import re
 
 import pytest
+from Bio import SeqIO
+from Bio.Seq import reverse_complement
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genes import transcripts
 from structune.alignment.formats.fasta import read_proteins
 from structune.errors import DataError
+from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.gff3 import read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.formats.writers import write_coding_sequences, write_gff3, write_proteins
+from structune.genes.formats.writers import (
+    gff3_text,
+    proteins_text,
+    write_coding_sequences,
+    write_gff3,
+    write_proteins,
+)
 
 T = Transcript("c", "-", ((2, 6), (15, 19)), "g1.t1", "g1", 0.25)
 U = Transcript("c", "-", ((0, 3),), "g1.t2", "g1")
@@ -77,3 +86,38 @@ def test_fasta(tmp_path):
     assert head == ">a_b gene=g c:1-96(-)"
     assert first + second == "ATG" + "TGC" * 30 + "TAA"
     assert len(first) == 60
+
+
+@pytest.mark.parametrize("strand", "+-")
+def test_parts_of_genes(strand):
+    """Readers of GFF3, GenBank and FASTA find their frame; Biopython reads the last two."""
+    coding = "gATGCCGGAAAGT"  # begins with the last base of a codon
+    exons, sequence = ((0, 6), (10, 17)), f"{coding[:6]}GTAG{coding[6:]}"
+    if strand == "-":
+        exons, sequence = ((0, 7), (11, 17)), reverse_complement(sequence)
+    partial = (True, False) if strand == "+" else (False, True)
+    t = Transcript("c", strand, exons, "t", "g", partial=partial, phase=1)
+    assert t.phases == (1, 1)
+    genome = AnnotatedSequence("c", sequence, (t,))
+    protein = "MPES"
+    (record,) = SeqIO.parse(io.StringIO(genbank_text(genome)), "genbank")
+    cds = record.features[-1]
+    assert cds.qualifiers["codon_start"] == ["2"]
+    assert cds.qualifiers["translation"] == [protein] == [str(cds.translate(record, cds=False).seq)]
+    head, letters = proteins_text(genome).split("\n")[:2]
+    assert (head.split(" ")[-1], letters) == ("partial=5-prime", protein)
+    lines = [line.split("\t") for line in gff3_text([t]).splitlines()]
+    assert [line[7] for line in lines if line[2] == "CDS"] == ["1", "1"]
+    assert all(";partial=true;" in line[8] for line in lines)
+
+
+def test_what_begins_before_its_contig_has_no_start_codon():
+    genome = "GTGCCC"
+    assert Transcript("c", "+", ((0, 6),), "t", "g").protein(genome, 11) == "MP"
+    assert Transcript("c", "+", ((0, 6),), "t", "g", partial=(True, False)).protein(genome, 11) == "VP"
+
+
+def test_transcripts_have_their_own_genetic_code():
+    genome = AnnotatedSequence("c", "ATGTGATAA", (Transcript("c", "+", ((0, 9),), "t", "g", code=4),))
+    assert proteins_text(genome).split("\n")[1] == "MW"
+    assert "/transl_table=4" in genbank_text(genome)

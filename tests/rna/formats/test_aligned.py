@@ -62,9 +62,15 @@ def test_clustal_and_fasta():
         (">a\nACG\n>b\nAC\n", "<input>: found no alignment in Fasta format"),
         ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: found no alignment in Stockholm format"),
         ("ACGU\n", "<input>: found no alignment in Clustal format"),
-        (" x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n", "found no alignment. It looks like MSF: "),
+        (
+            " x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n",
+            "found no alignment. The file looks like MSF: ",
+        ),
         (">a\nACGU\n....\n>b\nACCU\n....\n", "found unpaired bases below each sequence, as in dot-bracket"),
-        (">a\nACG\n((.)\n", r"found '\('.* It looks like dot-bracket: alignments are read from Stockholm"),
+        (
+            ">a\nACG\n((.)\n",
+            r"found '\('.* The file looks like dot-bracket: alignments are read from Stockholm",
+        ),
         (">a\nAJG\n", "alignment '1': row 'a': position 2 .*found 'J'"),
     ],
 )

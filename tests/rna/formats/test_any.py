@@ -225,7 +225,7 @@ def test_masked_bases_stay(tmp_path, text):
 @pytest.mark.parametrize("live", [True, False])
 def test_what_other_files_look_like_is_told(tmp_path, name, text, look, live):
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=re.escape(f"It looks like {look}: RNA is read from FASTA")):
+    with pytest.raises(DataError, match=re.escape(f"The file looks like {look}: RNA is read from FASTA")):
         list(read_rna(tmp_path / name, live=live))
 
 

@@ -86,5 +86,5 @@ def test_pairs_and_sequences_are_no_reactivities():
     assert_array_equal(read_reactivities(io.StringIO("1 G 4\n2 A 0\n3 A 0\n4 C 2\n"))[""], [4, 0, 0, 2])
     with pytest.raises(DataError, match="found names, and no reactivities below them"):
         read_reactivities(io.StringIO(">a\nACGU\n>b\n"))
-    with pytest.raises(DataError, match="It looks like RDAT: reactivities are read from tables"):
+    with pytest.raises(DataError, match="The file looks like RDAT: reactivities are read from tables"):
         read_reactivities(io.StringIO("RDAT_VERSION 0.34\nNAME x\n"))

@@ -141,9 +141,9 @@ def genes(request: own.Request) -> None:
     unless a model is chosen or adapted by it, or the genetic code is found. What was found before Ctrl-C has
     been written; the exit code is then 130.
 
-    By prokaryotic models, genes may go beyond the ends of a sequence, and of ten or more unknown bases in a
-    row: they lack a start or a stop codon then, and are marked as partial. They begin with a whole codon; the
-    last one may not be whole, and proteins are without it.
+    Genes may go beyond the ends of a sequence, and by prokaryotic models of ten or more unknown bases in a
+    row: they lack a start or a stop codon then, and are marked as partial. Their first and last codons may
+    not be whole, and proteins are without these.
 
     \b
     Example:

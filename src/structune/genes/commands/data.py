@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
@@ -17,7 +18,13 @@ from structune.files.models import check_class, load, load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes
-from structune.genes.formats.hints import read_hints, read_regions
+from structune.genes.formats.hints import (
+    misplaced,
+    misplaced_regions,
+    misplaced_text,
+    read_hints,
+    read_regions,
+)
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
@@ -31,6 +38,12 @@ _SHOWN = 3
 Finder = GeneFinder | OrfFinder
 Learner = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
+
+
+def some_names(names: Sequence[str]) -> str:
+    """The first of them."""
+    more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 class Known:
@@ -51,24 +64,37 @@ class Known:
         if avoid is not None:
             self._read["avoid"] = avoid, read_regions(avoid)
         self._left = {name: set(found) for name, (_, found) in self._read.items()}
+        self._unused = {name: Counter[str]() for name in self._read}
+        self._names = list[str]()
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
         """What `predict` takes."""
+        self._names += [each.name for each in sequences]
         for names in self._left.values():
             names.difference_update(each.name for each in sequences)
         given = {
             name: [found.get(each.name, []) for each in sequences] for name, (_, found) in self._read.items()
         }
+        for name, of_each in given.items():
+            count = misplaced if name == "hints" else misplaced_regions
+            for some, each in zip(of_each, sequences, strict=True):
+                self._unused[name] += count(some, each.sequence)
         return given | self._weight
 
     def tell_left(self) -> None:
-        """Say of which names no sequence came."""
+        """Say of which names no sequence came, and what has no effect on those that did."""
         for name, left in self._left.items():
+            path, found = self._read[name]
             if left:
-                names = sorted(left)
-                more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-                shown = ", ".join(names[:_SHOWN])
-                say(f"{self._read[name][0]}: found sequences that did not come: {shown}{more}")
+                n, which = sum(len(found[each]) for each in left), some_names(sorted(left))
+                what = f"{n:,} {name if name == 'hints' else 'regions'}"
+                if len(left) == len(found):
+                    is_other = f"those that came have other names: {some_names(self._names)}"
+                    say(f"{path}: nothing is used: all {what} are on {which}; {is_other}")
+                else:
+                    say(f"{path}: {what} are on sequences that did not come: {which}")
+            if text := misplaced_text(self._unused[name], sum(map(len, found.values()))):
+                say(f"{path}: {text}")
 
 
 def read_annotated(

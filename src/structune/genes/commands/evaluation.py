@@ -190,6 +190,8 @@ def _n_same_ends(true: Genes, found: Genes) -> int:
 def _compared(
     true: Mapping[str, Sequence[Transcript]], found: Mapping[str, Sequence[Transcript]], margin: int | None
 ) -> Evaluation:
+    if not any(true.values()):
+        raise DataError("found no annotated gene, expected some to compare with")
     regions = None if margin is None else gene_regions(true, margin)
     found = _whole(found)
     stops = gene_scores(stop_codons(true), stop_codons(found), regions)

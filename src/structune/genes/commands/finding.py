@@ -20,6 +20,7 @@ from structune.genes.commands.options import Format, Request
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.genomes import read_sequences
+from structune.genes.formats.hints import UnusedEvidenceWarning
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.tables import TABLE_HEAD, table_text
 from structune.genes.formats.writers import (
@@ -148,11 +149,9 @@ class _Sequences:
         request = self._request
         self._check_hints(finder)
         finder = with_code(finder, request.code, request.model)
-        if not isinstance(finder, OrfFinder):
-            if request.closed:
-                raise DataError(f"{request.model}: found a model with introns, expected no --closed")
-            return finder
         finder.set_params(closed=request.closed or finder.closed)
+        if not isinstance(finder, OrfFinder):
+            return finder
         is_free = request.code is None
         is_whole = request.adapt or (isinstance(finder, MetagenomeFinder) and not request.meta)
         if is_whole or self._held is not None:
@@ -167,10 +166,11 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         open_text("-" if request.output is None else str(request.output)) as out,
         _opened(request.proteins) as proteins,
         _opened(request.nucleotides) as nucleotides,
+        short_warnings(UnusedEvidenceWarning),  # told at the end, of all sequences
         closing(predicted(finder, source, known)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
-        head = _HEADS[request.written_as]
+        head, n_partial = _HEADS[request.written_as], 0
         for some in found:
             for each, genes in some:
                 whole = AnnotatedSequence(each.name, each.sequence, genes)
@@ -180,10 +180,13 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
                 if nucleotides is not None:
                     nucleotides.write(coding_sequences_text(whole))
                 head = ""
+                n_partial += sum(any(t.partial) for t in genes)
             out.flush()
             progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
     known.tell_left()
+    if n_partial and isinstance(finder, GeneFinder):
+        say(f"{request.file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial")
 
 
 def _opened(path: Path | None) -> AbstractContextManager[IO[str] | None]:

@@ -256,7 +256,8 @@ class Request:
         Path | None,
         typer.Option(
             help="What else is known of genes with introns: junctions of RNA reads and aligned proteins, in "
-            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. --adapt is without them.",
+            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. Features that are not used "
+            "are counted and told. --adapt is without them.",
             show_default=False,
         ),
     ] = None
@@ -271,13 +272,16 @@ class Request:
     avoid: Annotated[
         Path | None,
         typer.Option(
-            help="GFF of what genes keep away from: tRNA, rRNA and other RNA, and repeat regions.",
+            help="What genes keep away from: tRNA, rRNA and other RNA, and repeats of a GFF file, such as "
+            "those of RepeatMasker; or all regions of a BED file. Other features are counted and told.",
             show_default=False,
         ),
     ] = None
     closed: Annotated[
         bool,
-        typer.Option("--closed", help="No genes beyond ends of sequences and gaps, by prokaryotic models."),
+        typer.Option(
+            "--closed", help="No genes beyond ends of sequences; by prokaryotic models, nor beyond gaps."
+        ),
     ] = False
     output: Annotated[
         Path | None,

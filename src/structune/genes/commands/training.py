@@ -19,7 +19,8 @@ from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneF
 
 _LONG = 10_000  # bases of a sequence that has genes
 _MANY, _HARDLY = 300, 0.01  # genes, and the share of them with introns
-_DECIDED = ("--sequences", "--features", "--strands", "--donors", "--flank", "--code")  # by shard
+_OF_READING = ("--sequences", "--stop-codon")
+_DECIDED = (*_OF_READING, "--features", "--strands", "--donors", "--flank", "--code")  # by shard
 
 
 def run(

@@ -14,7 +14,8 @@ from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON, PRETRAINED, check_center, prior_mean
 from structune.genes.eukaryotes.counting import drawn_parts, scaled, scaled_blocks
-from structune.genes.eukaryotes.hints import WEIGHT
+from structune.genes.eukaryotes.ends import Ends
+from structune.genes.eukaryotes.hints import WEIGHT, Hints
 from structune.genes.eukaryotes.inputs import (
     checked_hints,
     checked_introns,
@@ -22,7 +23,7 @@ from structune.genes.eukaryotes.inputs import (
     checked_tracks,
     encoded,
 )
-from structune.genes.eukaryotes.pieces import Gene, join, may_have_gene, pieces_of
+from structune.genes.eukaryotes.pieces import Gene, join, may_have_gene, named_genes, pieces_of
 from structune.genes.eukaryotes.prediction import found_genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.rules import GeneRules
@@ -31,7 +32,7 @@ from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_len
 from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
-from structune.genes.inputs import annotated_sequences, exon_f1, named_genes, of_examples
+from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
@@ -96,6 +97,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         constraints.
     flank : int
         How much of what is around a gene is learned from, in bases: more, if no gene is unknown there.
+    closed : bool
+        Whether predicted genes lie within their sequences; else they may go beyond the ends.
 
     Attributes
     ----------
@@ -113,8 +116,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     -----
     Genes are those of figure 5 of Chen, Chen, Brent & Tenney (2009), and a little more: of one transcript,
     from ATG to a stop codon with none before it in frame, introns from GT to AG, which may split start and
-    stop codons. There are no untranslated exons, no genes within genes, no alternative transcripts. Sequences
-    begin and end between genes.
+    stop codons. There are no untranslated exons, no genes within genes, no alternative transcripts. Training
+    sequences begin and end between genes.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     strands: str = "both"
     donors: Sequence[str] = ("GT",)
     flank: int = 500
+    closed: bool = False
     hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -287,28 +291,38 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         -------
         list of tuples of Transcript
             By start; the score of each is the mean probability of its bases being coding on its strand, None
-            with losses other than "log".
+            with losses other than "log". A gene that goes on beyond an end of its sequence is marked as
+            `partial`; it has 60 known coding bases or more there.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
         known = checked_hints(hints, hint_weight, avoid, sequences)
+        texts, ends = [each.sequence for each in sequences], Ends(self.introns_[0])
+        spans = [(0, len(text)) for text in texts]
+        for s, text in enumerate(texts):
+            if not self.closed and ends.may_be_open(text):
+                known = [Hints.none()] * len(texts) if known is None else known
+                texts[s], known[s] = ends.text(text), ends.hints(known[s], len(text))
+                spans[s] = len(ends.before), len(ends.before) + len(text)
+                if values is not None:
+                    values[s] = ends.tracks(values[s])
         pieces = (
             piece
-            for s, each in enumerate(sequences)
-            for piece in pieces_of(s, each.sequence, None if values is None else values[s])
+            for s, text in enumerate(texts)
+            for piece in pieces_of(s, text, None if values is None else values[s])
             if may_have_gene(piece.text, self.introns_[0])  # there are files of many that have none
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
 
-        genes_of = partial(found_genes, self.graph_, self.coef_, known, self.has_probabilities)
+        genes_of = partial(found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans)
         for block in make_executor(self.n_jobs).map(genes_of, blocks):
             for piece, genes in block:
                 join(found[piece.sequence], genes, piece)
         return [
-            named_genes(s.name, [(gene.strand, gene.exons, gene.score) for gene in genes])
-            for s, genes in zip(sequences, found, strict=True)
+            named_genes(each.name, ends.cut(genes, each.sequence) if start else genes)
+            for each, genes, (start, _) in zip(sequences, found, spans, strict=True)
         ]
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:

@@ -53,6 +53,11 @@ class Hints:
         parts += [(start, end, k, never) for start, end in avoid.tolist() for k in (0, 1)]
         return cls(np.array(sites, np.float64).reshape(-1, 4), np.array(parts, np.float64).reshape(-1, 4))
 
+    @classmethod
+    def none(cls) -> Hints:
+        """Of a sequence of which nothing is known."""
+        return cls(np.zeros((0, 4)), np.zeros((0, 4)))
+
     def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> Evidence:
         """What they add to the scores of n bases from `start` on, with the sites of those."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError, ModelFileError, warn
 from structune.genes.eukaryotes.counting import FOLDS
 from structune.genes.eukaryotes.hints import MOST_WEIGHT, Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
@@ -16,6 +17,7 @@ from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.rules import MOST_INTRON
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.examples import GeneExamples
+from structune.genes.formats.hints import UnusedEvidenceWarning, misplaced, misplaced_text
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import checked_regions
 from structune.learning.estimator_file import Arrays
@@ -85,10 +87,15 @@ def checked_hints(
     if len(hints) != len(sequences):
         raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
     regions = checked_regions(avoid, sequences)
-    return [
+    given = [list(of) for of in hints]
+    found = [
         Hints.of(of, each.name, weight, spans)
-        for of, each, spans in zip(hints, sequences, regions, strict=True)
+        for of, each, spans in zip(given, sequences, regions, strict=True)
     ]
+    counts = (misplaced(of, each.sequence) for of, each in zip(given, sequences, strict=True))
+    if text := misplaced_text(sum(counts, Counter[str]()), sum(map(len, given))):
+        warn(f"hints: {text}", UnusedEvidenceWarning)
+    return found
 
 
 def _numbers(track: Any, name: str) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.structure.rules import START, STOPS
 from structune.genes.formats.dna import without_u
-from structune.genes.formats.record import Exons
+from structune.genes.formats.record import Exons, Transcript
 from structune.structure import FloatArray
 
 _CODON = 3
@@ -22,11 +22,13 @@ _MOST, _OVERLAP = 1 << 19, 1 << 16  # bases: of a piece, and of two that follow 
 
 @dataclass(frozen=True)
 class Gene:
-    """A predicted gene: strand, coding parts and score."""
+    """A predicted gene: strand, coding parts and score, and as `Transcript` where and how it is cut."""
 
     strand: str
     exons: Exons
     score: float | None
+    partial: tuple[bool, bool] = (False, False)
+    phase: int = 0
 
     @property
     def start(self) -> int:
@@ -38,6 +40,23 @@ class Gene:
 
     def moved(self, by: int) -> Gene:
         return replace(self, exons=tuple((a + by, b + by) for a, b in self.exons))
+
+
+def named_genes(contig: str, genes: Iterable[Gene]) -> tuple[Transcript, ...]:
+    """Predicted genes of one transcript each."""
+    return tuple(
+        Transcript(
+            contig,
+            each.strand,
+            each.exons,
+            f"{contig}.g{k}.t1",
+            f"{contig}.g{k}",
+            each.score,
+            each.partial,
+            phase=each.phase,
+        )
+        for k, each in enumerate(genes, 1)
+    )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from structune.genes.eukaryotes.ends import within
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.pieces import Gene, Piece
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
@@ -20,9 +21,10 @@ def found_genes(
     w: FloatArray,
     hints: Sequence[Hints] | None,
     has_probabilities: bool,
+    spans: Sequence[tuple[int, int]],
     pieces: Sequence[Piece],
 ) -> list[tuple[Piece, list[Gene]]]:
-    """Those of pieces that are worked off at once; hints are by sequence."""
+    """Those of pieces that are worked off at once; hints, and spans whose bases count, are by sequence."""
     shard, evidence = graph.encode([piece.input for piece in pieces]), None
     if hints is not None:
         evidence = [
@@ -36,8 +38,9 @@ def found_genes(
         coding = {sign: columns[:, 3 * k : 3 * k + 3].sum(axis=1) for k, sign in enumerate(graph.rules.signs)}
     found = []
     for piece, (a, b) in zip(pieces, pairwise(shard.starts.tolist()), strict=True):
+        inside = [place - piece.start for place in spans[piece.sequence]]
         genes = [
-            Gene(strand, exons, coding_score(coding, strand, exons, a))
+            Gene(strand, exons, coding_score(coding, strand, within(exons, *inside), a))
             for strand, exons in path_genes(graph.weights, paths[a:b])
         ]
         found.append((piece, genes))
@@ -48,7 +51,7 @@ def coding_score(
     coding: Mapping[str, FloatArray] | None, strand: str, exons: Exons, first: int
 ) -> float | None:
     """The mean probability of the bases of a gene being coding, at its places from `first` on."""
-    if coding is None:
+    if coding is None or not exons:
         return None
     of_bases = np.concatenate([coding[strand][first + a : first + b] for a, b in exons])
     return float(min(1.0, of_bases.mean()))

@@ -32,5 +32,6 @@ def read_annotation(source: Source) -> GeneAnnotation:
 
 def parse_annotation(lines: Lines) -> GeneAnnotation:
     every = (text for text in lines.head(sys.maxsize) if text and not text.startswith("#"))
-    columns = next(every, "").split("\t", 8)
-    return parse_gtf(lines) if len(columns) > 8 and _GTF.match(columns[8]) else parse_gff3(lines)
+    with lines.told_by_look(("GFF3", "GTF")):
+        columns = next(every, "").split("\t", 8)
+        return parse_gtf(lines) if len(columns) > 8 and _GTF.match(columns[8]) else parse_gff3(lines)

@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import Transcript, along_strand, genetic_code
+
+_CODON = 3
 
 
 class CodingProblem(StrEnum):
@@ -61,6 +64,16 @@ def coding_problems(
         CodingProblem.SPLICE_SITES: any(i[:2] not in donors or i[-2:] != "AG" for i in introns),
     }
     return [problem for problem, is_there in found.items() if is_there]
+
+
+def is_cut(t: Transcript, sequence: str) -> bool:
+    """Whether a transcript reaches an end of its sequence without the codon that a whole gene has there."""
+    coding, code = t.coding_sequence(sequence).upper(), genetic_code(11 if t.code is None else t.code)
+    at_start, at_stop = t.start < _CODON, len(sequence) - t.end < _CODON
+    if t.strand == "-":
+        at_start, at_stop = at_stop, at_start
+    no_start = without_u(coding[:_CODON]) not in code.start_codons
+    return (at_start and no_start) or (at_stop and without_u(coding[-_CODON:]) not in code.stop_codons)
 
 
 def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = True) -> list[tuple[str, str]]:

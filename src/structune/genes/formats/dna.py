@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, shown
 
+FASTA = "FASTA"
 _LETTERS = "ACGTUNRYSWKMBDHVX"
+_HINTS = {
+    **dict.fromkeys("EFIJLOPQZ*", " (is it a protein?)"),
+    **dict.fromkeys("-.", " (is it an alignment?)"),
+}
+_PIR = re.compile(r">(P1|F1|D[LC]|R[LC]|N[13]|XX);")
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
@@ -35,13 +41,22 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     return parse_dna(Lines(source))
 
 
-def parse_dna(lines: Lines, where: str = "") -> Iterator[tuple[str, str]]:
+def parse_dna(
+    lines: Lines, where: str = "", formats: tuple[str, ...] = (FASTA,)
+) -> Iterator[tuple[str, str]]:
+    with lines.told_by_look(formats):
+        yield from _parsed(lines, where)
+
+
+def _parsed(lines: Lines, where: str) -> Iterator[tuple[str, str]]:
     name, parts = "", list[str]()
     first: dict[str, int] = {}
     for number, text in lines.filled():
         if text.startswith(">"):
             if first:
                 yield name, without_u("".join(parts))
+            if _PIR.match(text):  # its second line is no sequence
+                raise lines.refuse(number, f"found {shown(text)}, a header of PIR, expected FASTA")
             name, parts = header_name(text, len(first) + 1), []
             if name in first:
                 raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
@@ -68,4 +83,5 @@ def check_dna(text: str) -> None:
     """Refuse what is no base, by its position."""
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
-        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}")
+        hint = _HINTS.get(found[0].upper(), "")
+        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}{hint}")

@@ -59,6 +59,11 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
 
 def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
     """Read records of lines that are whole; of those without genes no feature is looked at."""
+    with lines.told_by_look(("GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA")):
+        yield from _each(lines, with_genes)
+
+
+def _each(lines: Lines, with_genes: bool) -> Iterator[AnnotatedSequence]:
     begun: dict[str, int] = {}
     for number, whole in _records(lines):
         text = whole if with_genes else _FEATURES.sub(r"\1", whole)

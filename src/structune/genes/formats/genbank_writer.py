@@ -30,7 +30,7 @@ def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: in
         Compressed by gzip where the path ends in ``.gz``.
     genomes : iterable of AnnotatedSequence
     code : int
-        NCBI's number of the genetic code.
+        NCBI's number of the genetic code of transcripts that have none.
 
     Raises
     ------
@@ -80,10 +80,10 @@ def _cds(t: Transcript, sequence: str, code: int, starts: Collection[str] | None
     notes += [] if t.score is None else [f"score: {t.score:.6g}"]
     qualifiers = {
         "gene": _short(t),
-        "codon_start": 1,
-        "transl_table": code,
+        "codon_start": 1 + t.phase,
+        "transl_table": t.code or code,
         **({"note": notes} if notes else {}),
-        "translation": t.protein(sequence, code, starts),
+        "translation": t.protein(sequence, t.code or code, starts),
     }
     return SeqFeature(_location(t.exons, t.strand, t.partial), "CDS", qualifiers=qualifiers)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
 from structune.genes.formats.annotations import parse_annotation
-from structune.genes.formats.dna import parse_dna, read_dna
+from structune.genes.formats.checks import is_cut
+from structune.genes.formats.dna import FASTA, parse_dna, read_dna
 from structune.genes.formats.genbank import parse_genbank
 from structune.genes.formats.gff3 import parse_gff3
 from structune.genes.formats.parts import GeneAnnotation
@@ -26,6 +28,8 @@ def read_genomes(
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
     """Read sequences with the transcripts on them, one sequence at a time.
+
+    Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
     Parameters
     ----------
@@ -52,7 +56,19 @@ def read_genomes(
         end, when all sequences were given: for genes on a sequence that is not there.
     """
     lines = Lines(annotation, strip=False)
-    return with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell)
+    return map(_without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
+
+
+def _without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
+    """The same without transcripts that an end of the sequence cuts, whatever the file says of them."""
+    cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
+    if not cut:
+        return genome
+    kept = tuple(t for t in genome.transcripts if t not in cut)
+    skipped = (
+        Skipped(t.contig, t.name, "not whole: cut by an end of its sequence", (t.start, t.end)) for t in cut
+    )
+    return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped))
 
 
 def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSequence]:
@@ -64,7 +80,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
         return parse_genbank(lines)
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
-    return annotated(parse_gff3(lines), parse_dna(lines, within), lines.name)
+    return annotated(parse_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
 
 
 def read_sequences(
@@ -115,7 +131,7 @@ def _of_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
     lines.strip()
-    for name, sequence in parse_dna(lines):
+    for name, sequence in parse_dna(lines, "", (FASTA, "GenBank")):
         try:
             yield AnnotatedSequence(name, sequence)
         except DataError as error:

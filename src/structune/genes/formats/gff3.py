@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,7 +18,10 @@ from structune.genes.formats.parts import (
     annotation_of,
     coding,
     columns_of,
+    is_coding,
+    marked,
     part_of,
+    tell_without_coding,
 )
 
 _FASTA = "##FASTA"
@@ -33,6 +36,7 @@ class _Parent(NamedTuple):
 
     gene: str
     score: float | None
+    problem: str  # why it is no whole gene, if it says so
 
 
 @dataclass
@@ -44,6 +48,7 @@ class _Features:
     proteins: set[str] = field(default_factory=set)
     codons: dict[str, set[str]] = field(default_factory=lambda: {kind: set() for kind in _CODONS})
     circular: set[str] = field(default_factory=set)
+    kinds: Counter[str] = field(default_factory=Counter)
 
 
 def read_gff3(source: Source) -> GeneAnnotation:
@@ -52,9 +57,10 @@ def read_gff3(source: Source) -> GeneAnnotation:
     A transcript is made of the CDS lines of one parent that has a parent itself, its gene, or is an ``mRNA``
     or ``transcript`` without one. CDS lines whose parent is a gene are one transcript where they share their
     ID; so are those of files in which no CDS has its parent in the file. CDS lines of neither parent nor ID
-    are one each. Features without CDS are no genes, and left out. Names lose the ``gene:``, ``transcript:``
-    or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last column, and attributes without
-    ``=``, are let pass; a ``codon_start`` that is also in the column of the phase, as bp_genbank2gff3 writes
+    are one each. Features without CDS are no genes, and left out; a file of these alone is warned of. Names
+    lose the ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the
+    last column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of
+    the phase, as bp_genbank2gff3 writes
     it, is the phase plus one.
 
     These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
@@ -86,6 +92,8 @@ def parse_gff3(lines: Lines) -> GeneAnnotation:
     for number, text in features_of(lines):
         with lines.at(number):
             _add_line(found, number, text)
+    if not found.parts:
+        tell_without_coding(lines.name, found.kinds)
     return annotation_of(lines, _grouped(found), frozenset(found.circular))
 
 
@@ -103,7 +111,8 @@ def features_of(lines: Lines) -> Iterator[tuple[int, str]]:
 def _add_line(found: _Features, number: int, text: str) -> None:
     columns = columns_of(text)
     part = part_of(number, columns, unquote(columns[0]), attributes := attributes_of(columns[8]))
-    if columns[2] == "CDS":
+    found.kinds[columns[2]] += 1
+    if is_coding(columns[2]):
         if _GTF.match(columns[8]):  # each part would be a gene
             raise DataError(f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value")
         found.parts.append(coding(part, columns[7]))
@@ -111,7 +120,7 @@ def _add_line(found: _Features, number: int, text: str) -> None:
         found.codons[columns[2]].update(_parents(part))
     elif name := attributes.get("ID"):
         gene = attributes.get("Parent") or (name if columns[2] in _TRANSCRIPTS else "")
-        found.parents[name] = _Parent(gene, part.score)
+        found.parents[name] = _Parent(gene, part.score, marked(attributes))
         if columns[2] in ("protein", "polypeptide"):
             found.proteins.add(name)
     if attributes.get("Is_circular", "").lower() == "true":
@@ -144,9 +153,11 @@ def _keys(part: Part, found: _Features, cds_only: bool) -> Iterator[Key]:
         above = found.parents.get(parent)
         if above is not None and above.gene:
             lacks = any(of and parent not in of for of in found.codons.values())
-            yield Key(_name(parent), _name(above.gene), above.score, "not whole" if lacks else "")
+            of_gene = found.parents.get(above.gene)
+            problem = above.problem or (of_gene.problem if of_gene else "") or ("not whole" if lacks else "")
+            yield Key(_name(parent), _name(above.gene), above.score, problem)
         elif above is not None or cds_only:
-            yield Key(own or _name(parent), _name(parent))
+            yield Key(own or _name(parent), _name(parent), problem=above.problem if above else "")
         else:
             yield Key(_name(parent), _name(parent), problem="its parent is not in the file")
     if not parents:

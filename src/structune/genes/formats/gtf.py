@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from structune.errors import DataError
@@ -15,7 +15,9 @@ from structune.genes.formats.parts import (
     annotation_of,
     coding,
     columns_of,
+    is_coding,
     part_of,
+    tell_without_coding,
 )
 
 # begins where words do, and does not go back: the time is in proportion to the text, whatever that is
@@ -33,6 +35,7 @@ class _Features:
     starts: set[_Name] = field(default_factory=set)
     stops: dict[_Name, list[Part]] = field(default_factory=lambda: defaultdict(list))
     scores: dict[str, float | None] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
 
 
 def read_gtf(source: Source) -> GeneAnnotation:
@@ -40,7 +43,7 @@ def read_gtf(source: Source) -> GeneAnnotation:
 
     A transcript is made of the CDS lines of one ``transcript_id``, and of its ``stop_codon`` lines, where
     those are beside the coding parts, as the format wants it, and not within them, as AUGUSTUS has them.
-    Features without CDS are no genes, and left out.
+    Features without CDS are no genes, and left out; a file of these alone is warned of.
 
     These are skipped by name: parts of genes (a phase other than 0 at the start, tags of Ensembl that say so,
     or no ``start_codon`` or ``stop_codon`` where others in the file have them), parts on two contigs or
@@ -71,6 +74,8 @@ def parse_gtf(lines: Lines) -> GeneAnnotation:
         if not text.startswith("#"):
             with lines.at(number):
                 _add_line(found, number, text)
+    if not found.parts:
+        tell_without_coding(lines.name, found.kinds)
     groups = {
         _key(found, name): _with_stops(parts, found.stops.get(name, []))
         for name, parts in found.parts.items()
@@ -82,13 +87,14 @@ def _add_line(found: _Features, number: int, text: str) -> None:
     columns = columns_of(text)
     attributes = {key: text or bare for key, text, bare in _ATTRIBUTE.findall(columns[8])}
     part, kind = part_of(number, columns, columns[0], attributes), columns[2]
+    found.kinds[kind] += 1
     if kind in ("transcript", "mRNA"):
         found.scores[attributes.get("transcript_id", columns[8])] = part.score  # AUGUSTUS has the name alone
-    elif kind in ("CDS", "start_codon", "stop_codon"):
+    elif is_coding(kind) or kind in ("start_codon", "stop_codon"):
         name = attributes.get("transcript_id", ""), attributes.get("gene_id", "")
         if not all(name):
             raise DataError(f'found {shown(columns[8])}, expected transcript_id "..."; gene_id "..."')
-        if kind == "CDS":
+        if is_coding(kind):
             found.parts[name].append(coding(part, columns[7]))
             if _CUT.search(columns[8]):
                 found.cut.add(name)

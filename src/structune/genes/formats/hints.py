@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, shown
+from structune.genes.formats.dna import without_u
 from structune.genes.formats.gff3 import attributes_of, features_of
 from structune.genes.formats.parts import columns_of, part_of
+from structune.genes.formats.record import along_strand
 
 HINTS = ("intron", "CDS", "start", "stop", "donor", "acceptor")
 _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtHint and aligners of proteins
@@ -25,12 +28,30 @@ _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtH
     "dss": "donor",
     "ass": "acceptor",
 }
-_MESSENGERS = ("mrna", "lnc_rna", "lncrna", "lincrna", "antisense_rna")  # ends of kinds that may be of genes
+_MESSENGERS = re.compile(r"(?<!t)mrna\Z|lnc_?rna\Z|lincrna\Z|antisense_rna\Z")  # kinds that may be of genes
+_REPEAT = re.compile(
+    "repeat|transpos|satellite|helitron|mobile_genetic_element|low_complexity|crispr|[ls]ine_element"
+)
+_REPEAT_FINDER = re.compile(
+    r"repeat|\A(trf|dust|sdust|windowmasker|red|edta|tantan)\Z"
+)  # in the second column
 _TRANSCRIPT = re.compile(r'(?:^|[; ])transcript_id "([^"]+)"')
 _FLAGS = ("0", "1")
 _STRANDS = {"0": ".", "1": "+", "2": "-"}  # of STAR
 _UNIQUE, _SEVERAL = 6, 7  # its columns of reads
+_OF_HINTS = ("AUGUSTUS hints", "GFF3", "GTF", "GFF2", "SJ.out.tab")
+_MOST_TOLD = 6  # kinds of features that are not used
+BEYOND = "beyond the end of their sequence"
+_SIGNALS = {
+    "intron": (re.compile("G[TC].*AG"), "introns that do not begin with GT or GC and end with AG"),
+    "start": (re.compile("ATG"), "starts that are not ATG"),
+    "stop": (re.compile("TAA|TAG|TGA"), "stops that are not TAA, TAG or TGA"),
+}  # of hints that lie elsewhere nothing comes
 _SHORTEST_INTRON = 20  # between parts of an alignment; what is shorter are gaps or frameshifts
+
+
+class UnusedEvidenceWarning(UserWarning):
+    """Some hints, or regions to avoid, have no effect."""
 
 
 class Hint(NamedTuple):
@@ -62,8 +83,8 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 
     Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
     ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
-    have them, and others do not. ``mult`` is the support, 1 by default. Between the CDS of one ``Parent``, or
-    ``transcript_id``, there are introns. Of STAR the support is the number of reads.
+    have them. Others, such as ``exonpart``, are not used. ``mult`` is the support, 1 by default. Between the
+    CDS of one ``Parent``, or ``transcript_id``, are introns. The support of STAR is the number of reads.
 
     Parameters
     ----------
@@ -78,30 +99,43 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
     ------
     DataError
         Names the file and line that is malformed, and the file that has features, but no hint.
+
+    Warns
+    -----
+    UnusedEvidenceWarning
+        Some features are of other types, or there are none.
     """
     lines = Lines(source)
+    with lines.told_by_look(_OF_HINTS):
+        return _hints(lines)
+
+
+def _hints(lines: Lines) -> dict[str, list[Hint]]:
     found: dict[str, list[Hint]] = defaultdict(list)
     aligned: dict[tuple[str, str, str], list[Hint]] = defaultdict(list)  # by contig, strand and parent
-    number = 0
+    used, unused = Counter[str](), Counter[str]()
     for number, text in features_of(lines):
         with lines.at(number):
-            hint, parent = _of_line(number, text)
-        if hint is not None:
-            found[hint.contig].append(hint)
-            for name in parent.split(",") if hint.kind == "CDS" and parent else []:
-                aligned[hint.contig, hint.strand, name].append(hint)
+            hint, parent, kind = _of_line(number, text)
+        if hint is None:
+            unused[kind] += 1
+            continue
+        used[hint.kind] += 1
+        found[hint.contig].append(hint)
+        for name in parent.split(",") if hint.kind == "CDS" and parent else []:
+            aligned[hint.contig, hint.strand, name].append(hint)
     for intron in dict.fromkeys(intron for parts in aligned.values() for intron in _introns(parts)):
         found[intron.contig].append(intron)
-    if number and not found:
-        raise DataError(f"{lines.name}: found no hint, expected features such as {', '.join(_KINDS)}")
+    _tell_unused(lines.name, "hint", used, unused, f"Hints are features of the types {', '.join(_KINDS)}.")
     return dict(found)
 
 
 def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
-    """Read from GFF what genes are to keep away from: RNA but messengers, and repeats.
+    """Read what genes are to keep away from: of GFF RNA but messengers, and repeats; of BED everything.
 
-    Features are those whose kind ends in ``RNA``, as tRNAscan-SE and barrnap write them, but ``mRNA`` and
-    long ones that are not coding, and ``repeat_region``.
+    Features of GFF are used if their type ends in ``RNA``, as tRNAscan-SE and barrnap write them, but not
+    ``mRNA`` and long ones that are not coding; if it names repeats or transposons, such as ``repeat_region``
+    and ``dispersed_repeat``; or if their source is a finder of repeats, such as RepeatMasker.
 
     Parameters
     ----------
@@ -117,38 +151,91 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     ------
     DataError
         Names the file and line that is malformed, and the file that has features, but none of these.
+
+    Warns
+    -----
+    UnusedEvidenceWarning
+        Some features are of other types, or there are none.
     """
     lines = Lines(source)
+    with lines.told_by_look(("GFF3", "GTF", "GFF2", "BED", "AUGUSTUS hints")):
+        return _regions(lines)
+
+
+def _regions(lines: Lines) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    number = 0
+    used, unused = Counter[str](), Counter[str]()
     for number, text in features_of(lines):
+        if text.startswith(("track", "browser")):
+            continue  # of BED
+        columns = text.split("\t")
         with lines.at(number):
-            columns = columns_of(text)
-            part = part_of(number, columns, unquote(columns[0]), {})
-        kind = columns[2].lower()
-        if kind == "repeat_region" or (kind.endswith("rna") and not kind.endswith(_MESSENGERS)):
+            if is_bed := _is_bed(columns):
+                columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
+            part = part_of(number, columns_of("\t".join(columns)), unquote(columns[0]), {})
+        is_used = is_bed or _is_to_avoid(columns[1].lower(), columns[2].lower())
+        (used if is_used else unused)[_told(columns)] += 1
+        if is_used:
             found[part.contig].append((part.start, part.end))
-    if number and not found:
-        raise DataError(f"{lines.name}: found nothing to avoid, expected features such as tRNA or rRNA")
+    _tell_unused(
+        lines.name,
+        "region to avoid",
+        used,
+        unused,
+        "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, and all that BED files have.",
+    )
     return dict(found)
 
 
-def _of_line(number: int, text: str) -> tuple[Hint | None, str]:
-    """The hint of a line, if it is one, and its parent."""
+def _is_bed(columns: list[str]) -> bool:
+    """Whether a line has a place as BED has it, and no other strand."""
+    has_place = len(columns) > 2 and columns[1].isdigit() and columns[2].isdigit()
+    return has_place and (len(columns) < 6 or columns[5] in ("+", "-", "."))
+
+
+def _is_to_avoid(source: str, kind: str) -> bool:
+    is_rna = kind.endswith("rna") and not _MESSENGERS.search(kind)
+    return is_rna or bool(_REPEAT.search(kind) or _REPEAT_FINDER.search(source))
+
+
+def _told(columns: list[str]) -> str:
+    """Type and source of a feature."""
+    return f"{columns[2]} ({columns[1]})" if columns[1] else columns[2]
+
+
+def _tell_unused(name: str, what: str, used: Counter[str], unused: Counter[str], rule: str) -> None:
+    """Warn of features that count for nothing; refuse a file without any other."""
+    n = unused.total()
+    most = [f"{count:,} {kind}" for kind, count in unused.most_common(_MOST_TOLD)]
+    more = [f"{len(unused) - _MOST_TOLD} other types"] if len(unused) > _MOST_TOLD else []
+    if not used and unused:
+        raise DataError(f"{name}: found no {what} among {n:,} features: {', '.join(most + more)}. {rule}")
+    if not used:
+        warn(f"{name}: found no {what}: the file has no features", UnusedEvidenceWarning)
+    elif unused:
+        warn(
+            f"{name}: {n:,} of {n + used.total():,} lines are not used: {', '.join(most + more)}. "
+            f"Used: {', '.join(used)}.",
+            UnusedEvidenceWarning,
+        )
+
+
+def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
+    """The hint of a line, if it is one, its parent, and what the line is."""
     columns = columns_of(text)
     if columns[2].isdigit() and columns[3] in _STRANDS and columns[4].isdigit() and columns[5] in _FLAGS:
-        return _of_star(number, columns), ""
+        return _of_star(number, columns), "", ""
     attributes = attributes_of(columns[8])
     named = _TRANSCRIPT.search(columns[8])  # of GTF
     parent = named[1] if named else attributes.get("Parent", "")
     part = part_of(number, columns, unquote(columns[0]), attributes)
     kind = _KINDS.get(columns[2].lower())
     if kind is None:
-        return None, ""
+        return None, "", _told(columns)
     if part.strand not in ("+", "-", "."):
         raise DataError(f"found the strand {shown(part.strand)}, expected '+', '-' or '.'")
     support = _number(attributes.get("mult", "1"))
-    return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent
+    return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent, kind
 
 
 def _of_star(number: int, cells: list[str]) -> Hint:
@@ -165,6 +252,36 @@ def _number(text: str) -> float:
     if not 0 <= found < float("inf"):
         raise DataError(f"found the support {shown(text)}, expected a number >= 0")
     return found
+
+
+def misplaced(hints: Iterable[Hint], sequence: str) -> Counter[str]:
+    """How many hints have no effect on a sequence, by the reason."""
+    found = Counter[str]()
+    for hint in hints:
+        if hint.end > len(sequence):
+            found[BEYOND] += 1
+        elif hint.kind in _SIGNALS:
+            bases = without_u(sequence[hint.start : hint.end]).upper()
+            signal, reason = _SIGNALS[hint.kind]
+            either = [along_strand(bases, strand) for strand in "+-" if hint.strand in (strand, ".")]
+            found[reason] += not any(map(signal.fullmatch, either))
+    return +found
+
+
+def misplaced_regions(regions: Iterable[Sequence[int]], sequence: str) -> Counter[str]:
+    """How many regions to avoid lie beyond a sequence, or reach there."""
+    return +Counter({BEYOND: sum(int(end) > len(sequence) for _, end in regions)})
+
+
+def misplaced_text(found: Counter[str], n: int) -> str:
+    """What `misplaced` has found of n hints or regions, as warnings tell it; nothing of nothing."""
+    if not found:
+        return ""
+    each = ", ".join(f"{count:,} {reason}" for reason, count in found.most_common())
+    return (
+        f"{found.total():,} of {n:,} have no effect where they are: {each}. "
+        "Are they of this assembly, and do positions count from 1?"
+    )
 
 
 def _introns(parts: list[Hint]) -> list[Hint]:

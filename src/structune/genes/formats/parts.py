@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.text import Lines, shown
 from structune.genes.formats.record import Skipped, Transcript, by_position, code_of
 
@@ -18,6 +18,7 @@ _N_COLUMNS = 9
 _NUMBER = re.compile("[0-9]{1,18}")
 _PHASES = {"0": 0, "1": 1, "2": 2, ".": None}
 _CODON_STARTS = {"1": None, "2": 1, "3": 2}  # bp_genbank2gff3 writes that of the gene as phase of all parts
+_MOST_TOLD = 6  # types of features
 _NOT_SO = ("false", "00")  # values of marks: the latter of Prodigal's partial
 _MARKS = {  # attributes of features that are no whole genes
     "pseudo": "a pseudogene",
@@ -67,6 +68,18 @@ class Key(NamedTuple):
     gene: str
     score: float | None = None
     problem: str = ""  # why it cannot be used, if that is known
+
+
+def is_coding(kind: str) -> bool:
+    """Whether features of a type are coding parts."""
+    return kind in ("CDS", "cds", "SO:0000316")
+
+
+def tell_without_coding(name: str, kinds: Counter[str]) -> None:
+    """Warn of a file that has features, but no gene."""
+    if kinds:
+        most = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(_MOST_TOLD))
+        warn(f"{name}: found no CDS among {kinds.total():,} features, so no gene: {most}")
 
 
 def columns_of(text: str) -> list[str]:
@@ -142,12 +155,16 @@ def _refuse_repeats(lines: Lines, parts: list[Part]) -> None:
             )
 
 
+def marked(attributes: Mapping[str, str]) -> str:
+    """Why a feature says of itself that it is no whole gene, if it does."""
+    found = (reason for key, reason in _MARKS.items() if attributes.get(key, "false").lower() not in _NOT_SO)
+    return next(found, "")
+
+
 def _unusable(parts: list[Part]) -> str:
     """Why a transcript is skipped, if it is."""
-    for part in parts:
-        for key, reason in _MARKS.items():
-            if part.attributes.get(key, "false") not in _NOT_SO:
-                return reason
+    if reason := next(filter(None, (marked(part.attributes) for part in parts)), ""):
+        return reason
     if reason := _scattered(parts):
         return reason
     if any(b.start < a.end for a, b in pairwise(parts)):

@@ -43,6 +43,9 @@ class Transcript:
         contigs.
     notes : tuple of (str, str)
         What else is known of it, by name, as GFF3 has it in its last column.
+    phase : int
+        How many bases at its beginning, by strand, belong to a codon that begins before it: of those that are
+        partial there.
     code : int, optional
         NCBI's number of its genetic code, where a file says so, or predictions have another than 11.
     """
@@ -56,6 +59,7 @@ class Transcript:
     partial: tuple[bool, bool] = (False, False)
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     code: int | None = field(default=None, compare=False)
+    phase: int = 0
 
     def __post_init__(self) -> None:
         for text in (self.contig, self.name, self.gene):
@@ -87,7 +91,7 @@ class Transcript:
     def phases(self) -> tuple[int, ...]:
         """For each of `exons`, how many bases at its beginning, by strand, belong to the codon before it."""
         lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
-        phases = tuple(-before % 3 for before in accumulate(lengths[:-1], initial=0))
+        phases = tuple((self.phase - before) % 3 for before in accumulate(lengths[:-1], initial=0))
         return phases if self.strand == "+" else phases[::-1]
 
     def coding_sequence(self, sequence: str) -> str:
@@ -98,8 +102,8 @@ class Transcript:
     def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
         """Translation, without the stop codon at the end; a start codon at the beginning gives M.
 
-        Codons that are not fully known give X where their residue is not; bases behind the last one are left
-        out.
+        Codons that are not fully known give X where their residue is not; bases before the first and behind
+        the last whole one are left out. What begins before its contig has no start codon.
 
         Parameters
         ----------
@@ -111,9 +115,10 @@ class Transcript:
             Start codons, in upper case; by default all those of the code.
         """
         table = genetic_code(code)
-        coding = self.coding_sequence(sequence).upper()
+        coding = self.coding_sequence(sequence).upper()[self.phase :]
         residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
-        if coding[:3] in (table.start_codons if starts is None else starts):
+        begins = not self.partial[0 if self.strand == "+" else 1]
+        if begins and coding[:3] in (table.start_codons if starts is None else starts):
             residues = "M" + residues[1:]
         return residues.removesuffix("*")
 

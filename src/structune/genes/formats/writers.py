@@ -65,7 +65,7 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
         Compressed by gzip where the path ends in ``.gz``.
     genomes : iterable of AnnotatedSequence
     code : int
-        NCBI's number of the genetic code.
+        NCBI's number of the genetic code of transcripts that have none.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
 
 
 def proteins_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
-    return "".join(_fasta(t, t.protein(genome.sequence, code, starts)) for t in genome.transcripts)
+    return "".join(_fasta(t, t.protein(genome.sequence, t.code or code, starts)) for t in genome.transcripts)
 
 
 def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence]) -> None:
@@ -145,5 +145,7 @@ def _line(
 
 def _fasta(t: Transcript, letters: str) -> str:
     place = f"{one_word(t.contig)}:{t.start + 1}-{t.end}({t.strand})"
+    cut = dict(zip("53" if t.strand == "+" else "35", t.partial, strict=True))
+    place += f" partial={','.join(f'{end}-prime' for end in '53' if cut[end])}" if any(t.partial) else ""
     rows = [letters[k : k + _WIDTH] for k in range(0, len(letters), _WIDTH)]
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])

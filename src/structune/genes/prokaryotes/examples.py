@@ -99,6 +99,8 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
 
 
 def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
+    if any(t.partial):
+        return "not whole"
     if len(t.exons) > 1:
         return "in several parts"
     if t.length < rules.shortest:
