@@ -18,7 +18,7 @@ def _gff(*rows):
     return "".join("\t".join(row.split()[:8]) + "\t" + row.split(None, 8)[8] + "\n" for row in rows)
 
 
-_GENE = "ATGAAACGCATTAGCACCACCATTACCACCACCATCACCATTACCACAGGTAACGGTGCGGGCTGA"
+_GENE = "ATGAAACGCATTAGCACCACCATTACCACCACCATCACCATTACCACAGGTAACGGTGCGGGCTGA"  # 66 bases
 _SEQUENCES = ">one first\nGGGGAAAACCCCUUAGC\n>two\nGGGAAACCCAUG\n"
 _PROTEINS = ">sp|P1|ONE_HUMAN\nMKVLAAGIVGLLLAQWE\n>two\nMKVLAGIVGLAQWE\n>three\nMKILAAGIGLLAQWD\n"
 _CONLLU = (
@@ -72,7 +72,7 @@ FORMATS = {
     "CRFsuite": Sample(
         "train.crfsuite",
         b"B-NP\tw[0]=He\tpos=PRP:0.5\tbias\nB-VP\tw[0]=is\tpos=VBZ\tbias\n\nO\tw[0]=a\\:b\n",
-        "CRFsuite",
+        "CRFsuite|column",
     ),
     "CoNLL-2000": Sample(
         "train.txt", b"Confidence NN B-NP\nin IN B-PP\nthe DT B-NP\n\n# # O\n, , O\n", "CoNLL|column"
@@ -124,7 +124,9 @@ FORMATS = {
         "masked.fa", b">m\nGGGGNNNNAAAACCCC\nNNNNNNNNGGCC\n>n\nGGGGXXXXCCCC\nXXXX\n", "FASTA"
     ),
     "constraints below sequences": Sample(
-        "constrained.fa", b">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n>b\nGGGAAACCC\nxxxxxxxxx\n", "constraint|FASTA"
+        "constrained.fa",
+        b">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n>b\nGGGAAACCC\nxxxxxxxxx\n",
+        "constraint|FASTA|a sequence of that name",
     ),
     "dot-bracket": Sample(
         "known.dbn", b">one\nGGGGAAAACCCC\n((((....))))\n>two\nGGGAAACCC\n(((...)))\n", "dot-bracket"
@@ -231,7 +233,7 @@ FORMATS = {
             "##gff-version 3\n"
             + _gff("contig x gene 1 66 . + . ID=g1", "contig x CDS 1 66 . + 0 ID=c1;Parent=g1")
         ).encode(),
-        "GFF3",
+        "GFF3|##FASTA",
     ),
     "GTF": Sample(
         "genes.gtf",

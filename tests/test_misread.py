@@ -45,7 +45,7 @@ READ = {
     "train alignment": ALIGNED,
     "train genes": {"GenBank"},
     "train prokaryotic-genes": {"GenBank"},
-    "train genes --sequences": NUCLEOTIDES,
+    "train genes --sequences": {"FASTA of DNA"},  # which has the annotated sequence
     "train ranking": {"LETOR"},
     "shard tagging": COLUMNS,
     "shard rna": KNOWN,
@@ -76,7 +76,7 @@ def words(command, file, folder, target):
     if name == "fold" and rest and rest != ["-"]:
         return ["fold", folder / "rna.fa", *rest, file]
     if name == "genes" and rest and rest != ["-"]:
-        return ["genes", folder / "dna.fa", *rest, file]
+        return ["genes", folder / "dna.fa", "--model", "eukaryotes", *rest, file]
     if name in ("train", "shard"):
         out = ["--model", target / "model"] if name == "train" else []
         end = [] if name == "train" else [target / "shards"]
@@ -85,7 +85,9 @@ def words(command, file, folder, target):
         return [name, *rest, file, *out, *end]
     model = {"rank": "ranking", "predict": "tagging"}.get(name, rest[0] if rest else "")
     path = folder / f"{model}.structune"
-    if name in ("fold", "align", "genes"):
+    if name == "genes":
+        return [name, "--model", "pretrained", *(rest or [file])]
+    if name in ("fold", "align"):
         return [name, *rest] if rest else [name, file]
     return [
         name,

@@ -256,8 +256,8 @@ class Request:
         Path | None,
         typer.Option(
             help="What else is known of genes with introns: junctions of RNA reads and aligned proteins, in "
-            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. Features that are not used "
-            "are counted and told. --adapt is without them.",
+            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. Features that are not "
+            "used are counted and told. --adapt is without them.",
             show_default=False,
         ),
     ] = None
