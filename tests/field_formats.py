@@ -18,7 +18,7 @@ def _gff(*rows):
     return "".join("\t".join(row.split()[:8]) + "\t" + row.split(None, 8)[8] + "\n" for row in rows)
 
 
-_GENE = "ATGAAACGCATTAGCACCACCATTACCACCACCATCACCATTACCACAGGTAACGGTGCGGGCTGA"  # 66 bases
+_GENE = "ATGAAACGCATTAGCACCACCATTACCACCACCATCACCATTACCACAGGTAACGGTGCGGGCGCTAAAGATCTGCGTAACGGCATTGCGTTCTGA"
 _SEQUENCES = ">one first\nGGGGAAAACCCCUUAGC\n>two\nGGGAAACCCAUG\n"
 _PROTEINS = ">sp|P1|ONE_HUMAN\nMKVLAAGIVGLLLAQWE\n>two\nMKVLAGIVGLAQWE\n>three\nMKILAAGIGLLAQWD\n"
 _CONLLU = (
@@ -36,11 +36,11 @@ _SPACY = [
     }
 ]
 _GENBANK = (
-    "LOCUS       AB000001                  66 bp    DNA     linear   BCT 01-JAN-2020\n"
+    "LOCUS       AB000001                  96 bp    DNA     linear   BCT 01-JAN-2020\n"
     "DEFINITION  A made-up record.\nACCESSION   AB000001\nVERSION     AB000001.1\n"
     "FEATURES             Location/Qualifiers\n"
-    '     source          1..66\n                     /organism="Escherichia coli"\n'
-    "     CDS             1..66\n"
+    '     source          1..96\n                     /organism="Escherichia coli"\n'
+    "     CDS             1..96\n"
     '                     /gene="abc"\n                     /codon_start=1\nORIGIN\n'
     + "".join(
         f"{k + 1:9d} {' '.join(_GENE.lower()[k : k + 60][j : j + 10] for j in range(0, 60, 10)).strip()}\n"
@@ -119,9 +119,11 @@ FORMATS = {
         "CSV|comma",
     ),
     # RNA
-    "FASTA of RNA": Sample("rna.fa", _SEQUENCES.encode(), "FASTA"),
+    "FASTA of RNA": Sample("rna.fa", _SEQUENCES.encode(), "FASTA|a sequence of that name"),
     "masked FASTA": Sample(
-        "masked.fa", b">m\nGGGGNNNNAAAACCCC\nNNNNNNNNGGCC\n>n\nGGGGXXXXCCCC\nXXXX\n", "FASTA"
+        "masked.fa",
+        b">m\nGGGGNNNNAAAACCCC\nNNNNNNNNGGCC\n>n\nGGGGXXXXCCCC\nXXXX\n",
+        "FASTA|a sequence of that name",
     ),
     "constraints below sequences": Sample(
         "constrained.fa",
@@ -221,9 +223,9 @@ FORMATS = {
     "GenBank": Sample("record.gb", _GENBANK.encode(), "GenBank"),
     "EMBL": Sample(
         "record.embl",
-        b"ID   AB000001; SV 1; linear; genomic DNA; STD; PRO; 66 BP.\nAC   AB000001;\n"
+        b"ID   AB000001; SV 1; linear; genomic DNA; STD; PRO; 96 BP.\nAC   AB000001;\n"
         b"FH   Key             Location/Qualifiers\n"
-        b"FT   CDS             1..66\nSQ   Sequence 20 BP; 5 A; 5 C; 5 G; 5 T; 0 other;\n"
+        b"FT   CDS             1..96\nSQ   Sequence 20 BP; 5 A; 5 C; 5 G; 5 T; 0 other;\n"
         b"     atgaaacgca ttagcaccac         20\n//\n",
         "EMBL",
     ),
@@ -231,29 +233,29 @@ FORMATS = {
         "genes.gff3",
         (
             "##gff-version 3\n"
-            + _gff("contig x gene 1 66 . + . ID=g1", "contig x CDS 1 66 . + 0 ID=c1;Parent=g1")
+            + _gff("contig x gene 1 96 . + . ID=g1", "contig x CDS 1 96 . + 0 ID=c1;Parent=g1")
         ).encode(),
-        "GFF3|##FASTA",
+        "GFF3|##FASTA|no region to avoid",
     ),
     "GTF": Sample(
         "genes.gtf",
         _gff(
-            'contig x exon 1 66 . + . gene_id "g1"; transcript_id "t1";',
-            'contig x CDS 1 63 . + 0 gene_id "g1"; transcript_id "t1";',
+            'contig x exon 1 96 . + . gene_id "g1"; transcript_id "t1";',
+            'contig x CDS 1 93 . + 0 gene_id "g1"; transcript_id "t1";',
         ).encode(),
-        "GTF|GFF",
+        "GTF|GFF|no region to avoid",
     ),
     "GFF2": Sample(
         "genes.gff",
         _gff('contig RepeatMasker similarity 5 20 12.3 + . Target "Motif:L1" 1 16').encode(),
-        "GFF|GTF",
+        "GFF|GTF|similarity",
     ),
     "hints of AUGUSTUS": Sample(
         "hints.gff",
         _gff(
             "contig b2h intron 10 30 0 + . mult=3;pri=4;src=E", "contig w2h ep 5 9 12 . . src=W;pri=4"
         ).encode(),
-        "AUGUSTUS|GFF|hints",
+        "AUGUSTUS|GFF|hints|no region to avoid",
     ),
     "BED": Sample("regions.bed", b"track name=x\ncontig\t0\t66\tg1\t0\t+\ncontig\t70\t90\tg2\t0\t-\n", "BED"),
     "bedGraph": Sample(
@@ -267,7 +269,7 @@ FORMATS = {
     ),
     "SAM": Sample(
         "reads.sam",
-        b"@HD\tVN:1.6\n@SQ\tSN:contig\tLN:66\nr1\t0\tcontig\t1\t60\t10M\t*\t0\t0\tATGAAACGCA\tIIIIIIIIII\n",
+        b"@HD\tVN:1.6\n@SQ\tSN:contig\tLN:96\nr1\t0\tcontig\t1\t60\t10M\t*\t0\t0\tATGAAACGCA\tIIIIIIIIII\n",
         "SAM",
     ),
     "FASTQ": Sample("reads.fq", b"@r1\nATGAAACGCA\n+\nIIIIIIIIII\n@r2\nGGGGAAAACC\n+\nIIIIIIIIII\n", "FASTQ"),

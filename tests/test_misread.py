@@ -8,10 +8,14 @@ import shutil
 
 import pytest
 
+import simulated_genes
 from commands import run, succeed
 from field_formats import FORMATS
+from gene_files import fasta
+from structune.genes import write_gff3
 
 NUCLEOTIDES = {"FASTA of RNA", "masked FASTA", "FASTA of DNA"}
+MASKED = NUCLEOTIDES | {"constraints below sequences"}  # x is an unknown base or residue there
 COLUMNS = {
     "CRF++", "Wapiti", "CoNLL-2000", "CoNLL-2003", "CoNLL-U", "CoNLL of MultiCoNER",
     "tab-separated tokens", "TSV",
@@ -25,12 +29,12 @@ READ = {
     "fold -": NUCLEOTIDES | KNOWN,
     "fold --shape": {".react", ".map"},
     "fold --constraints": {"constraints below sequences"},
-    "align": NUCLEOTIDES | {"FASTA of proteins"},
-    "align -": NUCLEOTIDES | {"FASTA of proteins"},
-    "genes": NUCLEOTIDES | {"GenBank"},
-    "genes -": NUCLEOTIDES | {"GenBank"},
-    "genes --hints": {"GFF3", "GTF", "GFF2", "hints of AUGUSTUS"},
-    "genes --avoid": {"GFF3", "GTF", "GFF2", "hints of AUGUSTUS", "BED"},
+    "align": MASKED | {"FASTA of proteins"},
+    "align -": MASKED | {"FASTA of proteins"},
+    "genes": MASKED | {"GenBank"},
+    "genes -": MASKED | {"GenBank"},
+    "genes --hints": {"GFF3", "GTF", "hints of AUGUSTUS", "nothing"},
+    "genes --avoid": {"GFF2", "BED", "bedGraph", "nothing"},
     "rank": {"LETOR"},
     "rank -": {"LETOR"},
     "predict": COLUMNS,
@@ -64,6 +68,12 @@ def models(tmp_path_factory):
     (folder / "letor").write_text("1 qid:1 1:1 2:0\n0 qid:1 1:0 2:1\n1 qid:2 1:2 2:1\n0 qid:2 1:0 2:1\n" * 1)
     for kind, file in (("tagging", "conll"), ("ranking", "letor")):
         succeed("train", kind, folder / file, "-m", folder / f"{kind}.structune", "-q")
+    (folder / "genes.fa").write_text(fasta(simulated_genes.genome(0)))
+    write_gff3(
+        folder / "genes", (gene for contig in simulated_genes.genome(0) for gene in contig.transcripts)
+    )
+    genes = [folder / "genes", "-s", folder / "genes.fa", "--penalty", 0.1, "--jobs", 1]
+    succeed("train", "genes", *genes, "-m", folder / "genes.structune", "-q")
     (folder / "rna.fa").write_text(">one\nGGGGAAAACCCC\n")
     (folder / "dna.fa").write_bytes(FORMATS["FASTA of DNA"].data)
     (folder / "genes.gff3").write_bytes(FORMATS["GFF3"].data)
@@ -76,7 +86,7 @@ def words(command, file, folder, target):
     if name == "fold" and rest and rest != ["-"]:
         return ["fold", folder / "rna.fa", *rest, file]
     if name == "genes" and rest and rest != ["-"]:
-        return ["genes", folder / "dna.fa", "--model", "eukaryotes", *rest, file]
+        return ["genes", folder / "dna.fa", "--model", folder / "genes.structune", *rest, file]
     if name in ("train", "shard"):
         out = ["--model", target / "model"] if name == "train" else []
         end = [] if name == "train" else [target / "shards"]

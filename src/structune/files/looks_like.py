@@ -86,6 +86,7 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("A3M", r"^(?=[a-z]*[A-Z-])(?=.*[a-z])(?=.*-)[A-Za-z*-]+$"),
     ("aligned FASTA", r"\A>.*\n(?:[^>\n]*\n)*?[A-Za-z.]*-[A-Za-z.-]*$"),
     ("FASTA", r"\A>.*\n[A-Za-z*]+(?:\n|\Z)"),
+    ("tokens with tags, as in word|TAG", r"\A(?:[^\s|]+(?:\|[^\s|]+)+[ \t]+)+[^\s|]+(?:\|[^\s|]+)+$"),
     ("CoNLL", r"\A-DOCSTART-|\A\S+[ \t](?:\S+[ \t])*(?:[BIESLU]-\S+|O)$"),
 )
 _SEPARATED = (("tab-separated columns", "\t"), ("CSV", ","), ("CSV", ";"))

@@ -89,8 +89,9 @@ class _Rest(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._next or self._read(len(buffer))
-        self._next = b""
+        data, self._next = self._next, b""
+        if len(data) != 1:  # a file of one byte is at its end
+            data += self._read(len(buffer) - len(data))
         buffer[: len(data)] = data
         self.size += len(data)
         return len(data)
