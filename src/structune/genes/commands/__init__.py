@@ -142,8 +142,8 @@ def genes(request: own.Request) -> None:
     been written; the exit code is then 130.
 
     Genes may go beyond the ends of a sequence, and by prokaryotic models of ten or more unknown bases in a
-    row: they lack a start or a stop codon then, and are marked as partial. Their first and last codons may not
-    be whole, and proteins are without these.
+    row: they lack a start or a stop codon then, and are marked as partial. Their first and last codons may
+    not be whole, and proteins are without these.
 
     \b
     Example:

@@ -256,8 +256,8 @@ class Request:
         Path | None,
         typer.Option(
             help="What else is known of genes with introns: junctions of RNA reads and aligned proteins, in "
-            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. What is not used is told. "
-            "--adapt is without them.",
+            "GFF as AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. What is not used is "
+            "told. --adapt is without them.",
             show_default=False,
         ),
     ] = None
@@ -272,8 +272,8 @@ class Request:
     avoid: Annotated[
         Path | None,
         typer.Option(
-            help="What genes keep away from: tRNA, rRNA and other RNA, and repeats of a GFF file, such as those "
-            "of RepeatMasker; or all regions of a BED file. Other features are counted and told.",
+            help="What genes keep away from: tRNA, rRNA and other RNA, and repeats of a GFF file, such as "
+            "those of RepeatMasker; or all regions of a BED file. Other features are counted and told.",
             show_default=False,
         ),
     ] = None
