@@ -146,6 +146,7 @@ def _line(
 def _fasta(t: Transcript, letters: str) -> str:
     place = f"{one_word(t.contig)}:{t.start + 1}-{t.end}({t.strand})"
     cut = dict(zip("53" if t.strand == "+" else "35", t.partial, strict=True))
-    place += f" partial={','.join(f'{end}-prime' for end in '53' if cut[end])}" if any(t.partial) else ""
+    if ends := ",".join(f"{end}-prime" for end in "53" if cut[end]):
+        place = f"partial={ends} {place}"
     rows = [letters[k : k + _WIDTH] for k in range(0, len(letters), _WIDTH)]
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])
