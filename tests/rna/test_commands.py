@@ -773,6 +773,9 @@ def test_several_inputs(files, fold, tmp_path, refused):
     assert "found no text" in refused(two)
     one.write_text("")
     assert "a.fa: found no sequences" in refused(one)
+    two.write_text("ACGU\n")
+    told = run("fold", one, two, "-m", files / "m.structune", *QUIET).stderr
+    assert told == f"structune: {one}: found no sequences\n"
     assert "found the structure '(...)', expected a sequence first" in refused(stdin="(...)\n")
 
 

@@ -137,7 +137,7 @@ class Lines:
         """The first bytes, as far as nobody has to be waited for."""
         if self._path is None:
             return bytes(self._start)
-        with suppress(OSError), Path(self._path).open("rb") as file:
+        with suppress(OSError, DataError), Path(self._path).open("rb") as file, whole_gzip(self.name):
             return unpacked(file, self.name).read(START)
         return b""
 

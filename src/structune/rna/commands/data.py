@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,7 @@ from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
 from structune.files.models import check_class, load
-from structune.files.text import Lines, header_description, header_name, shown, source_name
+from structune.files.text import Lines, Source, header_description, header_name, shown, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
@@ -83,15 +83,29 @@ def read_with_structures(paths: Iterable[Path], format: str | None = None) -> li
 
 def stream_with_structures(paths: Sequence[Path], format: str | None = None) -> Iterator[Example]:
     """The same, one at a time."""
-    files = chain.from_iterable(map(files_of, paths))
-    places = ((file, record) for file in files for record in read_rna(file, format))
     index = -1
-    for index, (file, record) in enumerate(places):
-        example = Example(index, record, source_name(file))
+    for index, example in enumerate(_of_all(paths, lambda file: _records(file, format))):
         _ = example.structure
-        yield example
+        yield replace(example, index=index)
     if index < 0:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
+
+
+def _records(source: Source, format: str | None, **options: Any) -> Iterator[Example]:
+    return (Example(0, record, source_name(source)) for record in read_rna(source, format, **options))
+
+
+def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
+    """What is read of several files and folders; tells which have nothing, if others have some."""
+    empty, is_any = list[str](), False
+    for source in chain.from_iterable(map(files_of, sources)):
+        example = None
+        for example in read(source):
+            yield example
+        is_any = is_any or example is not None
+        empty += [source_name(source)] if example is None else []
+    for name in empty if is_any else ():
+        say(f"{name}: found no sequences")
 
 
 def read_sequences(
@@ -108,21 +122,21 @@ def read_sequences(
     format : str, optional
         As of `read_rna`.
     """
-    found = chain.from_iterable(_of_file(file, below, skip, format) for file in files)
-    return (replace(example, index=index) for index, example in enumerate(found))
-
-
-def _of_file(file: str, below: str, skip: bool, format: str | None) -> Iterator[Example]:
-    source: Any = standard_input() if file == "-" else file
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
-    for each in files_of(source):
+
+    def read(source: Source) -> Iterator[Example]:
         if below == "constraints":
-            lines = Lines(each)
-            with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
-                yield from _read_constrained(lines)
-            continue
-        for record in read_rna(each, format, live=not below, skipped=skipped):
-            yield Example(0, record, source_name(each))
+            return _constrained(source)
+        return _records(source, format, live=not below, skipped=skipped)
+
+    sources = (standard_input() if file == "-" else file for file in files)
+    return (replace(example, index=index) for index, example in enumerate(_of_all(sources, read)))
+
+
+def _constrained(source: Source) -> Iterator[Example]:
+    lines = Lines(source)
+    with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
+        yield from _read_constrained(lines)
 
 
 def with_generators(examples: Iterable[Example], seed: int) -> Iterator[Example]:
