@@ -136,13 +136,13 @@ def layout_of(
     if conllu is not None:
         return conllu if metadata else replace(conllu, comment=mark)
     layout = Layout(given, mark, metadata, kept=None if is_open else _kept(given))
-    rows = _rows(lines, metadata)
+    rows, firsts = _rows(lines, metadata)
     if is_open:
         chosen, kept = _separator(rows, name, None if columns is None else len(columns), preferred)
         layout = replace(layout, separator=chosen, kept=kept, even=True)
     split = [_split(row, layout.separator) for row in rows]
     if metadata:
-        _check_comments(split, name)
+        _check_comments(split, firsts, name)
     return replace(
         layout,
         counted=len(split) > 1 and min(map(len, split)) > 2 and _are_numbers(lines, layout.separator),
@@ -162,16 +162,17 @@ def _is_blank(line: str) -> bool:
     return not line.strip(" \t\v\f") or line.startswith("-DOCSTART-")
 
 
-def _rows(lines: Sequence[str], metadata: bool) -> list[str]:
-    """The lines of tokens."""
-    rows, is_first = list[str](), True
+def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
+    """The lines of tokens, and whether each is the first of a sentence."""
+    rows, firsts, is_first = list[str](), list[bool](), True
     for line in lines:
         if _is_blank(line):
             is_first = True
         elif not (metadata and is_first and _METADATA.match(line)):
             rows.append(line)
+            firsts.append(is_first)
             is_first = False
-    return rows
+    return rows, firsts
 
 
 # --- formats ------------------------------------------------------------------------------------------------
@@ -266,11 +267,17 @@ def _is_header(rows: Sequence[Sequence[str]]) -> bool:
     return set(names) <= _HEADER and all(row[-1:] != rows[0][-1:] for row in rows[1:])
 
 
-def _check_comments(rows: Sequence[Sequence[str]], name: str) -> None:
-    """Refuse a line of ``#`` that has as many columns as tokens have, and reads like a sentence."""
+def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name: str) -> None:
+    """Refuse a line of ``#`` before a sentence that may be a token, and reads like words."""
     others = {row[-1] for row in rows if row[0] != "#"}
-    for row in rows:
-        if row[0] == "#" and len(row) > 2 and row[-1] not in others and all(map(_is_plain, row[1:])):
+    for row, is_first in zip(rows, firsts, strict=True):
+        if (
+            is_first
+            and row[0] == "#"
+            and len(row) > 2
+            and row[-1] not in others
+            and all(map(_is_plain, row[1:]))
+        ):
             line = " ".join(row)
             raise DataError(
                 f"{name}: found {line!r}, which may be a token or a comment. Give --comment '#' if it is a "
