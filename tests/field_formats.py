@@ -173,7 +173,7 @@ FORMATS = {
         "one.react", b"1\t0.12\n2\t0.33\n3\t-999\n4\t1.20\n5\t0.80\n6\t0.01\n", "reactivit|column"
     ),
     ".map": Sample(
-        "one.map", b"1\t0.12\t0.01\tG\n2\t0.33\t0.02\tG\n3\t-999\t0\tG\n4\t1.2\t0.3\tA\n", "reactivit|column"
+        "one.map", b"1\t0.12\t0.01\tG\n2\t0.33\t0.02\tG\n3\t-999\t0\tG\n4\t1.2\t0.3\tG\n", "reactivit|column"
     ),
     "Stockholm of RNA": Sample("family.sto", _STOCKHOLM.encode(), "Stockholm"),
     # alignments

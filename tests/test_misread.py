@@ -28,7 +28,7 @@ READ = {
     "fold": NUCLEOTIDES | KNOWN,
     "fold -": NUCLEOTIDES | KNOWN,
     "fold --shape": {".react", ".map"},
-    "fold --constraints": {"constraints below sequences"},
+    "fold --constraints": MASKED | {"dot-bracket", "RNAfold", "RNAcofold", "nothing"},
     "align": MASKED | {"FASTA of proteins"},
     "align -": MASKED | {"FASTA of proteins"},
     "genes": MASKED | {"GenBank"},
@@ -136,4 +136,5 @@ def fault_of(result, told, sample, is_read):
         return "" if is_read else f"accepted: {result.stdout[:80]!r} {told}"
     if is_read:
         return f"refused: {told}"
-    return "" if re.search(sample.names, told, re.IGNORECASE) else f"not named: {told}"
+    named = rf"{sample.names}|found no structure|no reactivities below"  # of which there is no doubt
+    return "" if re.search(named, told, re.IGNORECASE) else f"not named: {told}"

@@ -11,6 +11,7 @@ from structune.rna.formats.strands import STRANDS, bases_of, check_cut, check_st
 
 BASES = "ACGUNRYSWKMBDHVX"
 GAPS = "-._~"  # of aligned sequences
+_RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 
 
@@ -90,8 +91,9 @@ def clean_sequence(text: str, letters: str = BASES) -> str:
     sequence = text.translate(_CLEAN)
     if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
+        hint = " (is it a protein?)" if text[position].upper() in _RESIDUES else ""
         raise DataError(
-            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T"
+            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T{hint}"
         )
     return sequence
 
