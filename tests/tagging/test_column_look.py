@@ -14,7 +14,7 @@ from structune.errors import DataError
 from structune.kernels.jit import exact_kernel
 from structune.tagging import column_lines, read_conll, read_conll_blocks
 from structune.tagging.column_lines import SkippedLinesWarning
-from structune.tagging.column_look import _METADATA
+from structune.tagging.column_look import _METADATA, layout_of
 from structune.tagging.kernels import fields
 
 CONLLU = """# newdoc id = d
@@ -207,3 +207,22 @@ def test_any_text_is_read_or_refused(text):
     for columns in (None, ["w", "y"]):
         with contextlib.suppress(DataError):
             read(text, columns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(\nhello\n,\nworld\n)\n;\n",
+        ">\nThe\nend\n",
+        ">100\npeople\n,\n",
+        "@\nnoon\n+\n1\n",
+        "@bob\nI\n+1\nthis\n",
+        "A\n....\n",
+        "3 0\nthe 1\nend 0\n",
+        "3 1\nthe 1\nend 0\nof 1\n",
+        "<unk>\nwell-known\n[\nsic\n]\n",
+        "1 0\n2 1\n3 0\n",
+    ],
+)
+def test_tokens_that_look_like_other_formats(text):
+    assert layout_of(text, "x").separator is None

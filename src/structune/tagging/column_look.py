@@ -40,9 +40,20 @@ _FOREIGN = (  # names of `looks_like` that no column file has
     *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file", "UTF-16 text"),
     *("Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank", "HTML"),
     *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "LETOR", "SVMlight"),
-    *("Newick", "PHYLIP", "FASTQ", "dot-bracket", "binary data"),
+    "binary data",
 )
-_SEQUENCES = ("FASTA", "aligned FASTA", "A2M", "A3M", "PIR", "RNAfold -p output", "RNAsubopt output")
+_OF_HEADERS = (
+    "FASTA",
+    "aligned FASTA",
+    "A2M",
+    "A3M",
+    "PIR",
+    "dot-bracket",
+    "RNAfold -p output",
+    "RNAsubopt output",
+)
+_RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 COLUMNS = (
     "CoNLL",
     "CoNLL-U",
@@ -218,7 +229,7 @@ def _foreign(lines: Sequence[str]) -> str | None:
         return found
     if found in ("JSON", "JSONL") and re.search(r'":|\A\[\s*"', text):
         return found
-    if found in _SEQUENCES and text[0] == ">" and text[1:2].strip():
+    if found is not None and _has_sequences(found, rows, words):
         return found
     if found == "reactivities" and (max(map(len, words)) == 2 or any("-999" in row for row in words)):
         return found
@@ -230,6 +241,22 @@ def _foreign(lines: Sequence[str]) -> str | None:
         mark = max(",;", key=rows[0].count)
         return f"CSV (give --separator '{mark}', or save it with tabs)"
     return None
+
+
+def _has_sequences(found: str, rows: Sequence[str], words: Sequence[Sequence[str]]) -> bool:
+    """Whether a look was right that found sequences, alignments or a tree: tokens may look so, too."""
+    if found in _OF_HEADERS:
+        is_fasta = found in ("FASTA", "aligned FASTA", "A2M", "A3M")
+        letters = (len(row) == 1 and _RESIDUES.fullmatch(row[0]) for row in words if row[0][0] != ">")
+        return words[0][0][0] == ">" and len(words[0][0]) > 1 and (not is_fasta or all(letters))
+    if found == "Newick":
+        return bool(re.fullmatch(r"\(.*,.*\).*;", rows[0]))
+    if found == "FASTQ":
+        return len(rows) > 3 and len(words[0][0]) > 1 and len(rows[1]) == len(rows[3]) and rows[2][0] == "+"
+    if found == "PHYLIP":
+        n_rows, n_columns = int(words[0][0]), int(words[0][1])
+        return len(rows) > n_rows > 0 and len("".join(words[1][1:])) == n_columns >= _LEAST_COLUMNS
+    return False
 
 
 def _are_attributes(rows: Sequence[Sequence[str]]) -> bool:
