@@ -2,6 +2,7 @@
 
 - ``models``: model files; ``shards``: folders of encoded examples, ``unfinished`` while they are written
 - ``text``: lines of files; ``unpacking``: their bytes, compressed or not, within limits
+- ``looks_like``: the format that a text seems to have, for readers that do not read it
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """
 
