@@ -27,6 +27,7 @@ from structune.alignment.structure.matrices import (
 from structune.alignment.structure.proteins import Protein, as_protein
 from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.structure.space import warn_of_band
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list
 from structune.files.models import load_shipped
@@ -192,7 +193,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
 
         Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
-        highest score; `gamma` is of no account then.
+        highest score.
 
         Parameters
         ----------
@@ -241,6 +242,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )
+        warn_of_band(((decoded.partner, len(y)) for (_, y), decoded in found), self.band)
         return [confident(pair, decoded) for pair, decoded in found]
 
     def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
@@ -291,11 +293,13 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
             partners = align(part)
             return [partners[a:b] for a, b in pairwise(part.starts.tolist())]
 
-        return [rows_of(pair, found) for pair, found in self._of_pairs(X, split)]
+        found = self._of_pairs(X, split)
+        warn_of_band(((partner, len(y)) for (_, y), partner in found), self.band)
+        return [rows_of(pair, partner) for pair, partner in found]
 
     def _of_pairs(
         self, X: Pairs, function: Callable[[AlignmentShard], Iterable[T]], keep: bool = False
-    ) -> Iterator[tuple[tuple[str, str], T]]:
+    ) -> list[tuple[tuple[str, str], T]]:
         """The residues of each pair, and what a function finds of it, on threads."""
         self._check_fitted()
         pairs = as_list(X, "pairs")
@@ -303,7 +307,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         for p, (n, m) in enumerate(shard.lengths.tolist()):
             check_room(self.memory_of(n, m, keep), n, m, f"pair {p}")
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
-        return zip(texts, self._each(shard, function), strict=True)
+        return list(zip(texts, self._each(shard, function), strict=True))
 
     # --- matrices and files -------------------------------------------------------------------------------
 

@@ -30,17 +30,10 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
         Columns of the whole.
     """
     n, m = widths
-    worth = np.zeros((n, m), np.float32)
-    for x in members:
-        for r in range(offsets[x], offsets[x + 1]):
-            row = worth[column[r]]
-            for k in range(table.starts[r], table.starts[r + 1]):
-                c = table.columns[k]
-                if group[sequence[c]]:
-                    row[column[c]] += table.values[k]
-    choices = _best(worth)
+    starts, residues = _by_column(members, column, offsets, n)
+    matched = _best(starts, residues, group, column, m, sequence, table)
     mine, others = np.empty(n, np.int32), np.empty(m, np.int32)
-    width = _place(choices, mine, others)
+    width = _place(matched, mine, others)
     for x in members:
         for r in range(offsets[x], offsets[x + 1]):
             column[r] = mine[column[r]]
@@ -51,42 +44,100 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
 
 
 @kernel
-def _best(worth):
-    """What was chosen at each cell, from the end on (0 leaves out a row, 1 a column, 2 matches)."""
-    n, m = worth.shape
-    choices = np.empty((n, m), np.uint8)
-    best, here = np.zeros(m + 1), np.empty(m + 1)
-    for i in range(n):
-        here[0] = 0.0
-        for j in range(m):
-            here[j + 1] = max(best[j + 1], best[j] + worth[i, j])
-        row = choices[i]
-        for j in range(m):
-            row[j] = 2 if here[j + 1] > best[j + 1] else 0
-        last = 0.0
-        for j in range(m):
-            if here[j + 1] < last:  # as much without the column
-                row[j] = 1
-            else:
-                last = here[j + 1]
-            best[j + 1] = last
-    return choices
+def _by_column(members, column, offsets, n):
+    """The residues of each column of a group, by its sequences, and where those of each begin."""
+    starts = np.zeros(n + 2, np.int64)
+    for x in members:
+        for r in range(offsets[x], offsets[x + 1]):
+            starts[column[r] + 2] += 1
+    for i in range(2, n + 2):
+        starts[i] += starts[i - 1]
+    residues = np.empty(starts[n + 1], np.int64)
+    for x in members:
+        for r in range(offsets[x], offsets[x + 1]):
+            residues[starts[column[r] + 1]] = r
+            starts[column[r] + 1] += 1
+    return starts[: n + 1], residues
 
 
 @kernel
-def _place(choices, mine, others):
-    """Columns of the whole that those of both groups become; of what is between two matches first `mine`."""
-    i, j = choices.shape
-    width = 0
-    while i or j:  # counted from the end
-        width += 1
-        choice = choices[i - 1, j - 1] if i and j else (0 if i else 1)
-        if choice != 0:
-            j -= 1
-            others[j] = width
-        if choice != 1:
-            i -= 1
-            mine[i] = width
+def _best(starts, residues, group, column, m, sequence, table):
+    """The matched columns of both groups, the last first, (n_matches, 2).
+
+    Memory is that of the matches that any alignment of what is before them has, and of one row. Where several
+    alignments are worth as much, the last match is in the first such column of the one group, and then in
+    the last one of the other.
+    """
+    worth = np.zeros(m, np.float32)
+    best, last = np.zeros(m + 1), np.full(m + 1, -1)  # of the first columns: what is worth most, its last match
+    found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
+    for i in range(starts.size - 1):
+        low, high = m, -1
+        for r in residues[starts[i] : starts[i + 1]]:
+            for k in range(table.starts[r], table.starts[r + 1]):
+                c = table.columns[k]
+                if group[sequence[c]]:
+                    j = column[c]
+                    low, high = min(low, j), max(high, j)
+                    worth[j] += table.values[k]
+        if n_found + high - low >= len(found):
+            found = _larger(found, 2 * len(found) + high - low)
+        here, own, before, match = 0.0, -1, 0.0, -1
+        if low < m:
+            before, match = best[low], last[low]
+        for j in range(low, m):
+            above, match_above = best[j + 1], last[j + 1]
+            if j > high and here <= above:
+                break
+            if j <= high:
+                value = before + worth[j]
+                worth[j] = 0.0
+                if value > above and value >= here:
+                    found[n_found, 0], found[n_found, 1], found[n_found, 2] = i, j, match
+                    here, own, n_found = value, n_found, n_found + 1
+            if here > above:
+                best[j + 1], last[j + 1] = here, own
+            before, match = above, match_above
+    return _traced(found, last[m])
+
+
+@kernel
+def _traced(found, last):
+    """The matches up to one, the last first."""
+    size, k = 0, last
+    while k >= 0:
+        size += 1
+        k = found[k, 2]
+    out, k = np.empty((size, 2), np.int64), last
+    for c in range(size):
+        out[c, 0], out[c, 1] = found[k, 0], found[k, 1]
+        k = found[k, 2]
+    return out
+
+
+@kernel
+def _larger(rows, size):
+    out = np.empty((size, rows.shape[1]), rows.dtype)
+    out[: len(rows)] = rows
+    return out
+
+
+@kernel
+def _place(matched, mine, others):
+    """Columns of the whole that those of both groups become; of what is between two matches first `others`."""
+    i, j, width = mine.size, others.size, 0
+    for c in range(len(matched) + 1):  # counted from the end
+        above, left = (matched[c, 0], matched[c, 1]) if c < len(matched) else (-1, -1)
+        for k in range(i - 1, above, -1):
+            width += 1
+            mine[k] = width
+        for k in range(j - 1, left, -1):
+            width += 1
+            others[k] = width
+        i, j = above, left
+        if c < len(matched):
+            width += 1
+            mine[i] = others[j] = width
     for k in range(mine.size):
         mine[k] = width - mine[k]
     for k in range(others.size):

@@ -10,9 +10,10 @@ from structune.alignment.multiple.alignment import MultipleAlignment, align
 from structune.alignment.multiple.compared import every_pair, pairs_along, word_tree
 from structune.alignment.multiple.pairs import match_probabilities
 from structune.alignment.structure.alignment import Alignment
-from structune.alignment.structure.alphabets import PROTEIN
+from structune.alignment.structure.alphabets import PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.matrices import log_odds
 from structune.alignment.structure.proteins import Protein, as_protein
+from structune.alignment.structure.space import warn_of_narrow_band
 from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.learning.estimator import StructuredEstimator
@@ -106,9 +107,12 @@ class AlignsFamilies(StructuredEstimator):
             matrix = "BLOSUM62" if is_learned and features.alphabet is PROTEIN else None
         weights = [self.coef_] if matrix is None else [self.coef_, log_odds(features, matrix)]
         residues = [proteins[k].residues for k in order]
+        warn_of_nucleotides(features.alphabet, (features.alphabet.parse(text, "") for text in residues))
         tree = word_tree(residues, features.alphabet.words) if len(residues) > all_pairs else None
         compared = every_pair(len(residues)) if tree is None else pairs_along(tree, _STANDING)
         tell = progress or (lambda _: None)
         found = match_probabilities(structure, weights, described, compared, executor, tell)
+        if structure.band is not None and found.may_need_more_than(structure.band):
+            warn_of_narrow_band(structure.band)
         family = align(residues, found, tree, consistency, refinements, executor)
         return family.reordered(np.argsort(order))

@@ -17,6 +17,7 @@ from structune.structure import FloatArray, IntArray
 
 LEAST = 0.01  # probabilities below are left out
 _LEAST_HANDED_ON = 0.05  # what is less hardly counts among third sequences
+_LIKELY = 0.5
 _PIECES = 16  # of work for each thread
 
 if TYPE_CHECKING:  # pairs are aligned without SciPy's sparse tables, which take long to import
@@ -78,6 +79,17 @@ class Matches:
             kernels.chains(self.sparse, x, self.offsets, self.sequence, best, out[x])
         lengths = np.maximum(1, np.minimum.outer(self.lengths, self.lengths))
         return np.asarray((out + out.T) / lengths + np.eye(n))
+
+    def may_need_more_than(self, band: int) -> bool:
+        """Whether some likely match is within a residue of the edge of a band, or two sequences have few."""
+        likely = self.table.data >= _LIKELY
+        rows, columns = self.of_rows(np.arange(self.sequence.size))[likely], self.table.indices[likely]
+        x, y = self.sequence[rows], self.sequence[columns]
+        n, m = self.lengths[x], self.lengths[y]
+        off = np.abs((columns - self.offsets[y]) * n - (rows - self.offsets[x]) * m) / np.maximum(n, m)
+        shorter = np.minimum.outer(self.lengths, self.lengths)
+        is_poor = self.compared & (shorter > band) & (self.accuracies < _LIKELY)
+        return bool(is_poor.any() or np.any((off > band - 1) & (np.minimum(n, m) > band)))
 
     def consistent(self, weight: FloatArray, executor: Executor) -> Matches:
         """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.

@@ -60,9 +60,9 @@ def match_probabilities(
         Called with the number of sequences that are done since the last call.
     """
     lengths = np.array([len(x) for x in sequences], np.int64)
-    memory = _Memory(lengths, compared, executor.n_workers)
+    memory = _Memory(structure, lengths, compared, executor.n_workers)
     memory.check()
-    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)))
+    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)) if structure.band is None else 0)
     models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
@@ -94,10 +94,15 @@ def match_probabilities(
 class _Memory:
     """What a family needs: known the better, the more of its matches are found."""
 
-    def __init__(self, lengths: IntArray, compared: Sequence[IntArray], n_threads: int) -> None:
+    def __init__(
+        self, structure: Alignment, lengths: IntArray, compared: Sequence[IntArray], n_threads: int
+    ) -> None:
         self._places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
         self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
-        self._tables = 12.0 * n_threads * float(lengths.max(initial=0)) ** 2
+        longest, band = int(lengths.max(initial=0)), structure.band
+        steps = structure.feature_set.n_steps
+        table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
+        self._tables = min(n_threads, lengths.size) * table
         self._n_done = self._n_found = 0
         self._all, self._looked_at = sum(self._places), 0.0
 
@@ -110,7 +115,7 @@ class _Memory:
                 return
         share = max(_FEWEST, self._n_found / max(1.0, self._looked_at))
         needed = _MATCH * share * self._all + self._tables - _HELD * self._n_found
-        require_memory(needed, self._name, "fewer or shorter ones")
+        require_memory(needed, self._name, "fewer or shorter ones, or a band (--band, band=)")
 
 
 def _ordered(model: _Model, x: int, y: int) -> Found:
@@ -184,6 +189,5 @@ class _Model:
         """The same for any weights, and with a band."""
         structure = self._structure
         parts = structure.feature_set, self._w, self._matrix, self._sequences[x], self._sequences[y]
-        table = inference.posterior(Pair(*parts, band=structure.band))
-        i, j = np.nonzero(table >= LEAST)
-        return i, j.astype(np.int32), table[i, j].astype(np.float32)
+        i, j, values = inference.likely_matches(Pair(*parts, band=structure.band), LEAST)
+        return i, j.astype(np.int32), values.astype(np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from structune.alignment.structure import inference
-from structune.alignment.structure.alphabets import LETTERS, PROTEIN
+from structune.alignment.structure.alphabets import LETTERS, PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.best import best
 from structune.alignment.structure.counts import bonus, count_matches, known_matches
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
@@ -153,6 +153,7 @@ class Alignment(Structure):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
         sequences, letters, annotations = self._distinct(pairs)
+        warn_of_nucleotides(self.feature_set.alphabet, letters)
         found = [
             parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
             for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.structure import Array, FloatArray
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+_FEW, _MANY = 15, 50  # letters: as many of all sequences, or of one, tell what they are of
+_STRANGE, _SURE = 0.02, 0.9  # shares of letters: of other ones in DNA; of A, C, G, T, U and N that need no more
+
+
+class NucleotideWarning(UserWarning):
+    """DNA or RNA that a model of proteins is given."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,42 @@ NUCLEOTIDE = Alphabet(
     words=("A", "C", "G", "TU"),
 )
 ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
+
+
+def look_like_nucleotides(sequences: Iterable[Array]) -> bool:
+    """Whether sequences, as `Alphabet.parse` gives them, are of DNA or RNA by the shares of their letters.
+
+    Most are A, C, G, T, U or N then, of three kinds at least, and hardly any is no ambiguity code of IUPAC.
+    What many letters of one sequence tell is true of others beside it or not.
+    """
+    total = np.zeros(len(LETTERS), np.int64)
+    for letters in sequences:
+        counts = np.bincount(letters, minlength=len(LETTERS))
+        if letters.size >= _MANY and _are_nucleotides(counts):
+            return True
+        total += counts
+    return _are_nucleotides(total)
+
+
+def _are_nucleotides(counts: NDArray[np.int64]) -> bool:
+    def of(letters: str) -> int:
+        return int(counts[[LETTERS.index(letter) for letter in letters]].sum())
+
+    n, sure = int(counts.sum()) - of("X*"), of("ACGTUN")
+    strange = n - sure - of("RYSWKMBDHV")
+    if n < _FEW or 2 * sure <= n or sum(map(bool, map(of, ("A", "C", "G", "TU")))) < 3:
+        return False
+    return strange <= _STRANGE * n or sure >= _SURE * n
+
+
+def warn_of_nucleotides(alphabet: Alphabet, sequences: Iterable[Array]) -> None:
+    """Tell of DNA or RNA that is read as amino acids."""
+    if alphabet is PROTEIN and look_like_nucleotides(sequences):
+        warn(
+            "the sequences look like DNA or RNA, and are read as proteins: use alphabet='nucleotide' "
+            "(--alphabet nucleotide), or the matrix NUC.4.4 (SequenceAligner.from_matrix, --model)",
+            NucleotideWarning,
+        )
 
 
 def find_alphabet(name: str) -> Alphabet:

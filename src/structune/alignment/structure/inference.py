@@ -100,11 +100,16 @@ def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False
     keep : bool
         Whether the probabilities of all matches are wanted.
     """
+    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
+    return sums_memory(n, m, band, n_steps) + 8.0 * posteriors
+
+
+def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
+    """The same where probabilities are looked at in blocks of rows."""
     width = m + 1 if band is None else widest(cells_near(n, m, band))
     size = rows_at_once(n, width, n_steps)
     rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
-    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
-    return 8.0 * (width * rows + posteriors) + n * width + _RESIDUE * (n + m)  # choices are bytes
+    return 8.0 * width * rows + n * width + _RESIDUE * (n + m)  # choices are bytes
 
 
 class Posteriors:
@@ -178,6 +183,20 @@ def _table(inference: Inference | LogInference) -> Array:
 def posterior(pair: Pair) -> Array:
     """Probabilities of all matches, shape (n, m)."""
     return _soundly(pair, _table)
+
+
+def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatArray]:
+    """Residues of x and y whose match has this probability at least, by both, and the probabilities."""
+
+    def collect(inference: Inference | LogInference) -> tuple[IntArray, IntArray, FloatArray]:
+        found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+        for rows, part in _blocks(inference):
+            i, j = np.nonzero(part >= least)
+            found.append((i + rows.start, j + pair.columns(rows).start, part[i, j]))
+        i, j, values = (np.concatenate(parts) for parts in zip(*reversed(found), strict=True))
+        return i, j, values
+
+    return _soundly(pair, collect)
 
 
 def most_accurate(pair: Pair, gamma: float) -> IntArray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 
 import numpy as np
 
 from structune.alignment.structure.rows import AlignedPair
-from structune.errors import DataError
+from structune.errors import DataError, warn
+from structune.structure import IntArray
 
 _WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
 
@@ -29,17 +31,42 @@ def check_rising(alignment: AlignedPair, m: int, p: int) -> None:
 
 def check_cells(alignment: AlignedPair, m: int, band: int, p: int) -> None:
     """That what is known of the path of an alignment stays in the band."""
-    n = alignment.partner.size
     i = np.flatnonzero(alignment.partner >= 0 if alignment.whole else alignment.scored)
-    j = alignment.partner[i]
-    rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
-    if alignment.whole:  # corners between two matches, too
-        rows, columns = np.concatenate((rows, i[1:])), np.concatenate((columns, j[:-1] + 1))
-    off = np.abs(columns * n - rows * m).max(initial=0) / max(1, n, m)
+    off = _off_line(i, alignment.partner, m, alignment.whole)
     if off > band:
         raise DataError(
             f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"
         )
+
+
+def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
+    """How many residues of the longer sequence the path through matches is off the line between both ends."""
+    n, j = partner.size, partner[i]
+    rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
+    if whole:  # corners between two matches, too
+        rows, columns = np.concatenate((rows, i[1:])), np.concatenate((columns, j[:-1] + 1))
+    return float(np.abs(columns * n - rows * m).max(initial=0) / max(1, n, m))
+
+
+def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -> None:
+    """Tell where a band may be too narrow, by the partners of the residues of x and the number of those of y."""
+    if band is not None and any(_is_narrow(partner, m, band) for partner, m in alignments):
+        warn_of_narrow_band(band)
+
+
+def _is_narrow(partner: IntArray, m: int, band: int) -> bool:
+    """Whether a path comes within a residue of the edge, or hardly anything is matched."""
+    shorter, matched = min(partner.size, m), np.flatnonzero(partner >= 0)
+    if band >= shorter:  # all cells are within it
+        return False
+    return 2 * matched.size < shorter or _off_line(matched, partner, m, True) > band - 1
+
+
+def warn_of_narrow_band(band: int) -> None:
+    warn(
+        f"Some alignments reach the edge of the band (band={band}), or match less than half of the shorter "
+        "sequence within it: a wider band (--band, band=) may give others."
+    )
 
 
 def check_overhangs(alignment: AlignedPair, m: int, p: int) -> None:
