@@ -198,7 +198,9 @@ FORMATS = {
     "PileUp": Sample(
         "pileup.msf",
         b"PileUp\n\n\n\n   MSF:   10  Type: P    Check:  1234   .. \n\n"
-        b" Name: one oo  Len:   10  Check:  111  Weight:  1.0\n\n//\n\n\n\none      MKVLAAGIV.\n",
+        b" Name: one oo  Len:   10  Check:  111  Weight:  1.0\n"
+        b" Name: two oo  Len:   10  Check:  222  Weight:  1.0\n\n//\n\n\n\n"
+        b"one      MKVLAAGIV.\ntwo      MKVLA.GIVG\n",
         "MSF",
     ),
     "PHYLIP": Sample("out.phy", b" 2 12\none       MKVLAAGIV-LL\ntwo       MKVLA-GIVGLL\n", "PHYLIP"),

@@ -23,14 +23,17 @@ COLUMNS = {
 KNOWN = {
     "dot-bracket", "RNAfold", "RNAcofold", ".ct", "BPSEQ", "Stockholm of RNA", ".ct of two structures",
 }  # fmt: skip
-ALIGNED = {"aligned FASTA", "A3M", "Clustal", "MSF", "PHYLIP", "Stockholm of RNA"}
+ALIGNED = {"aligned FASTA", "A3M", "Clustal", "MSF", "PileUp", "PHYLIP", "Stockholm of RNA"} | {
+    "FASTA of DNA"  # two rows of as many letters
+}
+GAPPED = {"aligned FASTA", "A3M"}  # whose gaps are left out, and told
 READ = {
     "fold": NUCLEOTIDES | KNOWN,
     "fold -": NUCLEOTIDES | KNOWN,
     "fold --shape": {".react", ".map"},
     "fold --constraints": MASKED | {"dot-bracket", "RNAfold", "RNAcofold", "nothing"},
-    "align": MASKED | {"FASTA of proteins"},
-    "align -": MASKED | {"FASTA of proteins"},
+    "align": MASKED | GAPPED | {"FASTA of proteins"},
+    "align -": MASKED | GAPPED | {"FASTA of proteins"},
     "genes": MASKED | {"GenBank"},
     "genes -": MASKED | {"GenBank"},
     "genes --hints": {"GFF3", "GTF", "hints of AUGUSTUS", "nothing"},
@@ -136,5 +139,5 @@ def fault_of(result, told, sample, is_read):
         return "" if is_read else f"accepted: {result.stdout[:80]!r} {told}"
     if is_read:
         return f"refused: {told}"
-    named = rf"{sample.names}|found no structure|no reactivities below"  # of which there is no doubt
+    named = rf"{sample.names}|found no structure|no reactivities below|is it an alignment|at least two"  # of which there is no doubt
     return "" if re.search(named, told, re.IGNORECASE) else f"not named: {told}"

@@ -17,6 +17,8 @@ _NO_SEQUENCES = (  # headers of what would be read as residues
     (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "annotation of residues: remove it"),
 )
 
+_STRUCTURES = ("dot-bracket", "RNAfold -p output", "RNAsubopt output")  # below headers of FASTA
+
 
 class NamedProtein(NamedTuple):
     """A sequence of a FASTA file; its name is the first word of the header, or its number without one."""
@@ -76,7 +78,7 @@ def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, list[str]]]:
     """The number of the line of each header, the header, and the lines after it without white space."""
     number, header, pieces = 0, "", list[str]()
     first = first_line(lines)
-    if "\0" in first or (not first.startswith(">") and looks(lines)):
+    if "\0" in first or (looks(lines) in _STRUCTURES if first.startswith(">") else looks(lines)):
         raise foreign(lines, "sequences in FASTA")
     for k, text in lines.filled():
         if text.startswith(">"):
