@@ -354,7 +354,7 @@ def test_before_a_fit():
         (PAIRS, ROWS[1:], "found 19 alignments for 20 pairs"),
         ([("A!", "A")], [("A!", "A-")], "pair 0, x: found '!' at residue 1"),
         ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns"),
-        ([("AC", "A")], [("ac", "a-")], "found no known match: columns with a residue in lower case"),
+        ([("AC", "A")], [("ac", "a-")], "found no known match, expected a column of two residues"),
     ],
 )
 def test_what_is_wrong_is_named(pairs, rows, message):

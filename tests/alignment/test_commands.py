@@ -96,15 +96,14 @@ def test_evaluate(files):
 
 
 def test_align_pairs(files):
-    out = succeed("align", files / "test.fa", "-m", files / "m.structune", *QUIET)
+    args = ["--pairs", "-m", files / "m.structune", *QUIET]
+    out = succeed("align", files / "test.fa", *args)
     found = read(out)
     assert [alignment.names for alignment in found] == [["p0", "p1"], ["p2", "p3"]]
     pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
     assert structune.load(files / "m.structune").predict(pairs) == [tuple(a.rows) for a in found]
-    assert (
-        succeed("align", "-", "-m", files / "m.structune", *QUIET, stdin=(files / "test.fa").read_text())
-        == out
-    )
+    assert succeed("align", "-", *args, stdin=(files / "test.fa").read_text()) == out
+    assert succeed("align", files / "test.fa", "--which", "pairs", *args[1:]) == out
 
 
 def test_align_all(files, tmp_path):
@@ -126,24 +125,41 @@ def test_what_is_read_is_not_written_over(tmp_path, files, args):
 
 
 def test_align_with_the_pretrained_model(files):
-    assert read(succeed("align", files / "test.fa", *QUIET))[0].names == ["p0", "p1"]
+    assert read(succeed("align", files / "test.fa", "--pairs", *QUIET))[0].names == ["p0", "p1"]
     assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
 
 
 @pytest.mark.parametrize("how", [[], ["--multiple"]])
 def test_nucleotides_aligned_as_proteins_are_told_of(tmp_path, how):
     file = tmp_path / "two.fa"
-    file.write_text(f">a\n{'ACGUN' * 6}\n>b\n{'acgt' * 8}\n")
-    told = f"structune: {file}: found nucleotides only, aligned as amino acids; for DNA and RNA is --model"
-    assert told in run("align", *how, file, *QUIET).stderr
+    file.write_text(f">a\n{'ACGUN' * 6}RYS\n>b\n{'acgt' * 8}\n")
+    told = f"structune: {file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model"
+    assert told in (found := run("align", *how, file, *QUIET).stderr)
+    assert found.count("\n") == 1
     assert not run("align", *how, file, "--model", "NUC.4.4", *QUIET).stderr
 
 
+@pytest.mark.parametrize("command", ["train", "shard", "evaluate"])
+def test_nucleotides_to_learn_from_are_told_of(tmp_path, command):
+    (tmp_path / "x.fa").write_text(f">a\n{'ACGTR' * 6}\n>b\n{'ACGTA' * 6}\n")
+    target = {"train": ["-m", tmp_path / "m"], "shard": [tmp_path / "f"], "evaluate": []}[command]
+    given = ["BLOSUM62"] if command == "evaluate" else []
+    told = run(command, "alignment", *given, tmp_path / "x.fa", *target).stderr
+    assert "structune: The sequences look like DNA or RNA, and are read as proteins." in told
+    assert told.count("look like") == 1
+    (tmp_path / "x.fa").write_text(f">a\n{'ACGTL' * 6}\n>b\n{'ACGTE' * 6}\n")
+    assert "look like" not in run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
+
+
 def test_align_in_a_band(files):
-    found = read(succeed("align", files / "test.fa", "-m", files / "m.structune", "--band", 1, *QUIET))
+    args = ["--pairs", "-m", files / "m.structune", "--band", 1, *QUIET]
+    result = run("align", files / "test.fa", *args)
+    assert "structune: Some alignments reach the edge of the band (band=1)" in result.stderr
+    found = read(result.stdout)
     pairs = [residues_of(tuple(alignment.rows)) for alignment in found]
     model = structune.load(files / "m.structune").set_params(band=1)
-    assert model.predict(pairs) == [tuple(a.rows) for a in found]
+    with pytest.warns(UserWarning, match="reach the edge of the band"):
+        assert model.predict(pairs) == [tuple(a.rows) for a in found]
 
 
 def test_names_that_are_not_ascii(files, tmp_path):
@@ -154,7 +170,7 @@ def test_names_that_are_not_ascii(files, tmp_path):
 
 @pytest.mark.parametrize(("method", "gamma"), [("viterbi", []), ("mea", ["--gamma", "0.5"])])
 def test_json(files, method, gamma):
-    args = ["--format", "json", "--method", method, *gamma, *QUIET]
+    args = ["--pairs", "--format", "json", "--method", method, *gamma, *QUIET]
     rows = [
         json.loads(line)
         for line in succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()
@@ -166,13 +182,13 @@ def test_json(files, method, gamma):
         assert [c is None for c in row["confidence"]] == ["-" in column for column in columns]
         assert all(c is None or 0.0 <= c <= 1.0 for c in row["confidence"])
     shown = json.loads(
-        succeed("align", files / "test.fa", "-m", "BLOSUM62", "--format", "json", *QUIET).splitlines()[0]
+        succeed("align", files / "test.fa", "-m", "BLOSUM62", *args[:3], *QUIET).splitlines()[0]
     )
     assert "confidence" not in shown
 
 
 def test_confidences_are_posteriors(files):
-    args = ["--format", "json", "--method", "viterbi", *QUIET]
+    args = ["--format", "json", "--pairs", "--method", "viterbi", *QUIET]
     out = succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()[0]
     shown, model = json.loads(out), structune.load(files / "m.structune")
     pair = residues_of(shown["rows"])
@@ -223,7 +239,20 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
     ("text", "args", "message"),
     [
         (">a\nAC\n", [], "found 1 sequences, expected two at least"),
-        (">a\nAC\n>b\nAC\n>c\nAC\n", [], "found 3 sequences, expected an even number (or --which all)"),
+        (
+            ">a\nAC\n>b\nAC\n>c\nAC\n",
+            ["--pairs"],
+            "found 3 sequences, expected an even number (or --which all)",
+        ),
+        (">a\nAC\n>b\nAC\n>c\nAC\n", ["--gamma", "1"], "found --gamma and 3 sequences, which are a family"),
+        (">a AC\n>b AC\n", [], "found 2 names and no residues, expected some below the names"),
+        (">P1;a\nan actin\nAC*\n>b\nAC\n", [], "a header of PIR: convert the file to FASTA first"),
+        (
+            "CLUSTAL W\n\na AC\nb AC\n",
+            [],
+            "the file looks like Clustal, expected sequences in FASTA: convert",
+        ),
+        ("@a\nAC\n+\nII\n", [], "the file looks like FASTQ, expected sequences in FASTA: convert it first"),
         (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 2 (from 1), expected an amino acid"),
         ("AC\n", [], ":1: found 'AC', expected a header '>name'"),
         (
@@ -240,7 +269,9 @@ def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
 
 def test_models_that_are_none(files, tmp_path):
     assert "found the matrix 'BLOSUM61'" in fail("align", files / "test.fa", "-m", "BLOSUM61")
-    assert "has no use for --gamma" in fail("align", files / "test.fa", "-m", "BLOSUM62", "--gamma", "1")
+    of_pairs = ["align", files / "test.fa", "--pairs", "-m", "BLOSUM62"]
+    assert "has no use for --gamma" in fail(*of_pairs, "--gamma", "1")
+    assert "has no use for --method mea" in fail(*of_pairs, "--method", "mea")
     assert "has no use for --gamma" in fail(
         "evaluate", "alignment", "BLOSUM62", files / "test.aln", "--gamma", "1"
     )
@@ -264,10 +295,10 @@ def test_long_pairs_are_announced(files, monkeypatch):
     monkeypatch.setattr(aligning, "_LONG", 20)
     stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
     told = "structune: -, a and b: 5 and 4 residues may take 0.0 GB of memory and 2 minutes"
-    assert run("align", stdin=stdin).stderr == f"{told} (less with --band)\n"
-    assert run("align", "--band", 2, stdin=stdin).stderr == f"{told}\n"
-    assert not run("align", "--band", 1, stdin=stdin).stderr
-    assert not run("align", "--quiet", stdin=stdin).stderr
+    assert run("align", "--pairs", stdin=stdin).stderr == f"{told} (less with --band)\n"
+    assert run("align", "--pairs", "--band", 2, stdin=stdin).stderr.startswith(f"{told}\n")
+    assert told not in run("align", "--pairs", "--band", 1, stdin=stdin).stderr
+    assert not run("align", "--pairs", "--quiet", stdin=stdin).stderr
 
 
 def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):

@@ -1,11 +1,13 @@
 """``structune align --multiple`` and the evaluation of whole families, from files to files."""
 
 import gzip
+import io
 import json
 
 import pytest
+from Bio import Phylo
 
-from commands import fail, succeed
+from commands import fail, run, succeed
 from structune import SequenceAligner
 from structune.running import memory
 
@@ -68,8 +70,9 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--model", "margin.structune"], "found a model without probabilities, which --multiple needs"),
-        (["--which", "all"], "found --which with --multiple, which has no use for it"),
+        (["--model", "margin.structune"], "found a model without probabilities, which families need"),
+        (["--which", "all"], "found --which with --multiple: it is for alignments of two sequences"),
+        (["--pairs"], "found --pairs with --multiple: it is for alignments of two sequences"),
         (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
@@ -90,8 +93,58 @@ def test_multiple_by_a_matrix(families):
     assert "MKVLAAGIVGAGPAG" in succeed("align", "--multiple", families / "one.fa", "-m", "BLOSUM45", *QUIET)
 
 
-def test_several_files_are_for_families(families):
-    assert "found 2 files, expected one" in fail("align", families / "one.fa", families / "one.fa")
+def test_more_than_two_sequences_are_a_family(families, tmp_path):
+    one, args = families / "one.fa", ["--format", "clustal", *QUIET]
+    family, pairs = run("align", one, *args), run("align", one, "--which", "all", *args)
+    assert family.stdout == succeed("align", one, "--multiple", *args) != pairs.stdout
+    told = (
+        "structune: 3 sequences are aligned as a family; --pairs aligns the first with the second, the third"
+    )
+    assert [told in result.stderr for result in (family, pairs)] == [True, False]
+    piped = run("align", *args, stdin=one.read_text())
+    assert (piped.stdout, told in piped.stderr) == (family.stdout, True)
+    two = tmp_path / "two.fa"
+    two.write_text(">a\nMKV\n>b\nMKV\n")
+    assert succeed("align", two, *args) == succeed("align", two, "--pairs", *args)
+
+
+def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path):
+    one, out = families / "one.fa", tmp_path / "out"
+    result = run("align", one, "-o", out, families, *QUIET)
+    assert "expected two at least, for each file is a family. Put the sequences into one" in result.stderr
+    (families / "two.fa.gz").unlink()
+    assert "the sequences of each file are aligned" in run("align", one, one, "--format", "json").stderr
+    assert "3 sequences are aligned as a family" in run("align", families, "-o", out, *QUIET).stderr
+    assert (out / "one.fa").exists()
+    assert "expected one file with --pairs or --which" in fail("align", one, one, "--pairs")
+
+
+def test_families_of_more_than_2000_sequences_are_asked_for(tmp_path):
+    many = "".join(f">{k}\nA\n" for k in range(2001))
+    told = fail("align", "-", *QUIET, stdin=many)
+    assert "found 2,001 sequences, expected --multiple or --pairs with more than 2,000" in told
+    assert "found 2001 sequences, expected an even number" in fail(
+        "align", "-", "--pairs", *QUIET, stdin=many
+    )
+
+
+def test_what_is_left_out_is_told(tmp_path):
+    stdin = ">a\nMKV--L\n>b\n\n>c\nMKVL.\n"
+    result = run("align", *QUIET, stdin=stdin)
+    assert result.stdout == ">a\nMKVL\n>b\n----\n>c\nMKVL\n"
+    assert "structune: -: left out 3 gaps; the sequences are aligned anew\n" in result.stderr
+    assert "structune: -: 1 of 3 sequences have no residues, b first\n" in result.stderr
+    (tmp_path / "x.fa").write_text(">a\nACD\n>b\nACD\n>c\nacd\n")
+    told = run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
+    assert told == "structune: left out 2 of 3 pairs, whose matches all have a residue in lower case\n"
+
+
+def test_names_in_trees_are_those_of_the_rows():
+    stdin = ">a:b\nMKVL\n>a_b\nMKV\n>it's(c)\nMKL\n"
+    shown = json.loads(succeed("align", "--format", "json", *QUIET, stdin=stdin))
+    tree = Phylo.read(io.StringIO(shown["tree"]), "newick")
+    assert {leaf.name for leaf in tree.get_terminals()} == {"a:b", "a_b", "it_s(c)"}
+    assert shown["names"] == ["a:b", "a_b", "it's(c)"]
 
 
 def test_pages_and_dot_plots(families, tmp_path):
@@ -106,7 +159,8 @@ def test_pages_and_dot_plots(families, tmp_path):
     assert "Guide tree" not in text.split("<h2>two")[1]  # of one sequence
     names = sorted(path.name for path in tmp_path.glob("dots*"))
     assert names == ["dots-a-a.svg", "dots-a-b.svg", "dots-b-a.svg"]
-    assert "--multiple only" in fail("align", families / "one.fa", "--report", page, *QUIET)
+    told = fail("align", families / "one.fa", "--which", "all", "--report", page, *QUIET)
+    assert "found --report, expected it with more than two sequences, or with --multiple" in told
 
 
 KNOWN = {"one": ">a\nMKVLAAGI\n>b\nMKVL-AGI\n", "two": ">x\nmkACDE\n>y\n--ACDE\n"}
@@ -160,5 +214,5 @@ def test_evaluations_that_cannot_be(folders):
 def test_families_for_which_there_is_too_little_memory(families, monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 100)
-    message = fail("align", "--multiple", families / "one.fa", *QUIET)
+    message = run("align", "--multiple", families / "one.fa", *QUIET).stderr
     assert "one.fa: 3 sequences, 3 pairs need 0.0 GB of memory, found 0.0 GB available" in message

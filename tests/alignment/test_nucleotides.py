@@ -10,6 +10,7 @@ import structune
 from commands import fail, succeed
 from structune import SequenceAligner
 from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.alphabets import NucleotideWarning, look_like_nucleotides
 from structune.errors import DataError
 
 PAIRS = [("GATTACAGATTACA", "gatuacauacan"), ("ACGTACGT", "ACGACGT")]
@@ -86,6 +87,38 @@ def test_matrices_of_nucleotides_align_families():
         assert np.nanmin(found.confidence[:40]) > 0.8
     pairs = itertools.combinations(range(4), 2)
     assert all(found.accuracies[a, b] > 0.9 for a, b in pairs)
+
+
+def test_models_of_proteins_tell_of_nucleotides():
+    model = SequenceAligner.pretrained().set_params(n_jobs=1)
+    dna = "ACGTRACGTACGTNNACGWT"
+    calls = (
+        lambda: model.predict([(dna, "MKV")]),
+        lambda: model.align([dna, dna, dna]),
+        lambda: model.posterior(dna, dna),
+        lambda: SequenceAligner(penalty=1.0, features="affine").fit([(dna, dna)], [(dna, dna)]),
+    )
+    for call in calls:
+        with pytest.warns(NucleotideWarning, match="look like DNA or RNA, and are read as proteins"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("sequences", "are"),
+    [
+        (["ACGTRYSWKMACGTACGTACG"], True),
+        (["acgu" * 5, "MKVLE" * 30, "ACGTN" * 10], True),  # one among proteins
+        (["ACGTACGTACGTACGTACGTE"], True),  # a slip
+        (["ACGT"], False),  # too few
+        (["GGGGS" * 10], False),  # a linker
+        (["GAGAGS" * 20, "A" * 60], False),  # silk
+        (["DTASDAAAAAALTAANAKAAAELTAANAAAAAAATAR"], False),  # an antifreeze protein
+        (["MKVLAAGIVGAGPAGLTAARELARRGHEVTVFEKS"], False),
+        ([], False),
+    ],
+)
+def test_letters_tell_nucleotides(sequences, are):
+    assert look_like_nucleotides(sequences) is are
 
 
 def test_commands(tmp_path):

@@ -164,10 +164,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
 
     def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
         if not any(shard.whole.any() or shard.scored.any() for shard in shards):
-            raise DataError(
-                "found no known match: columns with a residue in lower case are not known, expected some "
-                "of two residues in upper case"
-            )
+            raise DataError("found no known match, expected a column of two residues in upper case")
         if loss.name == "margin" and any(shard.partial for shard in shards):
             raise DataError(
                 "found alignments known in part, which have no score for loss='margin': expected "
@@ -201,7 +198,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        chosen = checked_gamma(gamma, self.gamma)
+        chosen = checked_gamma(gamma, self.gamma, self.has_probabilities)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
         return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, chosen))
@@ -238,7 +235,8 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
-        chosen = checked_gamma(gamma, self.gamma) if method == "mea" else None
+        checked = checked_gamma(gamma, self.gamma, method == "mea")
+        chosen = checked if method == "mea" else None
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )

@@ -25,8 +25,12 @@ def checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
     return pairs, rows
 
 
-def checked_gamma(given: float | None, default: float) -> float:
+def checked_gamma(given: float | None, default: float, is_used: bool) -> float:
     """The one that is given, or the other: a number >= 0, infinite if it is larger than doubles are."""
+    if given is not None and not is_used:
+        raise DataError(
+            f"gamma={given!r}: expected none with method='viterbi', or of a model without probabilities"
+        )
     gamma = default if given is None else given
     if not (isinstance(gamma, Real) and gamma >= 0.0):
         raise DataError(f"gamma={gamma!r}: expected a number >= 0")

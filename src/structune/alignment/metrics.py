@@ -121,6 +121,8 @@ def is_scored(reference: ProteinAlignment) -> bool:
 def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
     """Where what is in each cell of the reference was put, -1 for gaps and what is not scored."""
     rows = dict(zip(found.names, found.rows, strict=True))
+    if len(rows) < len(found.names) or len(set(map(len, found.rows))) > 1:
+        raise DataError("found rows of one name, or of different lengths, expected those of an alignment")
     out = np.full((len(reference.names), max(map(len, reference.rows), default=0)), -1)
     for places, name, row in zip(out, reference.names, reference.rows, strict=True):
         if name not in rows:

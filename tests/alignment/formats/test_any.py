@@ -41,7 +41,7 @@ c  CD
 """
 PHYLIP = """ 3 4
 a  AC
-b  A.
+b  A-
 c  --
    -D
    cD
@@ -74,7 +74,8 @@ def read(text):
 
 @pytest.mark.parametrize("text", [FASTA, CLUSTAL, STOCKHOLM, PHYLIP, MSF], ids=lambda text: text.split()[0])
 def test_read(text, tmp_path):
-    expected = [ROWS if text != MSF else ROWS._replace(rows=["AC-D", "A.cD", "..CD"])]
+    gaps = {MSF: ["AC-D", "A.cD", "..CD"], PHYLIP: ["AC-D", "A-cD", "--CD"]}
+    expected = [ROWS._replace(rows=gaps.get(text, ROWS.rows))]
     assert read(text) == expected
     (tmp_path / "x.gz").write_bytes(gzip.compress(text.encode()))
     assert list(read_protein_alignments(tmp_path / "x.gz")) == expected
@@ -85,7 +86,7 @@ def test_stockholm_files_may_hold_several():
     assert read(STOCKHOLM + STOCKHOLM) == [ROWS, ROWS]
     assert read("# STOCKHOLM 1.0\n") == []
     assert read(CLUSTAL + CLUSTAL) == [ROWS, ROWS]
-    assert read(PHYLIP + PHYLIP) == [ROWS, ROWS]
+    assert read(PHYLIP + PHYLIP) == read(PHYLIP) * 2
 
 
 @pytest.mark.parametrize(
@@ -162,20 +163,69 @@ def test_write_to_a_path(tmp_path):
 LONG = ProteinAlignment(["a b", "c"], ["AC-D" * 20, "ACDE" * 20])
 
 
+A3M = "#A3M#\n>a\nACDE\n>b\nAgyC-E\n>c\n-CsDEk\n"
+
+
+def test_a3m_becomes_a2m(tmp_path):
+    expected = [ProteinAlignment(["a", "b", "c"], ["A..C.DE.", "AgyC.-E.", "-..CsDEk"])]
+    assert read(A3M) == expected
+    (tmp_path / "x.a3m").write_text(">a\nAcD\n>b\nADe\n")  # of as many letters: the name tells
+    assert list(read_protein_alignments(tmp_path / "x.a3m")) == [
+        ProteinAlignment(["a", "b"], ["AcD.", "A.De"])
+    ]
+    with pytest.raises(
+        DataError, match="found a row of 4 columns for 'b', expected 3 as in all rows: is it an"
+    ):
+        read(">a\nACD\n>b\nACDE\n")
+
+
 def test_stockholm_with_confidence():
     text = alignment_text(LONG, "stockholm", [0.95, 1.0, float("nan"), 0.0] * 20)
     assert read(text) == [LONG._replace(names=["a_b", "c"])]
     assert "#=GC confidence " + "99.0" * 20 + "\n//\n" in text
 
 
-@pytest.mark.parametrize(("format", "name"), [("phylip", "phylip-relaxed"), ("msf", "msf")])
-def test_biopython_reads_what_is_written(format, name):
+READERS = [
+    *(("phylip", name) for name in ("phylip", "phylip-relaxed", "phylip-sequential")),
+    *((name, name) for name in ("clustal", "msf", "stockholm")),
+]
+NAMES = [
+    ["a b", "c"],
+    ["ten_letter", "b/1-20"],
+    ["sp|P1|X", "a:b,c"],
+    ["#a", "//"],
+    ["CLUSTAL", "MUSCLE"],
+    ["", "1"],
+]
+
+
+@pytest.mark.parametrize(("format", "name"), READERS)
+@pytest.mark.parametrize("names", NAMES)
+def test_biopython_reads_what_is_written(format, name, names):
     AlignIO = pytest.importorskip("Bio.AlignIO")
-    found = AlignIO.read(io.StringIO(alignment_text(LONG, format)), name)
-    assert [(record.id, str(record.seq).replace(".", "-")) for record in found] == [
-        ("a_b", LONG.rows[0]),
-        ("c", LONG.rows[1]),
-    ]
+    text = alignment_text(LONG._replace(names=names), format)
+    (found,) = AlignIO.parse(io.StringIO(text), name)
+    assert [str(record.seq).replace(".", "-") for record in found] == LONG.rows
+    (own,) = read(text)
+    assert [record.id for record in found] == own.names
+    if "#a" not in names and names[0] != "CLUSTAL" and all(names):
+        assert own.names == [name.replace(" ", "_") for name in names]
+
+
+def test_phylip_is_padded_and_split_by_white_space_alike():
+    rows = alignment_text(LONG, "phylip").splitlines()[1:]
+    assert [row.split() for row in rows] == [["a_b", LONG.rows[0]], ["c", LONG.rows[1]]]
+    with pytest.warns(UserWarning, match="more than 10 letters are for readers of relaxed PHYLIP"):
+        text = alignment_text(LONG._replace(names=["eleven_lett", "b"]), "phylip")
+    assert text.splitlines()[1].split() == ["eleven_lett", LONG.rows[0]]
+
+
+def test_what_other_programs_ask_of_headers():
+    first = alignment_text(LONG, "clustal").splitlines()[0]
+    assert first.startswith("CLUSTAL")
+    assert first.endswith("multiple sequence alignment")  # HMMER, Clustal Omega
+    dna = ProteinAlignment(["a", "b"], ["ACGTRACGT-ACGT", "ACGT-ACGTUACGT"])
+    assert ("Type: N" in alignment_text(dna, "msf"), "Type: P" in alignment_text(LONG, "msf")) == (True, True)
 
 
 def test_proteins(tmp_path):
@@ -194,7 +244,10 @@ def test_proteins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found '', expected an alignment in FASTA, Clustal, Stockholm, PHYLIP or MSF"),
+        (
+            "",
+            "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP",
+        ),
         ("ACDE\n", "found 'ACDE', expected an alignment"),
         (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2"),
         (">a\nAC\n>a\nAC\n", ":3: found the name 'a' again, first in 1"),
@@ -206,7 +259,17 @@ def test_proteins(tmp_path):
         ("2 3\na ACD\nb AC\n", ":3: found a row of 2 columns for 'b', expected 3"),
         ("2 3\na ACD\na ACD\n", ":3: found the name 'a' again, first in 2"),
         ("2 3\na ACD\n", ":1: found 1 lines after it, expected 2 sequences of 3 columns"),
-        ("0 3\na ACD\n", "found '0 3', expected an alignment in FASTA, "),
+        ("0 3\na ACD\n", "expected an alignment in FASTA, "),
+        (
+            PHYLIP.replace("A-", "A."),
+            ":1: found '.' in an alignment in PHYLIP, where it is the residue of the",
+        ),
+        (">P1;a\nan actin\nMKV*\n", ":1: found '>P1;a', a header of PIR: convert the file to FASTA first"),
+        (">a\nMKV\n>ss_pred PSIPRED\nCHC\n", ":3: found '>ss_pred PSIPRED', annotation of residues: remove"),
+        (">a:A:secstr\nHHH\n", ":1: found '>a:A:secstr', annotation of residues: remove it"),
+        ("#NEXUS\nbegin data;\n", "the file looks like NEXUS, expected an alignment in FASTA"),
+        ("(a:1,b:2);\n", "the file looks like Newick, expected an alignment in FASTA"),
+        ("##maf version=1\na score=1\n", "the file looks like MAF, expected an alignment in FASTA"),
         ("CLUSTAL\n\na AC\na AC\n", ":4: found the name 'a' again in a block"),
         ("# STOCKHOLM 1.0\na AC\na AC\n//\n", ":3: found the name 'a' again in a block"),
         (f"{9 * '9' + '9'} 4\na AC\n", "expected an alignment in FASTA, "),

@@ -1,6 +1,7 @@
 """Probabilities of the matches of any two sequences: those of the model of two."""
 
 import itertools
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from memory_use import peak_of
 from structune import Protein, SequenceAligner
+from structune.alignment.multiple import pairs
 from structune.alignment.multiple.compared import every_pair
 from structune.alignment.multiple.matches import LEAST
 from structune.alignment.multiple.pairs import match_probabilities
@@ -59,6 +62,23 @@ def test_scores_that_leave_the_range_of_numbers_are_found_in_another_way():
 
 def test_bands():
     check(SequenceAligner.pretrained().set_params(band=2), [*PAIR[0], "MKIVWWR"])
+
+
+def test_a_band_that_holds_the_path_changes_nothing_and_takes_less():
+    rng = np.random.default_rng(0)
+    gene = rng.choice(list("ACGT"), 3000)
+    family = ["".join(np.where(rng.random(3000) < 0.9, gene, "A"))[k : 3000 - 2 * k] for k in (0, 5, 9)]
+    model = SequenceAligner.from_matrix("NUC.4.4", log_odds=True).set_params(n_jobs=1)
+    whole, peak = model.align(family), peak_of(lambda: model.align(family))
+    model.set_params(band=60)
+    asked = []
+    with mock.patch.object(pairs, "require_memory", lambda needed, *_: asked.append(needed)):
+        taken = peak_of(lambda: model.align(family))
+    assert model.align(family).rows == whole.rows
+    assert taken < 0.3 * peak
+    assert 0.7 * taken < max(asked) < 1.7 * taken
+    with pytest.warns(UserWarning, match="reach the edge of the band"):
+        model.set_params(band=4).align(family)
 
 
 def test_threads_change_nothing():

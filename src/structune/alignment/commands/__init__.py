@@ -9,6 +9,7 @@ import typer
 from structune.alignment.commands import options as own
 from structune.cli import options as opt
 from structune.cli.settings import Results, Running, Sharding, Telling, Tuning, spread
+from structune.errors import DataError
 
 
 @spread
@@ -28,7 +29,7 @@ def train(
     center: own.Center = None,
     most_pairs: own.MostPairs = None,
     test: own.TestFile = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice of pairs by --most-pairs.")] = 0,
     running: Running,
 ) -> None:
     """Learn to align proteins, with a regularisation that you give.
@@ -40,7 +41,10 @@ def train(
       structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3
     """
     from structune.alignment.commands.training import run
+    from structune.cli.dispatch import asked
 
+    if most_pairs is None and any(name == "--seed" for name, _ in asked()[1]):
+        raise DataError("found --seed, expected it with --most-pairs only")
     settings = {"penalty": penalty, "loss": loss.value, "center": center, "random_state": seed}
     settings |= space.parameters() | running.parameters(results)
     raise typer.Exit(run(train, most_pairs, test, settings, results))
@@ -135,23 +139,21 @@ def evaluate(
 
 @spread
 def align(request: own.Request) -> None:
-    """Align proteins: two by two, or all of a family together.
+    """Align proteins: two, or all of a family together.
 
-    Alignments come in the order of the input, and as soon as they are known. What was aligned before Ctrl-C
-    has been written; the exit code is then 130.
+    More than two sequences of a file are a family, and so are those of each file, if there are several. With
+    --pairs sequences are aligned two by two. Alignments come in the order of the input, and as soon as they
+    are known. What was aligned before Ctrl-C has been written; the exit code is then 130.
 
     \b
     Example:
-      structune align --multiple family.fa > aligned.fa
-      structune align --multiple families/ -o alignments/ --format stockholm
-      structune align proteins.fa --which all > alignments.fa
+      structune align family.fa > aligned.fa
+      structune align families/ -o alignments/ --format stockholm
+      structune align proteins.fa --pairs > alignments.fa
       structune align two.fa --model aligner.structune --format json --plot matches.png
-      structune align proteins.fa --model BLOSUM62 --format clustal
+      structune align proteins.fa --which all --model BLOSUM62 --format clustal
     """
-    if request.multiple:
-        from structune.alignment.commands.multiple import run
-    else:
-        from structune.alignment.commands.aligning import run
+    from structune.alignment.commands.reading import run
 
     raise typer.Exit(run(request))
 

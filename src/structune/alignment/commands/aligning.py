@@ -12,9 +12,14 @@ from typing import Any
 import typer
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.data import check_gamma, check_letters, null_for_nan, open_aligner
+from structune.alignment.commands.data import (
+    Sequences,
+    check_gamma,
+    check_letters,
+    null_for_nan,
+    open_aligner,
+)
 from structune.alignment.commands.options import Request
-from structune.alignment.formats.fasta import read_proteins
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import find_alphabet
@@ -22,7 +27,7 @@ from structune.alignment.structure.inference import check_room
 from structune.cli.batches import Progress, time_in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
-from structune.cli.streams import binary_source, open_text
+from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.running.batches import batches
 from structune.running.memory import batch_memory
@@ -34,24 +39,30 @@ Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
 
 
-def run(request: Request) -> int:
+def run(request: Request, read: Sequences) -> int:
     """Align two by two, and write as soon as it is known; returns the exit code."""
-    if request.gamma is not None and request.method != "mea":
+    if request.gamma is not None and request.method == "viterbi":
         raise DataError("found --gamma, expected it with --method mea only")
     if request.report is not None:
-        raise DataError("found --report, expected it with --multiple only")
-    file = _only_file(request.files)
+        raise DataError("found --report, expected it with more than two sequences, or with --multiple")
+    file = read.file
     check_targets([], [request.plot])
     check_apart([file, request.model], [request.output])
     aligner = open_aligner(request.model, request.jobs)
     if request.band is not None:
         aligner.set_params(band=request.band)
     check_gamma(aligner, request.gamma)
+    if request.method == "mea" and not aligner.has_probabilities:
+        raise CapabilityError(
+            f"{request.model}: found a model without probabilities, which has no use for --method mea"
+        )
     if request.plot is not None and not aligner.has_probabilities:
         raise CapabilityError(
             f"{request.model}: found a model without probabilities, expected one that has them with --plot"
         )
-    pairs, total = _pairs(request, file, aligner)
+    pairs, total = _pairs(request, read, aligner)
+    for told in read.told:
+        say(told)
     path_of = drawing_paths(request.plot, several=total > 1)
 
     def memory_of(named: Named) -> float:
@@ -77,22 +88,15 @@ def run(request: Request) -> int:
     return 0
 
 
-def _only_file(files: list[str] | None) -> str:
-    """The one that was given; standard input by default."""
-    if files and len(files) > 1:
-        raise DataError(f"found {len(files)} files, expected one (or --multiple, for a family each)")
-    return files[0] if files else "-"
-
-
-def _pairs(request: Request, file: str, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
+def _pairs(request: Request, read: Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
     """The pairs of a file, and their number."""
-    proteins = [(protein.name, protein.residues) for protein in read_proteins(binary_source(file))]
+    file, proteins = read.file, [(protein.name, protein.residues) for protein in read.proteins]
     check_letters(file, proteins, find_alphabet(aligner.alphabet))
     n = len(proteins)
     for name, sequence in proteins:
         if request.plot is not None and not sequence:
             raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
-    if n < 2 or (request.which == "pairs" and n % 2):
+    if n < 2 or (request.which != "all" and n % 2):
         expected = "an even number" if n >= 2 else "two at least"
         raise DataError(f"{file}: found {n} sequences, expected {expected} (or --which all)")
     both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
@@ -123,7 +127,7 @@ def _aligned(aligner: SequenceAligner, request: Request, pairs: list[tuple[str, 
     """Alignments, with the probabilities that are to be shown."""
     drawn = request.plot is not None
     if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
-        return aligner.predict_confidence(pairs, request.gamma, request.method, posteriors=drawn)
+        return aligner.predict_confidence(pairs, request.gamma, request.method or "mea", posteriors=drawn)
     if request.method == "viterbi":
         found = aligner.predict_viterbi(pairs)
     else:

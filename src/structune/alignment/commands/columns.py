@@ -15,6 +15,7 @@ from structune.alignment.formats.any import is_alignment_file, read_protein_alig
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.metrics import ColumnScores, column_scores, is_scored
 from structune.alignment.structure.rows import without_gaps
+from structune.cli.checks import say
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 
@@ -83,6 +84,8 @@ def evaluate(model: str, files: list[Path], n_jobs: int) -> ColumnEvaluation:
     """Compare alignments, or those that a model makes of the same sequences, with known ones."""
     references = _families(files)
     found = _aligned(model, references, n_jobs) if not is_alignments(model) else _families([Path(model)])
+    if (n_more := len(found.keys() - references.keys())) and len(found) > 1:
+        say(f"{model}: left out {n_more:,} alignments, for there is no known one of the same name")
     scores = {}
     for name, reference in references.items():
         alignment = next(iter(found.values())) if len(found) == len(references) == 1 else found.get(name)

@@ -13,15 +13,15 @@ import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet
-from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
+from structune.alignment.formats.fasta import NamedProtein, read_proteins
+from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet, look_like_nucleotides
+from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of, without_gaps
 from structune.cli.checks import say
 from structune.cli.options import PRETRAINED
+from structune.cli.streams import binary_source
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
 from structune.structure import FloatArray
-
-_MANY = 50  # letters: so many residues are not of a few kinds only
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,10 @@ def read_pairs(
     paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0
 ) -> Iterator[KnownPair]:
     """The same, one at a time; one alignment is in memory."""
-    rng, letters, n_found = np.random.default_rng(seed), find_alphabet(alphabet), 0
+    rng, letters, n_found, n_unknown, alone = np.random.default_rng(seed), find_alphabet(alphabet), 0, 0, 0
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
+            alone += len(alignment.names) < 2
             for a, b in _chosen(len(alignment.names), most, rng):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)
@@ -68,11 +69,20 @@ def read_pairs(
                 if known.whole or known.scored.any():
                     n_found += 1
                     yield KnownPair(pair, rows, known, f"{path}:{number}", names)
+                else:
+                    n_unknown += 1
     if not n_found:
         raise DataError(
             f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "
             "(those with a residue in lower case are not known)"
         )
+    if n_unknown:
+        say(
+            f"left out {n_unknown:,} of {n_found + n_unknown:,} pairs, whose matches all have a residue in "
+            "lower case"
+        )
+    if alone:
+        say(f"left out {alone:,} alignments of fewer than two sequences")
 
 
 def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
@@ -105,15 +115,36 @@ def stem(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def check_letters(file: str, named: Iterable[tuple[str, str]], alphabet: Alphabet) -> None:
+class Sequences(NamedTuple):
+    """Those of a file, without gaps, and what is to be told of them."""
+
+    file: str
+    proteins: list[NamedProtein]
+    told: list[str]
+
+
+def read_sequences(file: str) -> Sequences:
+    """Sequences to align; told is which gaps were left out, and which have no residues."""
+    found = read_proteins(binary_source(file))
+    proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
+    n_gaps = sum(len(a.residues) - len(b.residues) for a, b in zip(found, proteins, strict=True))
+    empty, told = [protein.name for protein in proteins if not protein.residues], []
+    if len(empty) == len(proteins) > 0:
+        raise DataError(f"{file}: found {len(empty):,} names and no residues, expected some below the names")
+    if n_gaps:
+        told.append(f"{file}: left out {n_gaps:,} gaps; the sequences are aligned anew")
+    if empty:
+        n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
+        told.append(f"{file}: {n_empty} have no residues, {empty[0]} first")
+    return Sequences(file, proteins, told)
+
+
+def check_letters(file: str, named: Sequence[tuple[str, str]], alphabet: Alphabet) -> None:
     """Refuse other letters than those of a model, and say where it takes nucleotides for amino acids."""
-    n_letters, letters = 0, set[str]()
     for name, sequence in named:
         alphabet.parse(sequence, f"{file}, {name}")
-        n_letters += len(sequence)
-        letters |= set(sequence.upper())
-    if alphabet is PROTEIN and n_letters >= _MANY and letters <= set("ACGTUN"):
-        say(f"{file}: found nucleotides only, aligned as amino acids; for DNA and RNA is --model NUC.4.4")
+    if alphabet is PROTEIN and look_like_nucleotides(sequence for _, sequence in named):
+        say(f"{file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model NUC.4.4")
 
 
 def _parsed(rows: tuple[str, str], pair: tuple[str, str], alphabet: Alphabet, name: str) -> AlignedPair:

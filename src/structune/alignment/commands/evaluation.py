@@ -16,7 +16,7 @@ from structune.alignment.commands import columns
 from structune.alignment.commands.data import Aligned, check_gamma, open_aligner, read_aligned
 from structune.alignment.metrics import AlignmentScores, alignment_scores
 from structune.alignment.structure.rows import identity
-from structune.cli.checks import check_apart, check_targets
+from structune.cli.checks import check_apart, check_targets, short_warnings
 from structune.cli.reports import tell
 from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
@@ -93,11 +93,15 @@ def run(
     if multiple or columns.is_alignments(model):
         if gamma is not None:
             raise DataError("found --gamma with whole families, which have no use for it")
-        tell(columns.evaluate(model, files, n_jobs), telling)
+        with short_warnings():
+            found = columns.evaluate(model, files, n_jobs)
+        tell(found, telling)
         return
     aligner = open_aligner(model, n_jobs)
     check_gamma(aligner, gamma)
-    tell(evaluate(aligner, read_aligned(files, aligner.alphabet), gamma), telling)
+    with short_warnings():
+        evaluation = evaluate(aligner, read_aligned(files, aligner.alphabet), gamma)
+    tell(evaluation, telling)
 
 
 def evaluate(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> Evaluation:

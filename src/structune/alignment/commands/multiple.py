@@ -13,19 +13,18 @@ import typer
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.aligning import draw
-from structune.alignment.commands.data import check_letters, files_of, null_for_nan, open_aligner, stem
+from structune.alignment.commands.data import Sequences, check_letters, null_for_nan, open_aligner, stem
 from structune.alignment.commands.options import ENDINGS, Format, Request
-from structune.alignment.formats.fasta import NamedProtein, read_proteins
+from structune.alignment.formats.fasta import NamedProtein
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.multiple.alignment import MultipleAlignment
-from structune.alignment.structure.alphabets import Alphabet, find_alphabet
-from structune.alignment.structure.rows import without_gaps
+from structune.alignment.structure.alphabets import find_alphabet
 from structune.cli.batches import Progress
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.reports import write_sections_page
-from structune.cli.streams import binary_source, open_text
+from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
 from structune.files.text import distinct
 
@@ -36,18 +35,23 @@ _USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
 _ALONE = (Format.fasta, Format.phylip, Format.msf)
 
 
-def run(request: Request) -> int:
+def run(request: Request, read: Sequence[Sequences]) -> int:
     """Align each family, and write as soon as it is known; returns the exit code."""
-    _check(request)
+    check_targets([], [request.plot], request.report)
     aligner = open_aligner(request.model, request.jobs, log_odds=True)
     if not aligner.has_probabilities:
-        raise CapabilityError(f"{request.model}: found a model without probabilities, which --multiple needs")
+        raise CapabilityError(f"{request.model}: found a model without probabilities, which families need")
     if request.band is not None:
         aligner.set_params(band=request.band)
-    paths = list(map(str, files_of(map(Path, request.files or ["-"]))))
+    paths, families = [sequences.file for sequences in read], [sequences.proteins for sequences in read]
     check_apart(paths, [request.report])
-    families = [_read(path, find_alphabet(aligner.alphabet)) for path in paths]
+    for path, proteins in zip(paths, families, strict=True):
+        if not proteins:
+            raise DataError(f"{path}: found no sequences, expected at least one")
+        check_letters(path, [(p.name, p.residues) for p in proteins], find_alphabet(aligner.alphabet))
     targets, sections, code = _targets(request, paths), list[Any](), 0
+    for told in (told for sequences in read for told in sequences.told):
+        say(told)
     path_of = drawing_paths(request.plot, several=len(families) > 1 or any(len(f) > 2 for f in families))
     try:
         with Progress(
@@ -93,17 +97,6 @@ def _draw(proteins: list[NamedProtein], found: MultipleAlignment, path_of: Calla
         draw(named, (alignment.pair(a, b), None, found.probabilities(a, b)), path_of)
 
 
-def _check(request: Request) -> None:
-    for name, wrong in {
-        "--which": request.which != "pairs",
-        "--method": request.method != "mea",
-        "--gamma": request.gamma is not None,
-    }.items():
-        if wrong:
-            raise DataError(f"found {name} with --multiple, which has no use for it")
-    check_targets([], [request.plot], request.report)
-
-
 def _targets(request: Request, paths: list[str]) -> list[str]:
     """Where each alignment goes; several need a folder."""
     if request.output is None:
@@ -128,18 +121,9 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     return targets
 
 
-def _read(file: str, alphabet: Alphabet) -> list[NamedProtein]:
-    found = read_proteins(binary_source(file))
-    if not found:
-        raise DataError(f"{file}: found no sequences, expected at least one")
-    proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
-    check_letters(file, [(p.name, p.residues) for p in proteins], alphabet)
-    return proteins
-
-
 def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
     if format != "json":
-        names = [p.header if format == "fasta" else p.name for p in proteins]
+        names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
         return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
     names = distinct(p.name for p in proteins)
     confidence, tree = null_for_nan(found.confidence), newick(names, found)
@@ -148,10 +132,15 @@ def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format
 
 def newick(names: Sequence[str], found: MultipleAlignment) -> str:
     """The guide tree, as programs that draw trees read it."""
-    texts, heights = [re.sub(r"[\s()\[\]:;,']", "_", name) for name in names], [0.0] * len(names)
+    texts, heights = list(map(_label, names)), [0.0] * len(names)
     for left, right, distance, _ in found.tree.tolist():
         height = distance / 2.0
         parts = [f"{texts[k]}:{height - heights[k]:.5f}" for k in (int(left), int(right))]
         texts.append(f"({','.join(parts)})")
         heights.append(height)
     return texts[-1] + ";"
+
+
+def _label(name: str) -> str:
+    """A name in Newick, in quotes where it has letters that mean something there."""
+    return "'{}'".format(name.replace("'", "_")) if re.search(r"[\s()\[\]:;,']", name) else name

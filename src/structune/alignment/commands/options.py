@@ -175,31 +175,41 @@ class Request:
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="Proteins in FASTA, also .gz, or - for standard input. With --multiple one family a file, "
-            "any number of files, or folders of them.",
+            help="Two proteins or a family in FASTA, also .gz, or - for standard input. Of several files, "
+            "and of those in folders, each is a family. Gaps are left out.",
             show_default=False,
         ),
     ] = None
     multiple: Annotated[
         bool,
         typer.Option(
-            "--multiple", help="One alignment of all the sequences of each file, not of two by two."
+            "--multiple",
+            help="One alignment of all the sequences of each file, however many there are: the default for "
+            "3 to 2,000.",
+        ),
+    ] = False
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs", help="Align the first sequence with the second, the third with the fourth, and so on."
         ),
     ] = False
     model: ModelOption = "pretrained"
     which: Annotated[
-        Which,
+        Which | None,
         typer.Option(
-            help="pairs: the first with the second, the third with the fourth, ... all: each with each."
+            help="Which two sequences are aligned. pairs: as with --pairs. all: each with each.",
+            show_default=False,
         ),
-    ] = Which.pairs
+    ] = None
     method: Annotated[
-        Decoding,
+        Decoding | None,
         typer.Option(
-            help="mea: the alignment of maximum expected accuracy. viterbi: the most probable one. Both "
-            "are that of the highest score for models without probabilities."
+            help="Of two sequences, mea: the alignment of maximum expected accuracy. viterbi: the most "
+            "probable one, or that of the highest score for models without probabilities.",
+            show_default="mea, or viterbi without probabilities",
         ),
-    ] = Decoding.mea
+    ] = None
     gamma: Gamma = None
     band: Band = None
     format: Annotated[
@@ -215,8 +225,8 @@ class Request:
         typer.Option(
             "--output",
             "-o",
-            help="Where to write; standard output by default. With --multiple and several files, or a "
-            "folder of them, a folder in which alignments have the names of the files.",
+            help="Where to write; standard output by default. For several families, or a folder of them, a "
+            "folder in which alignments have the names of the files.",
             show_default=False,
         ),
     ] = None
@@ -224,7 +234,7 @@ class Request:
         Path | None,
         typer.Option(
             help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those "
-            "of several pairs to FILE-NAME-NAME each. With --multiple of any two sequences.",
+            "of several pairs, or of any two sequences of families, to FILE-NAME-NAME each.",
             show_default=False,
         ),
     ] = None
@@ -232,13 +242,24 @@ class Request:
         Path | None,
         typer.Option(
             metavar="PAGE",
-            help="With --multiple, write an HTML page of the alignments, coloured by confidence, and their "
-            "guide trees.",
+            help="Write an HTML page of the alignments of families, coloured by confidence, and their guide "
+            "trees.",
             show_default=False,
         ),
     ] = None
     jobs: Jobs = -1
     quiet: Quiet = False
+
+    @property
+    def are_pairs(self) -> bool:
+        """Whether sequences are to be aligned two by two, however many there are."""
+        return self.pairs or self.which is not None
+
+    @property
+    def of_pairs(self) -> list[str]:
+        """The options that are given and mean something for two sequences only."""
+        given = {"--which": self.which, "--method": self.method, "--gamma": self.gamma}
+        return [name for name, value in given.items() if value is not None]
 
     @property
     def written_as(self) -> Format:

@@ -11,6 +11,7 @@ from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.data import KnownPair, files_of, read_pairs
 from structune.alignment.formats.any import read_protein_alignments
 from structune.cli.batches import Progress
+from structune.cli.checks import short_warnings
 from structune.cli.settings import Sharding
 from structune.cli.shard_data import Target
 from structune.running.batches import batches
@@ -37,7 +38,8 @@ def run(
                 yield [each.pair for each in block], [each.rows for each in block], None, families
                 progress.advance(len(block))
 
-    written = aligner.write_blocks(blocks, target.writer())
+    with short_warnings():
+        written = aligner.write_blocks(blocks, target.writer())
     target.tell(written, target.described(written, "pairs", "residues"))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.commands.data import Aligned, read_aligned
-from structune.alignment.commands.evaluation import evaluate
+from structune.alignment.commands.evaluation import Evaluation, evaluate
+from structune.cli.checks import short_warnings
 from structune.cli.learning import Lesson, learn
 from structune.cli.settings import Results
 from structune.cli.shard_data import described, sharded
@@ -32,9 +33,14 @@ def run(
         shards = sharded(train, "--most-pairs", "--band", "--features", "--alphabet")
         fit, told = _of_shards(aligner, shards) if shards else _of_files(aligner, train, most_pairs)
         known = None if test is None else read_aligned(test, aligner.alphabet)
-        return Lesson(fit, [("data", told)], None if known is None else partial(evaluate, aligner, known))
+        return Lesson(fit, [("data", told)], None if known is None else partial(_evaluated, aligner, known))
 
     return learn(aligner, results, [*train, *(test or [])], read, plot)
+
+
+def _evaluated(aligner: SequenceAligner, known: Aligned) -> Evaluation:
+    with short_warnings():
+        return evaluate(aligner, known)
 
 
 def _of_shards(aligner: SequenceAligner, path: Path) -> _Data:

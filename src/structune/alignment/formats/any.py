@@ -7,14 +7,13 @@ from pathlib import Path
 
 from structune.alignment.formats.clustal import is_clustal_header, read_clustal
 from structune.alignment.formats.fasta import read_fasta
+from structune.alignment.formats.foreign import HEAD, first_line, foreign
 from structune.alignment.formats.msf import is_msf_header, read_msf
 from structune.alignment.formats.phylip import is_phylip_header, read_phylip
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.stockholm import read_stockholm
 from structune.errors import DataError
-from structune.files.text import Lines, Source, shown
-
-_HEAD = 100  # lines that may come before what tells the format
+from structune.files.text import Lines, Source
 
 
 def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
@@ -22,6 +21,8 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
 
     A FASTA or MSF file holds one alignment, a Clustal, Stockholm or PHYLIP file any number. In A2M files,
     which are FASTA files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
+    In A3M files nothing fills them: those are told by rows of different lengths that have as many columns
+    without the residues in lower case, or by a name that ends in ``.a3m``, and become A2M.
 
     Parameters
     ----------
@@ -40,10 +41,7 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
     """
     lines = Lines(source)
     if (read := _reader(lines)) is None:
-        found = shown(next((text for text in lines.head(_HEAD) if text), ""))
-        raise DataError(
-            f"{lines.name}: found {found}, expected an alignment in FASTA, Clustal, Stockholm, PHYLIP or MSF"
-        )
+        raise foreign(lines, "an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF")
     return read(lines)
 
 
@@ -56,13 +54,14 @@ def is_alignment_file(path: Path) -> bool:
 
 
 def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]] | None:
-    head = next((text for text in lines.head(_HEAD) if text), "")
+    head = next((text for text in lines.head(HEAD) if text), "")
     if head.startswith("# STOCKHOLM"):
         return read_stockholm
+    head = first_line(lines)
     if head.startswith(">"):
         return read_fasta
     if is_clustal_header(head):
         return read_clustal
     if is_phylip_header(head):
         return read_phylip
-    return read_msf if any(map(is_msf_header, lines.head(_HEAD))) else None
+    return read_msf if any(map(is_msf_header, lines.head(HEAD))) else None

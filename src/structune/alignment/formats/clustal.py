@@ -9,12 +9,13 @@ from structune.alignment.formats.rows import Rows
 from structune.errors import DataError
 from structune.files.text import Lines, shown
 
-_PROGRAMS = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE", "KALIGN")  # that write the format
+# that write the format
+PROGRAMS = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE", "KALIGN", "BIOPYTHON")
 _MARKS = set("*:. ")
 
 
 def is_clustal_header(text: str) -> bool:
-    return text.upper().startswith(_PROGRAMS)
+    return text.upper().startswith(PROGRAMS) or "multiple sequence alignment" in text
 
 
 def read_clustal(lines: Lines) -> Iterator[ProteinAlignment]:

@@ -17,7 +17,7 @@ from structune.errors import DataError
 from structune.files.text import Lines
 
 _HEADER = re.compile(r"([1-9]\d{0,8})\s+(\d{1,9})(\s+[A-Za-z]+)?")
-_NAME = 10  # characters of strict names
+STRICT_NAME = 10  # characters
 
 Numbered = list[tuple[int, str]]
 Split = Callable[[str], tuple[str, str]]  # a row into its name and residues
@@ -31,7 +31,14 @@ def read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
     for piece in lines.pieces(is_phylip_header):
         (number, header), *rest = piece.filled()
         n_rows, n_columns = map(int, header.split()[:2])
-        yield _alignment(piece, number, rest, n_rows, n_columns)
+        found = _alignment(piece, number, rest, n_rows, n_columns)
+        if any("." in row for row in found.rows):
+            raise lines.refuse(
+                number,
+                "found '.' in an alignment in PHYLIP, where it is the residue of the first sequence to some "
+                "programs and a gap to others: write residues, and '-' for gaps",
+            )
+        yield found
 
 
 def _alignment(lines: Lines, number: int, rest: Numbered, n_rows: int, n_columns: int) -> ProteinAlignment:
@@ -78,7 +85,7 @@ def _relaxed(text: str) -> tuple[str, str]:
 
 
 def _strict(text: str) -> tuple[str, str]:
-    return text[:_NAME].strip(), text[_NAME:]
+    return text[:STRICT_NAME].strip(), text[STRICT_NAME:]
 
 
 def _joined(text: str) -> str:

@@ -57,6 +57,7 @@ class Rows:
             if len(row) != length:
                 raise self._lines.refuse(
                     self._first[name],
-                    f"found a row of {len(row)} columns for {shown(name)}, expected {length}",
+                    f"found a row of {len(row)} columns for {shown(name)}, expected {length} as in all rows: "
+                    "is it an alignment?",
                 )
         return ProteinAlignment(list(rows), list(rows.values()))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from structune.alignment.formats.clustal import PROGRAMS
+from structune.alignment.formats.phylip import STRICT_NAME
 from structune.alignment.formats.record import ProteinAlignment
-from structune.errors import DataError
+from structune.alignment.structure.alphabets import look_like_nucleotides
+from structune.errors import DataError, warn
 from structune.files.text import Source, distinct, one_word, save
 
 _WIDTH = 60
@@ -40,8 +43,9 @@ def alignment_text(
     ----------
     alignment : ProteinAlignment
     format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
-        PHYLIP's is the relaxed one, with names of any length. In all but FASTA white space in names becomes
-        ``_``, and of names that are there twice the later ones get a number.
+        PHYLIP's is the strict one where all names have ten letters at most, and else the relaxed one, which
+        is told by a warning. In all but FASTA white space in names becomes ``_``, names that mean something
+        else in the format get a ``_``, and of names that are there twice the later ones get a number.
     confidence : sequence of float, optional
         Of each column, for Stockholm: a digit each, 9 from 0.9 on, ``.`` for nan.
     """
@@ -49,8 +53,16 @@ def alignment_text(
         expected = ", ".join(map(repr, _WRITERS))
         raise DataError(f"format={format!r}: expected one of {expected}")
     if format != "fasta":
-        alignment = alignment._replace(names=distinct(map(one_word, alignment.names)))
+        alignment = alignment._replace(names=distinct(_plain(name, format) for name in alignment.names))
     return _WRITERS[format](alignment, confidence)
+
+
+def _plain(name: str, format: str) -> str:
+    """A name that no reader of the format takes for something else."""
+    name = one_word(name) or "_"
+    if name.startswith("#") or name == "//":  # comments, and the end of an alignment
+        return f"_{name}"
+    return f"{name}_" if format == "clustal" and name.upper() in PROGRAMS else name
 
 
 def _fasta_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
@@ -63,7 +75,7 @@ def _clustal_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str
     width, blocks = _name_width(alignment), []
     for lines, pieces in _blocks(alignment.names, [row.replace(".", "-") for row in alignment.rows], width):
         blocks.append("".join([*lines, " " * width, _identities(pieces), "\n"]))
-    return "CLUSTAL W (structune)\n\n" + "\n".join(blocks)
+    return "CLUSTAL W (structune) multiple sequence alignment\n\n" + "\n".join(blocks)
 
 
 def _stockholm_text(alignment: ProteinAlignment, confidence: Sequence[float] | None) -> str:
@@ -77,9 +89,15 @@ def _stockholm_text(alignment: ProteinAlignment, confidence: Sequence[float] | N
 
 
 def _phylip_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
-    width, n_columns = _name_width(alignment), max(map(len, alignment.rows), default=0)
+    longest = max(map(len, alignment.names), default=0)
+    if longest > STRICT_NAME:
+        warn(
+            f"Names of more than {STRICT_NAME} letters are for readers of relaxed PHYLIP (RAxML, IQ-TREE, "
+            "Biopython's 'phylip-relaxed'). Strict ones take a part of the name for residues."
+        )
+    width, n_columns = max(longest, STRICT_NAME), max(map(len, alignment.rows), default=0)
     rows = zip(alignment.names, alignment.rows, strict=True)
-    lines = [f"{name:{width}}{row.replace('.', '-')}\n" for name, row in rows]
+    lines = [f"{name:{width}} {row.replace('.', '-')}\n" for name, row in rows]
     return "".join([f" {len(alignment.names)} {n_columns}\n", *lines])
 
 
@@ -87,7 +105,8 @@ def _msf_text(alignment: ProteinAlignment, _: Sequence[float] | None) -> str:
     width, n_columns = _name_width(alignment), max(map(len, alignment.rows), default=0)
     rows = [row.replace("-", ".") for row in alignment.rows]
     checks = [_gcg_checksum(row) for row in rows]
-    head = f" structune.msf  MSF: {n_columns}  Type: P  Check: {sum(checks) % 10000}  ..\n\n"
+    kind = "N" if look_like_nucleotides(alignment.rows) else "P"
+    head = f" structune.msf  MSF: {n_columns}  Type: {kind}  Check: {sum(checks) % 10000}  ..\n\n"
     named = zip(alignment.names, checks, strict=True)
     listed = [f" Name: {name:{width}} Len: {n_columns}  Check: {c}  Weight: 1.00\n" for name, c in named]
     blocks = ["".join(lines) for lines, _ in _blocks(alignment.names, rows, width)]

@@ -69,7 +69,10 @@ def _best(starts, residues, group, column, m, sequence, table):
     the last one of the other.
     """
     worth = np.zeros(m, np.float32)
-    best, last = np.zeros(m + 1), np.full(m + 1, -1)  # of the first columns: what is worth most, its last match
+    best, last = (
+        np.zeros(m + 1),
+        np.full(m + 1, -1),
+    )  # of the first columns: what is worth most, its last match
     found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
     for i in range(starts.size - 1):
         low, high = m, -1
@@ -124,7 +127,7 @@ def _larger(rows, size):
 
 @kernel
 def _place(matched, mine, others):
-    """Columns of the whole that those of both groups become; of what is between two matches first `others`."""
+    """Columns of the whole that those of both groups become; between two matches `others` come first."""
     i, j, width = mine.size, others.size, 0
     for c in range(len(matched) + 1):  # counted from the end
         above, left = (matched[c, 0], matched[c, 1]) if c < len(matched) else (-1, -1)

@@ -107,7 +107,7 @@ class AlignsFamilies(StructuredEstimator):
             matrix = "BLOSUM62" if is_learned and features.alphabet is PROTEIN else None
         weights = [self.coef_] if matrix is None else [self.coef_, log_odds(features, matrix)]
         residues = [proteins[k].residues for k in order]
-        warn_of_nucleotides(features.alphabet, (features.alphabet.parse(text, "") for text in residues))
+        warn_of_nucleotides(features.alphabet, residues)
         tree = word_tree(residues, features.alphabet.words) if len(residues) > all_pairs else None
         compared = every_pair(len(residues)) if tree is None else pairs_along(tree, _STANDING)
         tell = progress or (lambda _: None)

@@ -153,7 +153,7 @@ class Alignment(Structure):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
         sequences, letters, annotations = self._distinct(pairs)
-        warn_of_nucleotides(self.feature_set.alphabet, letters)
+        warn_of_nucleotides(self.feature_set.alphabet, {x.residues for pair in pairs for x in pair})
         found = [
             parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
             for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
@@ -373,9 +373,8 @@ class Alignment(Structure):
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
         """1 - recall of the scored matches; 0 of a pair without any."""
         costs = np.zeros(len(shard))
-        for p, (own, found) in enumerate(
-            zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
-        ):
+        pairs = zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
+        for p, (own, found) in enumerate(pairs):
             i = known_matches(shard, p)[0]
             costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
         return costs

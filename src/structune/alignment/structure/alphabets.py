@@ -13,8 +13,12 @@ from structune.errors import DataError, warn
 from structune.structure import Array, FloatArray
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+_CHARACTERS = 256  # of Latin-1
 _FEW, _MANY = 15, 50  # letters: as many of all sequences, or of one, tell what they are of
-_STRANGE, _SURE = 0.02, 0.9  # shares of letters: of other ones in DNA; of A, C, G, T, U and N that need no more
+_STRANGE, _SURE = (
+    0.02,
+    0.9,
+)  # shares of letters: of other ones in DNA; of A, C, G, T, U and N that need no more
 
 
 class NucleotideWarning(UserWarning):
@@ -82,7 +86,7 @@ class Alphabet:
     @cached_property
     def _numbers(self) -> NDArray[np.int8]:
         """Of each character, of either case, its place in `LETTERS`; -1 of others than ours."""
-        numbers = np.full(256, -1, np.int8)
+        numbers = np.full(_CHARACTERS, -1, np.int8)
         for number, (letter, row) in enumerate(zip(LETTERS, self.residue_table, strict=True)):
             if row.any():
                 numbers[ord(letter)] = numbers[ord(letter.lower())] = number
@@ -160,38 +164,38 @@ NUCLEOTIDE = Alphabet(
 ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
 
 
-def look_like_nucleotides(sequences: Iterable[Array]) -> bool:
-    """Whether sequences, as `Alphabet.parse` gives them, are of DNA or RNA by the shares of their letters.
+def look_like_nucleotides(sequences: Iterable[str]) -> bool:
+    """Whether sequences, or rows of alignments, are of DNA or RNA by the shares of their letters.
 
     Most are A, C, G, T, U or N then, of three kinds at least, and hardly any is no ambiguity code of IUPAC.
-    What many letters of one sequence tell is true of others beside it or not.
+    One sequence of many letters is enough, whatever is beside it.
     """
-    total = np.zeros(len(LETTERS), np.int64)
-    for letters in sequences:
-        counts = np.bincount(letters, minlength=len(LETTERS))
-        if letters.size >= _MANY and _are_nucleotides(counts):
+    total = np.zeros(_CHARACTERS, np.int64)
+    for sequence in sequences:
+        codes = np.frombuffer(sequence.upper().encode("latin-1", "replace"), np.uint8)
+        counts = np.bincount(codes, minlength=_CHARACTERS)
+        if codes.size >= _MANY and _are_nucleotides(counts, _MANY):
             return True
         total += counts
-    return _are_nucleotides(total)
+    return _are_nucleotides(total, _FEW)
 
 
-def _are_nucleotides(counts: NDArray[np.int64]) -> bool:
+def _are_nucleotides(counts: NDArray[np.int64], least: int) -> bool:
     def of(letters: str) -> int:
-        return int(counts[[LETTERS.index(letter) for letter in letters]].sum())
+        return int(counts[list(letters.encode())].sum())
 
-    n, sure = int(counts.sum()) - of("X*"), of("ACGTUN")
-    strange = n - sure - of("RYSWKMBDHV")
-    if n < _FEW or 2 * sure <= n or sum(map(bool, map(of, ("A", "C", "G", "TU")))) < 3:
+    n, sure = of(LETTERS) - of("X*"), of("ACGTUN")
+    if n < least or 2 * sure <= n or sum(of(letters) > 0 for letters in ("A", "C", "G", "TU")) < 3:
         return False
-    return strange <= _STRANGE * n or sure >= _SURE * n
+    return n - sure - of("RYSWKMBDHV") <= _STRANGE * n or sure >= _SURE * n
 
 
-def warn_of_nucleotides(alphabet: Alphabet, sequences: Iterable[Array]) -> None:
+def warn_of_nucleotides(alphabet: Alphabet, sequences: Iterable[str]) -> None:
     """Tell of DNA or RNA that is read as amino acids."""
     if alphabet is PROTEIN and look_like_nucleotides(sequences):
         warn(
-            "the sequences look like DNA or RNA, and are read as proteins: use alphabet='nucleotide' "
-            "(--alphabet nucleotide), or the matrix NUC.4.4 (SequenceAligner.from_matrix, --model)",
+            "The sequences look like DNA or RNA, and are read as proteins. Use alphabet='nucleotide' "
+            "(--alphabet nucleotide), or the matrix NUC.4.4 (SequenceAligner.from_matrix, --model).",
             NucleotideWarning,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from structune.alignment.kernels import best as best_kernels
 from structune.alignment.structure.best import best
 from structune.alignment.structure.features import Uses
-from structune.alignment.structure.pair import Pair, cells_near, n_tables, rows_at_once, widest
+from structune.alignment.structure.pair import Pair, block_shape, cells_near, n_tables, widest
 from structune.alignment.structure.sums import Inference, LogInference, RangeError
 from structune.running.memory import held_memory, require_memory
 from structune.structure import Array, FloatArray, IntArray
@@ -106,10 +106,11 @@ def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False
 
 def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
     """The same where probabilities are looked at in blocks of rows."""
-    width = m + 1 if band is None else widest(cells_near(n, m, band))
-    size = rows_at_once(n, width, n_steps)
-    rows = n_tables(n_steps) * (min(_BLOCKS * size, n) + n / size) + _MATCHES * size
-    return 8.0 * width * rows + n * width + _RESIDUE * (n + m)  # choices are bytes
+    cells = cells_near(n, m, band)
+    size, wide = block_shape(cells, n_steps)
+    tables = (n_tables(n_steps) * min(_BLOCKS * size, n) + _MATCHES * size) * wide
+    first_rows = n_tables(n_steps) * n / size * widest(cells)
+    return 8.0 * (tables + first_rows) + n * wide + _RESIDUE * (n + m)  # choices are bytes
 
 
 class Posteriors:

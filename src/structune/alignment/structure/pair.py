@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from math import isqrt
+from math import isqrt, sqrt
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class Pair:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
         if not self.m:
             return []
-        size = rows_at_once(self.n, widest(self.cells), self.features.n_steps)
+        size, _ = block_shape(self.cells, self.features.n_steps)
         return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
 
     def tables(self, rows: slice, fill: float | None = None) -> Rows:
@@ -117,10 +117,16 @@ class Pair:
         return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
 
 
-def rows_at_once(n: int, width: int, n_steps: int) -> int:
-    """How many of the n residues of x there are tables of at a time, whose rows have so many cells."""
-    fitting = _CELLS // (n_tables(n_steps) * width)
-    return min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
+def block_shape(cells: Cells, n_steps: int) -> tuple[int, int]:
+    """How many residues of x there are tables of at a time, and how many cells a row of these has.
+
+    Those of a band begin further right with each row, and so are wider than it.
+    """
+    n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables(n_steps)
+    rise = int(cells.low[n]) / max(1, n)
+    fitting = int(2 * fitting / (width + sqrt(width**2 + 4 * rise * fitting)))  # size (width + rise size)
+    size = min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
+    return size, min(int(width + rise * size), int(cells.high[n]) + 1)
 
 
 def n_tables(n_steps: int) -> int:

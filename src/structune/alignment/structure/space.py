@@ -49,7 +49,7 @@ def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
 
 
 def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -> None:
-    """Tell where a band may be too narrow, by the partners of the residues of x and the number of those of y."""
+    """Tell where a band may be too narrow: of partners of the residues of x, and the number of those of y."""
     if band is not None and any(_is_narrow(partner, m, band) for partner, m in alignments):
         warn_of_narrow_band(band)
 
