@@ -282,6 +282,8 @@ def test_models_that_are_none(files, tmp_path):
     assert "found no alignment of two sequences" in fail(
         "evaluate", "alignment", "BLOSUM62", tmp_path / "one.fa"
     )
+    (tmp_path / "names.fa").write_text(">a AC\n>b AC\n")
+    assert "found no alignment of two" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "names.fa")
     (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
     assert "alignment 1, a and b: found '1'" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "bad.fa")
 

@@ -98,7 +98,7 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
     family, pairs = run("align", one, *args), run("align", one, "--which", "all", *args)
     assert family.stdout == succeed("align", one, "--multiple", *args) != pairs.stdout
     told = (
-        "structune: 3 sequences are aligned as a family; --pairs aligns the first with the second, the third"
+        "structune: 3 sequences are aligned as a family; --pairs aligns them two by two, the third"
     )
     assert [told in result.stderr for result in (family, pairs)] == [True, False]
     piped = run("align", *args, stdin=one.read_text())
@@ -132,11 +132,11 @@ def test_what_is_left_out_is_told(tmp_path):
     stdin = ">a\nMKV--L\n>b\n\n>c\nMKVL.\n"
     result = run("align", *QUIET, stdin=stdin)
     assert result.stdout == ">a\nMKVL\n>b\n----\n>c\nMKVL\n"
-    assert "structune: -: left out 3 gaps; the sequences are aligned anew\n" in result.stderr
+    assert "structune: -: left out the gaps of 2 of 3 sequences\n" in result.stderr
     assert "structune: -: 1 of 3 sequences have no residues, b first\n" in result.stderr
     (tmp_path / "x.fa").write_text(">a\nACD\n>b\nACD\n>c\nacd\n")
     told = run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
-    assert told == "structune: left out 2 of 3 pairs, whose matches all have a residue in lower case\n"
+    assert told == "structune: left out 2 of 3 pairs, which have no match of two residues in upper case\n"
 
 
 def test_names_in_trees_are_those_of_the_rows():

@@ -14,4 +14,5 @@ from .multiple.alignment import MultipleAlignment as MultipleAlignment
 from .multiple.plots import plot_guide_tree as plot_guide_tree
 from .plots import plot_match_probabilities as plot_match_probabilities
 from .structure.alignment import Alignment as Alignment
+from .structure.alphabets import NucleotideWarning as NucleotideWarning
 from .structure.proteins import Protein as Protein

@@ -76,7 +76,7 @@ TrainFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="TRAIN",
-        help="Alignments in FASTA, A2M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
+        help="Alignments in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
         "files. Each two rows of an alignment are an example; where there are residues in lower case, "
         "only the columns of two residues in upper case are known to be right. For train and tune also "
         "a folder that shard wrote.",
