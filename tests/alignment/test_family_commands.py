@@ -97,9 +97,7 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
     one, args = families / "one.fa", ["--format", "clustal", *QUIET]
     family, pairs = run("align", one, *args), run("align", one, "--which", "all", *args)
     assert family.stdout == succeed("align", one, "--multiple", *args) != pairs.stdout
-    told = (
-        "structune: 3 sequences are aligned as a family; --pairs aligns them two by two, the third"
-    )
+    told = "structune: 3 sequences are aligned as a family; --pairs aligns them two by two"
     assert [told in result.stderr for result in (family, pairs)] == [True, False]
     piped = run("align", *args, stdin=one.read_text())
     assert (piped.stdout, told in piped.stderr) == (family.stdout, True)
@@ -117,6 +115,12 @@ def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path)
     assert "3 sequences are aligned as a family" in run("align", families, "-o", out, *QUIET).stderr
     assert (out / "one.fa").exists()
     assert "expected one file with --pairs or --which" in fail("align", one, one, "--pairs")
+    (families / "more").mkdir()
+    assert f"{families}: left out 1 folders in it" in run("align", families, "-o", out, *QUIET).stderr
+    told = fail("align", one, "-o", tmp_path / "x.nex", *QUIET)
+    assert (
+        "x.nex: found an ending of no format that is written, expected --format or one of .fa, .aln" in told
+    )
 
 
 def test_families_of_more_than_2000_sequences_are_asked_for(tmp_path):

@@ -105,6 +105,8 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
     """Files, and those in folders that are not hidden."""
     for path in paths:
         if path.is_dir():
+            if n_folders := sum(each.is_dir() and each.name[0] != "." for each in path.iterdir()):
+                say(f"{path}: left out {n_folders:,} folders in it")
             yield from sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith("."))
         else:
             yield path

@@ -9,6 +9,7 @@ import typer
 
 from structune.cli.file_names import format_of
 from structune.cli.options import Jobs, KindGroups, Quiet
+from structune.errors import DataError
 
 
 class Loss(StrEnum):
@@ -71,6 +72,8 @@ ENDINGS = {  # of files; the first of a format is the usual one
     ".msf": Format.msf,
     ".json": Format.json,
 }
+
+_OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
 
 TrainFiles = Annotated[
     list[Path],
@@ -264,4 +267,10 @@ class Request:
     @property
     def written_as(self) -> Format:
         """The format that is asked for, or that of the name of the output."""
+        name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
+        if self.format is None and name.endswith(_OTHERS):
+            raise DataError(
+                f"{self.output}: found an ending of no format that is written, expected --format or one of "
+                f"{', '.join(ENDINGS)}"
+            )
         return format_of(self.format, self.output, ENDINGS)

@@ -36,7 +36,8 @@ def run(request: Request) -> int:
 
 
 def _check(request: Request) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that do not go together, and endings of formats that are not written."""
+    assert request.written_as
     if request.multiple:
         for name in ["--pairs"] * request.pairs + request.of_pairs:
             raise DataError(f"found {name} with --multiple: it is for alignments of two sequences")
