@@ -185,7 +185,7 @@ def of_alignments(quick: bool) -> Iterator[Run]:
 
     n = 10 if quick else 300
     pairs = fasta(lambda: drawn(RESIDUES, between(800, 1200, 2 * n)))
-    yield Run("align", f"{n} pairs of 800 to 1,200 residues", ["align"], pairs)
+    yield Run("align", f"{n} pairs of 800 to 1,200 residues", ["align", "--pairs"], pairs)
     yield from map(of_two, (1000, 2000) if quick else (1000, 2000, 5000, 10_000, 20_000))
     if not quick:
         yield of_two(20_000, 300)

@@ -238,7 +238,7 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
 @pytest.mark.parametrize(
     ("text", "args", "message"),
     [
-        (">a\nAC\n", [], "found 1 sequences, expected two at least"),
+        (">a\nAC\n", [], "found 1 sequences, expected at least two"),
         (
             ">a\nAC\n>b\nAC\n>c\nAC\n",
             ["--pairs"],
@@ -282,6 +282,8 @@ def test_models_that_are_none(files, tmp_path):
     assert "found no alignment of two sequences" in fail(
         "evaluate", "alignment", "BLOSUM62", tmp_path / "one.fa"
     )
+    (tmp_path / "names.fa").write_text(">a AC\n>b AC\n")
+    assert "found no alignment of two" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "names.fa")
     (tmp_path / "bad.fa").write_text(">a\nAC\n>b\nA1\n")
     assert "alignment 1, a and b: found '1'" in fail("evaluate", "alignment", "BLOSUM62", tmp_path / "bad.fa")
 

@@ -97,9 +97,7 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
     one, args = families / "one.fa", ["--format", "clustal", *QUIET]
     family, pairs = run("align", one, *args), run("align", one, "--which", "all", *args)
     assert family.stdout == succeed("align", one, "--multiple", *args) != pairs.stdout
-    told = (
-        "structune: 3 sequences are aligned as a family; --pairs aligns the first with the second, the third"
-    )
+    told = "structune: 3 sequences are aligned as a family; --pairs aligns them two by two"
     assert [told in result.stderr for result in (family, pairs)] == [True, False]
     piped = run("align", *args, stdin=one.read_text())
     assert (piped.stdout, told in piped.stderr) == (family.stdout, True)
@@ -111,12 +109,18 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
 def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path):
     one, out = families / "one.fa", tmp_path / "out"
     result = run("align", one, "-o", out, families, *QUIET)
-    assert "expected two at least, for each file is a family. Put the sequences into one" in result.stderr
+    assert "expected at least two, for each file is a family. Put the sequences into one" in result.stderr
     (families / "two.fa.gz").unlink()
     assert "the sequences of each file are aligned" in run("align", one, one, "--format", "json").stderr
     assert "3 sequences are aligned as a family" in run("align", families, "-o", out, *QUIET).stderr
     assert (out / "one.fa").exists()
     assert "expected one file with --pairs or --which" in fail("align", one, one, "--pairs")
+    (families / "more").mkdir()
+    assert f"{families}: left out 1 folders in it" in run("align", families, "-o", out, *QUIET).stderr
+    told = fail("align", one, "-o", tmp_path / "x.nex", *QUIET)
+    assert (
+        "x.nex: found an ending of no format that is written, expected --format or one of .fa, .aln" in told
+    )
 
 
 def test_families_of_more_than_2000_sequences_are_asked_for(tmp_path):
@@ -132,11 +136,11 @@ def test_what_is_left_out_is_told(tmp_path):
     stdin = ">a\nMKV--L\n>b\n\n>c\nMKVL.\n"
     result = run("align", *QUIET, stdin=stdin)
     assert result.stdout == ">a\nMKVL\n>b\n----\n>c\nMKVL\n"
-    assert "structune: -: left out 3 gaps; the sequences are aligned anew\n" in result.stderr
+    assert "structune: -: left out the gaps of 2 of 3 sequences\n" in result.stderr
     assert "structune: -: 1 of 3 sequences have no residues, b first\n" in result.stderr
     (tmp_path / "x.fa").write_text(">a\nACD\n>b\nACD\n>c\nacd\n")
     told = run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
-    assert told == "structune: left out 2 of 3 pairs, whose matches all have a residue in lower case\n"
+    assert told == "structune: left out 2 of 3 pairs, which have no match of two residues in upper case\n"
 
 
 def test_names_in_trees_are_those_of_the_rows():

@@ -253,7 +253,7 @@ def test_series_are_taken_by_their_order():
 @pytest.mark.parametrize(
     ("x", "y", "weights", "message"),
     [
-        (X, np.ones(90), None, r"found one class, 1\.0, expected two at least"),
+        (X, np.ones(90), None, r"found one class, 1\.0, expected at least two"),
         (X, Y[:5], None, "inconsistent numbers of samples"),
         (X[:0], Y[:0], None, "0 sample"),
         (X[:, :0], Y, None, "0 feature"),

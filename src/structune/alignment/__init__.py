@@ -7,7 +7,7 @@ your own; on the command line with ``structune align``.
 - ``aligner``: the estimator; ``inputs``: what it takes; ``confidence``: what it says of alignments of two
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``multiple/``: alignments of families, from those of two
-- ``formats/``: FASTA, A2M, Clustal, Stockholm, PHYLIP, MSF
+- ``formats/``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF
 - ``metrics``: matches found; ``plots``: probabilities of matches; ``report``: pages
 - ``data``: reference alignments; ``commands/``: the command line
 """

@@ -68,6 +68,8 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("GTF", rf"\A{_GFF}\t\s*\w+ \".*\""),
     ("GFF3", rf"\A{_GFF}\t\s*\w[\w.]*=\S"),
     ("GFF2", rf"\A{_GFF}(?:\t|$)"),
+    ("PAF", r"\A[^\t\n]+(?:\t\d+){3}\t[-+]\t[^\t\n]+(?:\t\d+){6}"),
+    ("a table of BLAST", rf"\A[^\t\n]+\t[^\t\n]+\t{_NUMBER}(?:\t\d+){{7}}\t{_NUMBER}\t\s*{_NUMBER}$"),
     ("BED", r"\A(?:(?:track|browser)\s.*\n)*[^\t\n]+\t\d+\t\d+(?:\t|$)|\A(?:track|browser) \S"),
     (
         "RNAfold -p output",

@@ -150,7 +150,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if classes is None:
             raise DataError("found no examples, expected at least one")
         if classes.size < 2:
-            raise DataError(f"found one class, {classes.tolist()[0]!r}, expected two at least")
+            raise DataError(f"found one class, {classes.tolist()[0]!r}, expected at least two")
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
@@ -253,7 +253,7 @@ def _are_plain(labels: list[Any]) -> bool:
 
 
 def _checked_classes(labels: Any) -> Any:
-    """The classes of a model file: two at least, of one kind, and rising."""
+    """The classes of a model file: at least two, of one kind, and rising."""
     plain = isinstance(labels, list) and _are_plain(labels)
     if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
         raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")

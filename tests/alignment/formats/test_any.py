@@ -246,8 +246,7 @@ def test_proteins(tmp_path):
     [
         (
             "",
-            "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or "
-            "MSF",
+            "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP",
         ),
         ("ACDE\n", "found 'ACDE', expected an alignment"),
         (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2"),

@@ -42,7 +42,7 @@ def test_a_tree_as_deep_as_it_has_leaves(tmp_path):
 
 
 def test_what_is_wrong_is_named():
-    with pytest.raises(DataError, match="found 1 sequences, expected two at least"):
+    with pytest.raises(DataError, match="found 1 sequences, expected at least two"):
         plot_guide_tree(MODEL.align(["MKV"]))
     with pytest.raises(DataError, match="found 1 names for 2 sequences"):
         plot_guide_tree(MODEL.align(["MKV", "MKV"]), ["a"])

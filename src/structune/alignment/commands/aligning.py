@@ -97,8 +97,8 @@ def _pairs(request: Request, read: Sequences, aligner: SequenceAligner) -> tuple
         if request.plot is not None and not sequence:
             raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
     if n < 2 or (request.which != "all" and n % 2):
-        expected = "an even number" if n >= 2 else "at least two"
-        raise DataError(f"{file}: found {n} sequences, expected {expected} (or --which all)")
+        expected = "an even number (or --which all)" if n >= 2 else "at least two"
+        raise DataError(f"{file}: found {n} sequences, expected {expected}")
     both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
     if request.which == "all":
         both, total = combinations(proteins, 2), n * (n - 1) // 2

@@ -66,7 +66,7 @@ def read_pairs(
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)
                 known = _parsed(rows, pair, letters, f"{path}: alignment {number}, {names}")
-                if known.whole or known.scored.any():
+                if all(pair) and (known.whole or known.scored.any()):
                     n_found += 1
                     yield KnownPair(pair, rows, known, f"{path}:{number}", names)
                 else:
@@ -78,8 +78,8 @@ def read_pairs(
         )
     if n_unknown:
         say(
-            f"left out {n_unknown:,} of {n_found + n_unknown:,} pairs, whose matches all have a residue in "
-            "lower case"
+            f"left out {n_unknown:,} of {n_found + n_unknown:,} pairs, which have no match of two residues "
+            "in upper case"
         )
     if alone:
         say(f"left out {alone:,} alignments of fewer than two sequences")
@@ -105,6 +105,8 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
     """Files, and those in folders that are not hidden."""
     for path in paths:
         if path.is_dir():
+            if n_folders := sum(each.is_dir() and each.name[0] != "." for each in path.iterdir()):
+                say(f"{path}: left out {n_folders:,} folders in it")
             yield from sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith("."))
         else:
             yield path
@@ -127,12 +129,12 @@ def read_sequences(file: str) -> Sequences:
     """Sequences to align; told is which gaps were left out, and which have no residues."""
     found = read_proteins(binary_source(file))
     proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
-    n_gaps = sum(len(a.residues) - len(b.residues) for a, b in zip(found, proteins, strict=True))
+    n_gapped = sum(a.residues != b.residues for a, b in zip(found, proteins, strict=True))
     empty, told = [protein.name for protein in proteins if not protein.residues], []
     if len(empty) == len(proteins) > 0:
         raise DataError(f"{file}: found {len(empty):,} names and no residues, expected some below the names")
-    if n_gaps:
-        told.append(f"{file}: left out {n_gaps:,} gaps; the sequences are aligned anew")
+    if n_gapped:
+        told.append(f"{file}: left out the gaps of {n_gapped:,} of {len(proteins):,} sequences")
     if empty:
         n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
         told.append(f"{file}: {n_empty} have no residues, {empty[0]} first")

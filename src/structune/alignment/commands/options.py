@@ -9,6 +9,7 @@ import typer
 
 from structune.cli.file_names import format_of
 from structune.cli.options import Jobs, KindGroups, Quiet
+from structune.errors import DataError
 
 
 class Loss(StrEnum):
@@ -72,11 +73,13 @@ ENDINGS = {  # of files; the first of a format is the usual one
     ".json": Format.json,
 }
 
+_OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
+
 TrainFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="TRAIN",
-        help="Alignments in FASTA, A2M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
+        help="Alignments in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
         "files. Each two rows of an alignment are an example; where there are residues in lower case, "
         "only the columns of two residues in upper case are known to be right. For train and tune also "
         "a folder that shard wrote.",
@@ -264,4 +267,10 @@ class Request:
     @property
     def written_as(self) -> Format:
         """The format that is asked for, or that of the name of the output."""
+        name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
+        if self.format is None and name.endswith(_OTHERS):
+            raise DataError(
+                f"{self.output}: found an ending of no format that is written, expected --format or one of "
+                f"{', '.join(ENDINGS)}"
+            )
         return format_of(self.format, self.output, ENDINGS)

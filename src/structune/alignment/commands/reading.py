@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from structune.alignment.commands import aligning, multiple
 from structune.alignment.commands.data import Sequences, files_of, read_sequences
 from structune.alignment.commands.options import Request
 from structune.alignment.structure.alphabets import NucleotideWarning
@@ -13,7 +12,7 @@ from structune.cli.checks import short_warnings
 from structune.errors import DataError
 
 _MOST = 2000  # sequences that are a family if nobody says so
-_PAIRS = "--pairs aligns the first with the second, the third with the fourth, and so on"
+_PAIRS = "--pairs aligns them two by two"
 
 
 def run(request: Request) -> int:
@@ -27,11 +26,18 @@ def run(request: Request) -> int:
     if are_families and not request.multiple:
         _check_guess(request, read)
     with short_warnings(NucleotideWarning):  # is told with the name of the file
-        return multiple.run(request, read) if are_families else aligning.run(request, read[0])
+        if are_families:  # the one imports what the other does not need
+            from structune.alignment.commands import multiple
+
+            return multiple.run(request, read)
+        from structune.alignment.commands import aligning
+
+        return aligning.run(request, read[0])
 
 
 def _check(request: Request) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that do not go together, and endings of formats that are not written."""
+    assert request.written_as
     if request.multiple:
         for name in ["--pairs"] * request.pairs + request.of_pairs:
             raise DataError(f"found {name} with --multiple: it is for alignments of two sequences")
@@ -59,7 +65,7 @@ def _check_guess(request: Request, read: Sequence[Sequences]) -> None:
             )
         if n < 2 and len(read) > 1:
             raise DataError(
-                f"{file}: found {n} sequences, expected two at least, for each file is a family. Put the "
+                f"{file}: found {n} sequences, expected at least two, for each file is a family. Put the "
                 "sequences into one file, or give --multiple"
             )
         for name in request.of_pairs:

@@ -47,7 +47,7 @@ def plot_guide_tree(
     """
     n = len(alignment)
     if n < 2:
-        raise DataError(f"found {n} sequences, expected two at least for a tree")
+        raise DataError(f"found {n} sequences, expected at least two for a tree")
     names = [str(k + 1) for k in range(n)] if names is None else names
     if len(names) != n:
         raise DataError(f"found {len(names)} names for {n} sequences")
