@@ -563,7 +563,7 @@ _STOCKHOLM = (
     "#=GC SS_cons  <<(,___)>>\n#=GC RF       GGGaAAACCC\n//\n# STOCKHOLM 1.0\nx GGAA.CC\n"
     "#=GC SS_cons A<..a>.\n//\n"
 )
-_SVMLIGHT = "1 1:0.5 7:-1e-2 # c\n# c\n-1.5 qid:3 2:3\n\n2 0:1.5\n"
+_SVMLIGHT = "1 1:0.5 7:-1e-2 # c\n# c\n-1.5 2:3\n\n2 0:1.5\n"
 _LETOR = "2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056\n0 qid:10 1:.25 2:3 7:0\n# c\n1 qid:b 1:1. 7:1E3\n"
 _PRICES = "Date,a,b-c\n2002-01-02,1.5,20\n\n2002-01-04,,19.5\r\n"
 _ALIGNED = ">a first\nAC\n-D\n\n>b\nA.cD\n>c\n--CD\n"

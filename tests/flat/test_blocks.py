@@ -32,7 +32,7 @@ FEATURES = {"dense": X, "sparse": scipy.sparse.csr_array(np.where(X > 0.0, X, 0.
 classifier, regressor = (
     partial(cls, n_jobs=1, tuning=None, tolerance=1e-9, folds=None) for cls in (Classifier, Regressor)
 )
-MODELS = {  # gaps of losses with kinks say little of weights: after some steps they are the same, too
+MODELS = {
     "log": (classifier(), LETTERS),
     "binary": (classifier(), LETTERS == "a"),
     "balanced": (classifier(class_weight="balanced"), LETTERS),
@@ -62,10 +62,13 @@ def test_fits_of_shards_are_those_in_memory(tmp_path, name, kind):
     expected = clone(model).fit(features, y, WEIGHTS)
     model.write_blocks(partial(in_blocks, features, y), ShardWriter(tmp_path / "blocks", 2))
     write_shards(model, tmp_path / "whole", features, y, sample_weight=WEIGHTS, n_folds=3)
+    # A gap of the objective leaves weights off by its root, and rounding of BLAS decides where within it a
+    # bundle method ends.
+    atol = 1e-3 if name in ("margin", "squared hinge", "ramp") else 1e-6
     for folder in ("blocks", "whole"):
         found = clone(model).set_params(fit_intercept=True).fit_shards(tmp_path / folder)
-        assert_allclose(found.coef_, expected.coef_, atol=1e-6)
-        assert_allclose(found.intercept_, expected.intercept_, atol=1e-6)
+        assert_allclose(found.coef_, expected.coef_, atol=atol)
+        assert_allclose(found.intercept_, expected.intercept_, atol=atol)
         assert_allclose(found.penalty_, expected.penalty_, rtol=1e-6)
         assert found.fit_intercept == expected.fit_intercept
 

@@ -90,24 +90,16 @@ def test_settings_reach_the_ranker(files, tmp_path):
 @pytest.mark.parametrize("method", ["grid", "majorize"])
 def test_tune(files, tmp_path, method):
     path = tmp_path / "m.structune"
-    args = [
-        "--method",
-        method,
-        "--plot",
-        tmp_path / "t.png",
-        "--folds",
-        2,
-        "--seed",
-        1,
-        "--loss",
-        "equivalent",
-    ]
+    args = ["--method", method, "--plot", tmp_path / "t.png", "--loss", "equivalent"]
+    if method == "grid":
+        args += ["--folds", 2, "--seed", 1]
     out = succeed("tune", "ranking", files / "train.txt", "--model", path, *args, *QUIET)
     assert ("held-out loss" in out) == (method == "grid")
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     loaded = structune.load(path)
-    assert (loaded.tuning, loaded.folds, loaded.random_state, loaded.k) == (method, 2, 1, 10)
+    held_out = (2, 1) if method == "grid" else (5, 0)
+    assert (loaded.tuning, loaded.folds, loaded.random_state, loaded.k) == (method, *held_out, 10)
 
 
 def test_several_files_and_their_features(files, tmp_path):
