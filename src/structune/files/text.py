@@ -6,7 +6,7 @@ import gzip
 import io
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
@@ -88,7 +88,6 @@ class Lines:
 
     def __init__(self, source: Source, strip: bool = True) -> None:
         self.name, self._start = source_name(source), bytearray()
-        self._path = source if isinstance(source, str | os.PathLike) else None
         self._numbered: Iterator[tuple[int, str]] = enumerate(_texts(source, self.name, self._start), 1)
         if strip:
             self.strip()
@@ -127,19 +126,11 @@ class Lines:
         try:
             yield
         except DataError as error:
-            found = looks_like(self._look().decode("utf-8", "surrogateescape"))
+            found = looks_like(self._start.decode("utf-8", "surrogateescape"))
             if found is None or found in read or " looks like " in str(error):
                 raise
             message, advice = str(error).rstrip("."), advice or f"expected {' or '.join(read)}"
             raise DataError(f"{message}. The file looks like {found}: {advice}") from error
-
-    def _look(self) -> bytes:
-        """The first bytes, as far as nobody has to be waited for."""
-        if self._path is None:
-            return bytes(self._start)
-        with suppress(OSError, DataError), Path(self._path).open("rb") as file, whole_gzip(self.name):
-            return unpacked(file, self.name).read(START)
-        return b""
 
     def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
         """The same in pieces, each from a line that is a first one to the next such line."""

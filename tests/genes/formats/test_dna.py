@@ -34,6 +34,10 @@ def test_one_at_a_time():
         next(stream)
 
 
+def test_headers_of_vsearch_are_not_those_of_pir():
+    assert list(read_dna(io.StringIO(">F1;size=100;\nACGT\n"))) == [("F1;size=100;", "ACGT")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

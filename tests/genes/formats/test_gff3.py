@@ -287,7 +287,14 @@ def test_ensembl_of_bacteria():
     assert (found.name, found.gene) == ("t1", "b1")
 
 
-@pytest.mark.parametrize("mark", ["partial=true", "partial=TRUE", "start_range=.,1", "pseudo=true"])
+def test_parents_may_lack_ends_that_are_not_coding():
+    """As in RefSeq's yeast, where no gene has untranslated ends."""
+    above = (each.replace("ID=", "partial=true;start_range=.,1;ID=") for each in (GENE, MRNA))
+    (found,), _ = read(*above, cds(1, 9))
+    assert found.exons == ((0, 9),)
+
+
+@pytest.mark.parametrize("mark", ["pseudo=true", "pseudogene=unknown"])
 @pytest.mark.parametrize("marked", ["gene", "mRNA"])
 def test_marks_of_parents_count(mark, marked):
     found, (skipped,) = read(

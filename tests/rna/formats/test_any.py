@@ -143,6 +143,7 @@ PIPED = {  # what is read of each text, or what its refusal says
     ">a\nGGGGCCCC\n||....||\n": ":3: record 'a': position 1 (from 1): found '|'",
     ">b\nGGGG\n||||\n": "expected '.', a bracket or letter. Constraints are read with --constraints",
     ">a\nACGU\n....\n{...} [ -1.0]\n": ":4: found the structure '{...} [ -1.0]', expected a sequence first",
+    ">a\nGGGCCC\n((..))\nSHHHHS\n": ":4: found 'SHHHHS' after a structure, expected a header '>name'",
     "GGGCCC\n((..))\nSHHHHS\n": ":3: record '2': found no structure below it, as others have one",
     ">a\nGGGG\nCCCC\n((....))  ( -1.2)\n>b\nACGU\n": [("a", "GGGGCCCC"), ("b", "ACGU")],
     "GGGCCC\n((..)) (0.1)\nACGU\n....\n": [("1", "GGGCCC"), ("2", "ACGU")],

@@ -13,7 +13,10 @@ from structune.files.text import Lines, Source, header_name, shown
 
 _LOWER, _OTHER = re.compile("[^a-z]"), re.compile("[a-z]")
 _NO_SEQUENCES = (  # headers of what would be read as residues
-    (re.compile(r">(?:P1|F1|D[LC]|R[LC]|N[13]|XX);"), "a header of PIR: convert the file to FASTA first"),
+    (
+        re.compile(r">(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
+        "a header of PIR: convert the file to FASTA first",
+    ),
     (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "annotation of residues: remove it"),
 )
 

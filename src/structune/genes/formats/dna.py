@@ -14,7 +14,7 @@ _HINTS = {
     **dict.fromkeys("EFIJLOPQZ*", " (is it a protein?)"),
     **dict.fromkeys("-.", " (is it an alignment?)"),
 }
-_PIR = re.compile(r">(P1|F1|D[LC]|R[LC]|N[13]|XX);")
+_PIR = re.compile(r">(P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)")  # not the size= of vsearch
 _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 

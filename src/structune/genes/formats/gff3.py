@@ -19,8 +19,8 @@ from structune.genes.formats.parts import (
     coding,
     columns_of,
     is_coding,
-    marked,
     part_of,
+    pseudo,
     tell_without_coding,
 )
 
@@ -120,7 +120,7 @@ def _add_line(found: _Features, number: int, text: str) -> None:
         found.codons[columns[2]].update(_parents(part))
     elif name := attributes.get("ID"):
         gene = attributes.get("Parent") or (name if columns[2] in _TRANSCRIPTS else "")
-        found.parents[name] = _Parent(gene, part.score, marked(attributes))
+        found.parents[name] = _Parent(gene, part.score, pseudo(attributes))
         if columns[2] in ("protein", "polypeptide"):
             found.proteins.add(name)
     if attributes.get("Is_circular", "").lower() == "true":

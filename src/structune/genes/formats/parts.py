@@ -161,6 +161,11 @@ def marked(attributes: Mapping[str, str]) -> str:
     return next(found, "")
 
 
+def pseudo(attributes: Mapping[str, str]) -> str:
+    """The same of a gene or mRNA: RefSeq calls these partial, too, if only ends that are not coding lack."""
+    return marked({key: value for key, value in attributes.items() if key.startswith("pseudo")})
+
+
 def _unusable(parts: list[Part]) -> str:
     """Why a transcript is skipped, if it is."""
     if reason := next(filter(None, (marked(part.attributes) for part in parts)), ""):

@@ -149,9 +149,11 @@ def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped)
             or _format_of_name(source)
             or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
         )
-    if format is None and found in _WITH_HEADERS:
+    looks_for_constraints = format is None and found in _WITH_HEADERS
+    if looks_for_constraints:
         check_masked(lines)
-        lines = lines.checked(refuse_constraints)
+        if skipped is None:
+            lines = lines.checked(refuse_constraints)
     with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
         if skipped is None:
             record = None
@@ -160,17 +162,20 @@ def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped)
             if record is None and not lines.is_empty:
                 raise DataError(f"{lines.name}: found no sequences")
         else:
-            yield from _read_some(lines, found, skipped)
+            yield from _read_some(lines, found, skipped, looks_for_constraints)
 
 
-def _read_some(lines: Lines, found: str, skipped: Callable[[DataError], None]) -> Iterator[RNARecord]:
+def _read_some(
+    lines: Lines, found: str, skipped: Callable[[DataError], None], looks_for_constraints: bool
+) -> Iterator[RNARecord]:
     """The records that can be read."""
     if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
         raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
     for count, piece in enumerate(lines.pieces(_is_header), 1):
         nameless = next(piece.head(1)) == ">"
         try:
-            for record in _PARSERS[found](piece):
+            checked = piece.checked(refuse_constraints) if looks_for_constraints else piece
+            for record in _PARSERS[found](checked):
                 yield replace(record, name=str(count)) if nameless else record
         except DataError as error:
             skipped(error)
@@ -209,9 +214,9 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
 
 
 def _is_wrapped(head: Iterable[str]) -> bool:
-    """Whether structures are of other lengths than the lines above them: sequences are of several lines."""
+    """Whether structures are of other lengths than the lines above them, or of several lines themselves."""
     return any(
-        not STRUCTURE.search(above) and STRUCTURE.search(text) and len(text.split()[0]) != len(above)
+        STRUCTURE.search(text) and (STRUCTURE.search(above) or len(text.split()[0]) != len(above))
         for above, text in pairwise(head)
     )
 

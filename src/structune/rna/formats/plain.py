@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from structune.files.text import Lines, header_description, header_name, shown
-from structune.rna.formats.dot_bracket import Entry, is_comment
+from structune.rna.formats.dot_bracket import STRUCTURE, Entry, is_comment
 from structune.rna.formats.record import RNARecord
 
 
@@ -16,13 +16,17 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
     several lines, up to the next header or the end of its structure. Structures may be left out, and are
     checked where there are some.
     """
-    entry, count, paired = Entry(lines), 0, False
+    entry, count, paired, with_headers = Entry(lines), 0, False, False
     for number, text in lines.filled():
         if is_comment(text, entry):
             continue
         if (header := text.startswith(">")) or entry.ends_before(text):
             yield from entry.rest()
             _check_alike(entry, paired)
+            with_headers = with_headers or header
+            if with_headers and not header and not STRUCTURE.search(text):
+                found = f"found {shown(text)} after a structure"
+                raise lines.refuse(number, f"{found}, expected a header '>name'")
             count += 1
             told = text if header else ">"
             entry = Entry(lines, number, header_name(told, count), header_description(told), header)
