@@ -157,7 +157,7 @@ FOREIGN = {
     "CSV (give --separator ';', or save it with tabs)": "the;DT;O\ndog;NN;O\n",
     "tokens with | between their columns (give --separator '|')": "The|DT|O\ndog|NN|O\n",
     "tokens with | between their columns": "The|DT|O dog|NN|O\nA|DT|O cat|NN|O\n",
-    "tokens with a tag after /": "The/DT dog/NN\nA/DT cat/NN\n",
+    "tokens with a tag after /": "The/DT dog/NN ran/VB off/RP\nA/DT cat/NN sat/VB up/RP\n",
     "brat": "T1\tLocation 0 8\tNew York\n",
     "CoNLL-2012": "#begin document (bc/x); part 000\nbc/x 0 0 the DT\n",
     "WebAnno TSV": "#FORMAT=WebAnno TSV 3.2\n\n#Text=a b\n1-1\t0-1\ta\t_\n",
@@ -226,3 +226,29 @@ def test_any_text_is_read_or_refused(text):
 )
 def test_tokens_that_look_like_other_formats(text):
     assert layout_of(text, "x").separator is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<s> O\nfoo B\n</s> O\n",
+        "<unk>\nfoo\n</s>\n",
+        "#Nexus5\nrocks\n",
+        "\ufffd\n",
+        "1,000\n2,500\n",
+        "2019\n1:2\n",
+        "gate\t10:30\t11:40\ngate\t10:20\t11:30\n",
+        "Hund\tCase=Nom\tNum=Sg\nKatze\tCase=Acc\tNum=Sg\n",
+        "km/h NN/SI\nm/s NN/SI\n",
+        "2 1:0 O\nfoo bar X\n",
+        "2019 0.5\n2020 0.7\n",
+    ],
+)
+def test_columns_whose_beginning_looks_like_another_format(text):
+    layout_of(text, "x")
+
+
+@pytest.mark.parametrize("options", [{"separator": ""}, {"separator": 7}, {"comment": 7}])
+def test_separators_and_comments_that_are_none(options):
+    with pytest.raises(DataError, match="expected characters"):
+        layout_of("a O\n", "x", **options)

@@ -30,7 +30,7 @@ _BINARY = _formats(  # bytes that are no UTF-8 are lone surrogates, or replaceme
 )
 _BY_START = _formats(  # of the whole text
     ("Stockholm", r"\A# STOCKHOLM"),
-    ("NEXUS", r"\A#(?:NEXUS|nexus|Nexus)"),
+    ("NEXUS", r"\A#(?:NEXUS|nexus|Nexus)\b"),
     ("VCF", r"\A##fileformat=VCF|\A(?:##.*\n)*#CHROM\tPOS\t"),
     ("GFF3", r"\A##gff-version\s+3"),
     ("CoNLL-U", r"^# (?:sent_id|text|newdoc|newpar|global\.columns)\b(?: =|$)"),
@@ -45,7 +45,7 @@ _BY_START = _formats(  # of the whole text
     ("HTML", r"\A<(?:!DOCTYPE|!doctype)? ?(?:html|HTML)\b"),
     ("XML", r"\A<(?:\?xml|!DOCTYPE|!--|[A-Za-z][\w:.-]*(?:\s+[\w:.-]+\s*=[^<>]*)?\s*/?>)"),
     ("JSONL", r"\A[{\[].*[}\]]\n+[{\[]\s*\""),
-    ("JSON", rf"\A(?:\{{\s*[\"}}]|\[\s*(?:[\"\]]|\{{\s*[\"}}]|\[?\s*{_NUMBER}\s*[],]))"),
+    ("JSON", rf"\A(?:\{{\s*[\"}}]|\[\s*(?:[\"\]]|\[\s*\"|\{{\s*[\"}}]|\[?\s*{_NUMBER}\s*[],]))"),
     ("RDAT", r"\ARDAT_VERSION"),
     ("PDB", r"\A(?:HEADER {4}|ATOM {2}|REMARK {3}\d)"),
     ("mmCIF", r"\Adata_\S*\n(?:#|_|loop_)"),
@@ -63,7 +63,7 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("CT", r"^\s*1\s+[A-Za-z]\s+0\s+[02]\s+\d+\s+\d+"),
     ("BPSEQ", r"^\s*1\s+[A-Za-z]\s+\d+$"),
     ("CoNLL-U", r"\A\d+(?:[-.]\d+)?(?:\t[^\t\n]*){9}$"),
-    ("brat", r"\A[TER]\d+\t\S+ \S+"),
+    ("brat", r"\AT\d+\t\S+ \d+ \d+|\A[ER]\d+\t\S+:T\d+|\AR\d+\t\S+ Arg1:"),
     ("AUGUSTUS hints", rf"\A{_GFF}\t(?:.*;)?\s*(?:src|source)=[A-Z]+\b"),
     ("GTF", rf"\A{_GFF}\t\s*\w+ \".*\""),
     ("GFF3", rf"\A{_GFF}\t\s*\w[\w.]*=\S"),
@@ -82,8 +82,8 @@ _BY_BODY = _formats(  # without comments and blank lines
         "reactivities",
         rf"\A(?=[\s\S]*?(?:\.\d|-999))\d+\s+(?:[A-Za-z]\s+)?{_NUMBER}(?:\s+{_NUMBER}\s+[A-Za-z])?\n\d+\s",
     ),
-    ("LETOR", rf"\A{_NUMBER}\s+qid:"),
-    ("SVMlight", rf"\A{_NUMBER}(?:,{_NUMBER})*\s+\d+:{_NUMBER}(?:\s|$)"),
+    ("LETOR", rf"\A{_NUMBER}[ \t]+qid:"),
+    ("SVMlight", rf"\A{_NUMBER}(?:,{_NUMBER})*[ \t]+\d+:{_NUMBER}(?:\s|$)"),
     (
         "A2M",
         r"\A>.*\n(?:[^>\n]*\n)*?(?=.*[A-Z])(?=.*[a-z])[A-Za-z]*\.[A-Za-z.-]*-|\A>.*\n[A-Z-]+\.[a-z.]+[A-Z-]",

@@ -87,7 +87,7 @@ class ColumnLines:
         try:
             yield from self._blocks(n_lines)
         except DataError as error:
-            look = looks_like(self._head)
+            look = looks_like(self._head[: 1 << 13])
             if look is None or look in COLUMNS or look in str(error):
                 raise
             raise DataError(f"{error}. The file looks like {look}.") from None
@@ -184,8 +184,8 @@ class ColumnLines:
         if self._columns and n_found >= len(self._columns) and not self._reads_all:
             raise DataError(
                 f"{place}: found {n_found} columns, and {self._state[WIDTH]} in the line before. Columns are "
-                f"separated by {_named(self.layout.separator)}: --separator (in Python separator=) takes "
-                f"another, or lets lines have as many as they like{self._hint()}"
+                f"separated by {_named(self.layout.separator)}. With --separator (separator=) lines "
+                f"may have different numbers of columns{self._hint()}"
             )
         if self._columns:
             least, names = "" if self._reads_all else "at least ", ", ".join(self._columns)

@@ -38,7 +38,7 @@ _OWN = (  # formats of taggers that are no columns, by their first lines
 )
 _FOREIGN = (  # names of `looks_like` that no column file has
     *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file", "UTF-16 text"),
-    *("Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank", "HTML"),
+    *("Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank"),
     *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "LETOR", "SVMlight"),
     "binary data",
 )
@@ -53,6 +53,8 @@ _OF_HEADERS = (
     "RNAsubopt output",
 )
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_LOOKED_AT = 1 << 13  # characters
+_MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 COLUMNS = (
     "CoNLL",
@@ -138,11 +140,17 @@ def layout_of(
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
         separator = preferred
     is_open, metadata = separator == AUTO, comment == AUTO
+    for what, value in (("separator", separator), ("comment", comment)):
+        if value is not None and (not isinstance(value, str) or (what == "separator" and not value)):
+            raise DataError(f"{what}={value!r}: expected characters (--separator: or tab, or whitespace)")
     given = None if is_open or separator is None else _SEPARATORS.get(separator, separator)
     mark = None if metadata else comment or None
     lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
     if is_open and (found := _foreign(lines)):
-        raise DataError(f"{name}: found what looks like {found}, expected a token and its columns a line")
+        raise DataError(
+            f"{name}: found what looks like {found}, expected a token and its columns a line. If these are "
+            "columns, give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
+        )
     conllu = _conllu(lines, (TAB, None) if is_open else (given,))
     if conllu is not None:
         return conllu if metadata else replace(conllu, comment=mark)
@@ -224,23 +232,45 @@ def _foreign(lines: Sequence[str]) -> str | None:
             return name
     rows = [line for line in lines if not _is_blank(line)]
     words = [_WORD.findall(row) for row in rows]
-    found = looks_like(text)
-    if found in _FOREIGN or (found == "XML" and re.search(r"\A<[?!]|</[\w:.-]+>", text)):
+    found, is_even = looks_like(text[:_LOOKED_AT]), len(set(map(len, words))) == 1
+    if found in _FOREIGN and _is_no_token_file(found, text, words):
+        return found
+    if found in ("XML", "HTML") and re.search(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<", text):
+        return found
+    if found in ("XML", "HTML") and not is_even and re.search(r"</[\w:.-]+>", text):
         return found
     if found in ("JSON", "JSONL") and re.search(r'":|\A\[\s*"', text):
         return found
     if found is not None and _has_sequences(found, rows, words):
         return found
-    if found == "reactivities" and (max(map(len, words)) == 2 or any("-999" in row for row in words)):
+    counts = len(rows) >= _LEAST_COLUMNS and [row[0] for row in words] == [
+        str(k + 1) for k in range(len(rows))
+    ]
+    if found == "reactivities" and counts and (len(words[0]) == 2 or any("-999" in row for row in words)):
         return found
     if _are_attributes([row.split(TAB) for row in rows]):
         return "the attributes of CRFsuite"
     if inline := _inline_tags(words):
         return inline
-    if found == "CSV" and len(rows) > 1 and (all(len(row) == 1 for row in words) or _is_csv_header(rows[0])):
+    numbers = all(re.fullmatch(r"[\d.,;]+", row) for row in rows)
+    if (
+        found == "CSV"
+        and len(rows) > 1
+        and not numbers
+        and (all(len(row) == 1 for row in words) or _is_csv_header(rows[0]))
+    ):
         mark = max(",;", key=rows[0].count)
         return f"CSV (give --separator '{mark}', or save it with tabs)"
     return None
+
+
+def _is_no_token_file(found: str, text: str, words: Sequence[Sequence[str]]) -> bool:
+    """Whether more than the first line says so, of formats whose beginnings may be tokens."""
+    if found == "binary data":
+        return bool(re.search("[\0\udc80-\udcff]", text))
+    if found in ("LETOR", "SVMlight"):
+        return all(":" in word or word.startswith("#") for row in words for word in row[1:2])
+    return True
 
 
 def _has_sequences(found: str, rows: Sequence[str], words: Sequence[Sequence[str]]) -> bool:
@@ -265,7 +295,7 @@ def _are_attributes(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows) < 2 or not all(matches):
         return False
     n_fields, n_rows = sum(map(len, rows)) - len(rows), len(rows)
-    if sum(matches) == n_fields:
+    if sum(matches) == n_fields and (len(set(map(len, rows))) > 1 or any("[" in row[1] for row in rows)):
         return 2 * sum(len(row) > 2 for row in rows) >= n_rows
     return 2 * sum(matches) >= n_fields and len(set(map(len, rows))) > 1
 
@@ -276,8 +306,10 @@ def _inline_tags(words: Sequence[Sequence[str]]) -> str | None:
     for mark, what in (("|", "tokens with | between their columns"), ("/", "tokens with a tag after /")):
         if (mark == "/" and is_one_column) or len(flat) < 2:
             continue
+        n_words = set(map(len, words))
         inner = {word.strip(mark).count(mark) for word in flat}
-        if len(inner) == 1 and inner != {0}:
+        are_columns = inner == {1} and len(n_words) == 1 and 1 < max(n_words) <= _MOST_WORDS
+        if len(inner) == 1 and inner != {0} and not are_columns:
             return f"{what} (give --separator '{mark}')" if is_one_column else what
     return None
 
