@@ -243,11 +243,10 @@ def _foreign(lines: Sequence[str]) -> str | None:
         return found
     if found is not None and _has_sequences(found, rows, words):
         return found
-    counts = len(rows) >= _LEAST_COLUMNS and [row[0] for row in words] == [
-        str(k + 1) for k in range(len(rows))
-    ]
-    if found == "reactivities" and counts and (len(words[0]) == 2 or any("-999" in row for row in words)):
-        return found
+    if found == "reactivities" and [row[0] for row in words] == [str(k + 1) for k in range(len(rows))]:
+        missing = any("-999" in row for row in words)
+        if missing or (len(words[0]) == 2 and len(rows) >= _LEAST_COLUMNS):
+            return found
     if _are_attributes([row.split(TAB) for row in rows]):
         return "the attributes of CRFsuite"
     if inline := _inline_tags(words):
