@@ -20,7 +20,7 @@ from structune.structure import FloatArray, IntArray
 _WRONG = (ValueError, OverflowError)  # what the parser makes of wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max - 1  # of a feature
 _HEAD = 1 << 13  # bytes that tell a format
-_QUERY = re.compile(rb"^[^\S\n]*\S+[^\S\n]+qid:", re.MULTILINE)
+_QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
 def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tuple[Any, FloatArray]]:
