@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Collection
 from contextlib import suppress
 
+from structune.errors import DataError
+
+HEAD = 1 << 13  # bytes that tell what a file looks like
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GFF = rf"[^\t\n]+\t[^\t\n]*\t[^\t\n]+\t\d+\t\d+\t(?:{_NUMBER}|\.)\t[-+.?]\t[012.]"
 _PAIRS = r"[.()\[\]{}<>&]"
@@ -115,6 +119,18 @@ def looks_like(head: str) -> str | None:
         return found
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     return _first(_BY_BODY, "\n".join(line.rstrip(" ") for line in lines)) or _separated(lines)
+
+
+def named_by_look(error: DataError, head: bytes, read: Collection[str], advice: str = "") -> DataError:
+    """The error of a reader, which says what the file looks like if it is none of the formats that are read.
+
+    `head` is the beginning of the file, uncompressed.
+    """
+    found = looks_like(head[:HEAD].decode(errors="surrogateescape"))
+    if found is None or found in read or " looks like " in str(error):
+        return error
+    message = str(error).rstrip(".")
+    return DataError(f"{message}. The file looks like {found}{f': {advice}' if advice else '.'}")
 
 
 def _first(formats: list[tuple[str, re.Pattern[str]]], text: str) -> str | None:

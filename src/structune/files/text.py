@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from structune.errors import DataError
-from structune.files.looks_like import looks_like
-from structune.files.unpacking import START, unpacked, whole_gzip
+from structune.files.looks_like import HEAD, named_by_look
+from structune.files.unpacking import unpacked, whole_gzip
 
 Source = str | os.PathLike[str] | IO[Any]
 
@@ -126,11 +126,11 @@ class Lines:
         try:
             yield
         except DataError as error:
-            found = looks_like(self._start.decode("utf-8", "surrogateescape"))
-            if found is None or found in read or " looks like " in str(error):
+            advice = advice or f"expected {' or '.join(read)}"
+            named = named_by_look(error, bytes(self._start), read, advice)
+            if named is error:
                 raise
-            message, advice = str(error).rstrip("."), advice or f"expected {' or '.join(read)}"
-            raise DataError(f"{message}. The file looks like {found}: {advice}") from error
+            raise named from error
 
     def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
         """The same in pieces, each from a line that is a first one to the next such line."""
@@ -209,7 +209,7 @@ def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
 def _split(source: Iterable[str], start: bytearray) -> Iterator[str]:
     """Lines of a text file, where a carriage return alone may end one, too."""
     for text in source:
-        if len(start) < START:
+        if len(start) < HEAD:
             start += _encoded(text)
         yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from structune.errors import DataError
+from structune.files.looks_like import HEAD
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER = 1 << 16
-START = 1 << 13  # bytes that tell what a file looks like
 _MOST_LINE = 1 << 30  # bytes: the longest chromosomes with a line to themselves have about as many
 _MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of gzip files: text is seldom packed to less than a 50th
 
@@ -54,7 +54,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._file.read1(len(buffer))
         buffer[: len(data)] = data
-        self._start += data[: max(0, START - len(self._start))]
+        self._start += data[: max(0, HEAD - len(self._start))]
         self._check(data)
         return len(data)
 

@@ -12,14 +12,13 @@ import scipy
 from sklearn.datasets import load_svmlight_file
 
 from structune.errors import DataError
-from structune.files.looks_like import looks_like
+from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, shown, source_name
 from structune.flat.lines import LineParser
 from structune.structure import FloatArray, IntArray
 
 _WRONG = (ValueError, OverflowError)  # what the parser makes of wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max - 1  # of a feature
-_HEAD = 1 << 13  # bytes that tell a format
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
@@ -87,6 +86,5 @@ def _refuse_first(name: str, before: int, text: bytes) -> None:
         except _WRONG as error:
             found = shown(line.decode(errors="replace").strip())
             expected = f"expected an example such as '1 3:0.5 7:2' ({error})"
-            look = None if before else looks_like(text[:_HEAD].decode(errors="surrogateescape"))
-            advice = "" if look in (None, "SVMlight") else f". The file looks like {look}."
-            raise DataError(f"{name}:{number}: found {found}, {expected}{advice}") from None
+            refused = DataError(f"{name}:{number}: found {found}, {expected}")
+            raise (refused if before else named_by_look(refused, text, ("SVMlight",))) from None

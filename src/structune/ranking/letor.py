@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.looks_like import looks_like
+from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, save, shown, source_name
 from structune.running.batches import batches
 from structune.structure import FloatArray, IntArray
 
 _MISSING = "NULL"
-_HEAD = 1 << 13  # bytes that tell a format
 _BLOCK = 1 << 22  # bytes that are parsed at a time
 _SMALL = 1 << 20  # bytes of a file, which is read sooner than numba is imported
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
@@ -225,10 +224,7 @@ def _documents(source: Source) -> Iterator[_Documents]:
             else:
                 yield from _compiled(text, first, name)
         except DataError as error:
-            look = looks_like(text[:_HEAD].decode(errors="surrogateescape")) if first == 1 else None
-            if look in (None, "LETOR"):
-                raise
-            raise DataError(f"{error}. The file looks like {look}.") from None
+            raise (named_by_look(error, text, ("LETOR",)) if first == 1 else error) from None
         first += text.count(b"\n")
 
 

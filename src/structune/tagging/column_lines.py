@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, warn
-from structune.files.looks_like import looks_like
+from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, source_name
 from structune.structure import IntArray
 from structune.tagging.column_look import AUTO, COLUMNS, Layout, layout_of
@@ -60,7 +60,7 @@ class ColumnLines:
     ) -> None:
         self.name = source_name(source)
         self._given = None if columns is None else _names(columns)
-        self._head = ""
+        self._head = b""
         self._pieces = line_blocks(source, _PIECE)
         self._is_new = layout is None
         self.layout = self._look(separator, comment, preferred) if layout is None else layout
@@ -78,8 +78,10 @@ class ColumnLines:
         self._pieces, head = chain(first, self._pieces), b"".join(first)
         if len(head) > _HEAD:
             head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
-        self._head = head.decode(errors="surrogateescape")
-        return layout_of(self._head, self.name, self._given, separator, comment, preferred)
+        self._head = head
+        return layout_of(
+            head.decode(errors="surrogateescape"), self.name, self._given, separator, comment, preferred
+        )
 
     def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         """The strings of each column, the tokens of each sentence, and the line of each token, from 1, up to
@@ -87,10 +89,7 @@ class ColumnLines:
         try:
             yield from self._blocks(n_lines)
         except DataError as error:
-            look = looks_like(self._head[: 1 << 13])
-            if look is None or look in COLUMNS or look in str(error):
-                raise
-            raise DataError(f"{error}. The file looks like {look}.") from None
+            raise named_by_look(error, self._head, COLUMNS) from None
 
     def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         self._begin()

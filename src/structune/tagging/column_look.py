@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from structune.errors import DataError
-from structune.files.looks_like import looks_like
+from structune.files.looks_like import HEAD, looks_like
 
 AUTO = "auto"  # have a look
 TAB = "\t"
@@ -53,7 +53,6 @@ _OF_HEADERS = (
     "RNAsubopt output",
 )
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
-_LOOKED_AT = 1 << 13  # characters
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 COLUMNS = (
@@ -232,7 +231,7 @@ def _foreign(lines: Sequence[str]) -> str | None:
             return name
     rows = [line for line in lines if not _is_blank(line)]
     words = [_WORD.findall(row) for row in rows]
-    found, is_even = looks_like(text[:_LOOKED_AT]), len(set(map(len, words))) == 1
+    found, is_even = looks_like(text[:HEAD]), len(set(map(len, words))) == 1
     if found in _FOREIGN and _is_no_token_file(found, text, words):
         return found
     if found in ("XML", "HTML") and re.search(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<", text):
