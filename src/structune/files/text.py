@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain, count, islice
@@ -164,6 +164,12 @@ class Lines:
 def shown(text: str) -> str:
     """A text as error messages show it: long ones are cut."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def some_of(names: Sequence[str], most: int, n: int | None = None) -> str:
+    """The first names of a list, and how many more there are; `n` in all, if the list has the first alone."""
+    n_more = (len(names) if n is None else n) - most
+    return ", ".join(names[:most]) + (f", and {n_more:,} more" if n_more > 0 else "")
 
 
 def header_name(header: str, count: int) -> str:

@@ -15,6 +15,7 @@ from structune.cli.checks import say
 from structune.cli.options import PRETRAINED
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
+from structune.files.text import some_of
 from structune.genes.eukaryotes.center import IN_COMMON
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes
@@ -38,12 +39,6 @@ _SHOWN = 3
 Finder = GeneFinder | OrfFinder
 Learner = GeneFinder | ProkaryoticGeneFinder
 Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
-
-
-def some_names(names: Sequence[str]) -> str:
-    """The first of them."""
-    more = f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 class Known:
@@ -86,10 +81,10 @@ class Known:
         for name, left in self._left.items():
             path, found = self._read[name]
             if left:
-                n, which = sum(len(found[each]) for each in left), some_names(sorted(left))
+                n, which = sum(len(found[each]) for each in left), some_of(sorted(left), _SHOWN)
                 what = f"{n:,} {name if name == 'hints' else 'regions'}"
                 if len(left) == len(found):
-                    is_other = f"those that came have other names: {some_names(self._names)}"
+                    is_other = f"those that came have other names: {some_of(self._names, _SHOWN)}"
                     say(f"{path}: nothing is used: all {what} are on {which}; {is_other}")
                 else:
                     say(f"{path}: {what} are on sequences that did not come: {which}")

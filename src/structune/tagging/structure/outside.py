@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError, warn
+from structune.files.text import some_of
 from structune.structure import IntArray, offsets_of
 from structune.tagging.structure.labels import check_lengths, encode_labels, first_offence
 from structune.tagging.structure.rules import BoolArray, Moves, Rules, as_rules, moves_of_readable
@@ -42,21 +43,24 @@ class LeftOut:
     n_skipped: int = 0
     n_trimmed: int = 0
     skipped: list[tuple[int, str]] = field(default_factory=list)
-    _named: list[str] = field(default_factory=list)
+    _named: list[str] = field(default_factory=list)  # the first places
+    _n_named: int = 0
 
     def add(self, sequence: int, place: str, reason: str, n_trimmed: int = 0) -> None:
         """One sequence that breaks the rules, first at a place; without labels to trim it is skipped."""
         self.n_trimmed += n_trimmed
-        self._named.append(f"{place} ({reason})")
+        self._n_named += 1
+        if len(self._named) < _MOST_NAMED:
+            self._named.append(f"{place} ({reason})")
         if not n_trimmed:
             self.n_skipped += 1
-            self.skipped = [*self.skipped, (self.n_sequences + sequence, reason)][:_MOST_KEPT]
+            if len(self.skipped) < _MOST_KEPT:
+                self.skipped.append((self.n_sequences + sequence, reason))
 
     def report(self, forbidden: Rules) -> None:
         """Warn once of all that was left out; raise `DataError` if nothing is left."""
         rules = f"forbidden={forbidden!r:.60}"
-        named, n_more = ", ".join(self._named[:_MOST_NAMED]), len(self._named) - _MOST_NAMED
-        named += f", and {n_more} more" if n_more > 0 else ""
+        named = some_of(self._named, _MOST_NAMED, self._n_named)
         if self.n_skipped == self.n_sequences > 0:
             raise DataError(f"{rules} rules out the labels of all {self.n_sequences} sequences: {named}")
         skipped = [f"skipped {self.n_skipped} of {self.n_sequences} sequences"] if self.n_skipped else []
