@@ -21,7 +21,8 @@ from structune.genes.eukaryotes.structure.rules import START, STOPS
 from structune.genes.formats.record import Exons
 from structune.structure import FloatArray
 
-_LIKELY = 2.0  # log odds of a start or stop there beside elsewhere; chosen on contigs of A. thaliana
+# Log odds of a start or stop there beside elsewhere, chosen as benchmarks/cut_genes.py says.
+_LIKELY = 1.0
 _LEAST = 60  # known coding bases of a gene that is cut
 _SPACE, _EXON, _BETWEEN = "N" * 20, "N" * 100, "N" * 50  # the last is longer where introns are
 _STOP = STOPS[0]
