@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from structune.errors import DataError
@@ -121,14 +121,18 @@ def looks_like(head: str) -> str | None:
     return _first(_BY_BODY, "\n".join(line.rstrip(" ") for line in lines)) or _separated(lines)
 
 
-def named_by_look(error: DataError, head: bytes, read: Collection[str], advice: str = "") -> DataError:
+def named_by_look(
+    error: DataError, head: bytes, read: Collection[str], advice: str | Mapping[str, str] = ""
+) -> DataError:
     """The error of a reader, which says what the file looks like if it is none of the formats that are read.
 
-    `head` is the beginning of the file, uncompressed.
+    `head` is the beginning of the file, uncompressed; the advice may be one by format, and "" for others.
     """
     found = looks_like(head[:HEAD].decode(errors="surrogateescape"))
     if found is None or found in read or " looks like " in str(error):
         return error
+    if not isinstance(advice, str):
+        advice = advice.get(found, advice[""])
     message = str(error).rstrip(".")
     return DataError(f"{message}. The file looks like {found}{f': {advice}' if advice else '.'}")
 
