@@ -124,13 +124,14 @@ class Lines:
     def told_by_look(self, read: Collection[str], advice: str | Mapping[str, str] = "") -> Iterator[None]:
         """Let errors from within say what the file looks like, if it is none of the formats that are read.
 
-        The advice may be one by such a format, and that by "" for all others.
+        The advice may be one by format, and that of "" for all others.
         """
         try:
             yield
         except DataError as error:
-            advice = advice or f"expected {' or '.join(read)}"
-            named = named_by_look(error, bytes(self._start), read, advice)
+            by_format = {"": advice} if isinstance(advice, str) and advice else dict(advice or {})
+            advices = {"": f"expected {' or '.join(read)}", **by_format}
+            named = named_by_look(error, bytes(self._start), read, advices)
             if named is error:
                 raise
             raise named from error

@@ -147,8 +147,8 @@ def read_sequences(
         yield replace(example, index=index)
     if unused:
         say(
-            f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: --evaluate "
-            "judges them, and with --constraints those of dot-bracket files hold"
+            f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
+            "--evaluate judges them, and with --constraints those of dot-bracket files hold"
         )
 
 
