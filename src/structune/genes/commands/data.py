@@ -66,7 +66,7 @@ class Known:
         }
         unused: dict[str, Counter[str]] = {}
         self._unused.append(unused)
-        return given | self._weight | {"unused": unused}
+        return given | self._weight | ({"unused": unused} if given else {})
 
     def tell_left(self) -> None:
         """Say of which names no sequence came, and what has no effect on those that did."""
