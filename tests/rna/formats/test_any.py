@@ -239,6 +239,8 @@ def test_structures_that_come_after_their_sequences_are_counted():
     found = list(read_rna(io.StringIO(text), live=True, unused=lambda: unused.append(1)))
     assert [record.structure for record in found] == [None, None]
     assert len(unused) == 2
+    # who does not wait gets them
+    assert [record.structure for record in read_rna(io.StringIO(text), "plain")] == ["....", "((..))"]
 
 
 @pytest.mark.parametrize(

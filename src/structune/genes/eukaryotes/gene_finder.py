@@ -308,12 +308,13 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
-        known = given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
+        given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
+        known = None if given is None else list(given)
         texts, ends = [each.sequence for each in sequences], Ends(self.introns_[0])
         spans = [(0, len(text)) for text in texts]
         for s, text in enumerate(texts):
             if not self.closed and ends.may_be_open(text):
-                known = [Hints.none()] * len(texts) if known is None else list(known)
+                known = [Hints.none()] * len(texts) if known is None else known
                 texts[s], known[s] = ends.text(text), ends.hints(known[s], len(text))
                 spans[s] = len(ends.before), len(ends.before) + len(text)
                 if values is not None:

@@ -166,7 +166,7 @@ def _read_file(
     if format is None and found in _WITH_HEADERS:
         check_masked(lines)
         lines = lines.checked(checked_masks)
-    parse = _PARSERS[found] if found != "plain" else partial(parse_plain, unused=unused)
+    parse = _PARSERS[found] if found != "plain" else partial(parse_plain, live=live, unused=unused)
     with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
         if skipped is None:
             record = None

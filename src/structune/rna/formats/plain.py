@@ -9,8 +9,10 @@ from structune.rna.formats.dot_bracket import STRUCTURE, Entry, is_comment
 from structune.rna.formats.record import RNARecord
 
 
-def parse_plain(lines: Lines, unused: Callable[[], None] | None = None) -> Iterator[RNARecord]:
-    """Each sequence as soon as it is known to be whole.
+def parse_plain(
+    lines: Lines, live: bool = False, unused: Callable[[], None] | None = None
+) -> Iterator[RNARecord]:
+    """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
     One without a header is a line, and is named by its number, from 1. Below a header ``>name`` it may take
     several lines, up to the next header or the end of its structure. Structures may be left out, and are
@@ -38,7 +40,7 @@ def parse_plain(lines: Lines, unused: Callable[[], None] | None = None) -> Itera
             yield from entry.rest()
             paired = paired or not entry.has_header
             entry = Entry(lines)
-        elif not (entry.has_header or entry.structure):
+        elif live and not (entry.has_header or entry.structure):
             yield from entry.rest()
     yield from entry.rest()
     _check_alike(entry, paired)
