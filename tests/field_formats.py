@@ -263,6 +263,25 @@ FORMATS = {
     "bedGraph": Sample(
         "cover.bedgraph", b"track type=bedGraph\ncontig\t0\t10\t1.5\ncontig\t10\t20\t3\n", "BED|bedGraph"
     ),
+    "SJ.out.tab": Sample(
+        "SJ.out.tab",
+        b"contig\t10\t30\t1\t1\t0\t7\t2\t30\ncontig\t40\t66\t2\t2\t1\t0\t5\t30\n",
+        "SJ.out.tab",
+    ),
+    "RepeatMasker .out": Sample(
+        "contig.fa.out",
+        b"   SW   perc perc perc  query     position in query    matching       repeat\n"
+        b"score   div. del. ins.  sequence  begin end   (left)   repeat         class/family\n\n"
+        b"  463   1.3  0.6  1.7  contig        5   20     (76) +  (TAACCC)n  Simple_repeat  1 16 (0) 1\n",
+        "RepeatMasker",
+    ),
+    "rmsk of UCSC": Sample(
+        "rmsk.txt",
+        b"#bin\tswScore\tmilliDiv\tmilliDel\tmilliIns\tgenoName\tgenoStart\tgenoEnd\tgenoLeft\tstrand\trepName\n"
+        b"585\t463\t13\t6\t17\tcontig\t4\t20\t-76\t+\t(TAACCC)n\n",
+        "RepeatMasker",
+    ),
+    "BED with blanks": Sample("blanks.bed", b"track name=x\nchr1 0 66 g1 0 +\nchr1 70 70 g2 0 -\n", "BED"),
     "VCF": Sample(
         "calls.vcf",
         b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"

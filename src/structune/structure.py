@@ -370,11 +370,19 @@ def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np
         raise DataError(f"found {what} that are not finite, or beyond +-{most}")
 
 
+def as_weights(weights: Any) -> FloatArray:
+    """Weights as a float array of any shape."""
+    try:
+        return np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"found weights {weights!r:.60}, expected a number for each example") from None
+
+
 def check_weights(weights: Any, n_examples: int) -> FloatArray:
     """Example weights as a float array; ones by default."""
     if weights is None:
         return np.ones(n_examples)
-    array = np.asarray(weights, dtype=np.float64)
+    array = as_weights(weights)
     if array.shape != (n_examples,):
         raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

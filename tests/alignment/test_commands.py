@@ -250,9 +250,10 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
         (
             "CLUSTAL W\n\na AC\nb AC\n",
             [],
-            "the file looks like Clustal, expected sequences in FASTA: convert",
+            "The file looks like Clustal: convert it to FASTA first",
         ),
-        ("@a\nAC\n+\nII\n", [], "the file looks like FASTQ, expected sequences in FASTA: convert it first"),
+        ("@a\nAC\n+\nII\n", [], "The file looks like FASTQ: convert it to FASTA first"),
+        (">a\nAC\n()\n", [], ":3: found '()', expected residues"),
         (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 2 (from 1), expected an amino acid"),
         ("AC\n", [], ":1: found 'AC', expected a header '>name'"),
         (

@@ -17,7 +17,10 @@ def test_several(given):
     assert as_list(given, "sequences") == SEQUENCES
 
 
-@pytest.mark.parametrize("given", ["GGG", 3, None, {"a": "GGG"}, pd.DataFrame({"RNA": SEQUENCES})])
+@pytest.mark.parametrize(
+    "given",
+    ["GGG", b"GGG", np.array("GGG"), np.float64(3), 3, None, {"a": "GGG"}, pd.DataFrame({"RNA": SEQUENCES})],
+)
 def test_names_of_columns_are_no_examples(given):
     with pytest.raises(DataError, match=f"found one {type(given).__name__}, expected a list of sequences"):
         as_list(given, "sequences")

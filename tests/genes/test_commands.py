@@ -413,6 +413,20 @@ def test_regions_to_avoid(files, tmp_path):
     assert all(d <= a or c >= b for t in found for c, d in t.exons)
 
 
+def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):
+    """Of all sequences together, however many at a time are worked off."""
+    monkeypatch.setattr(gene_data, "_MOST_SEQUENCES", 1)
+    lines = [f"{each.name}\tx\tintron\t3\t5\t.\t+\t.\tmult=1\n" for each in TEST]
+    (tmp_path / "hints.gff").write_text("".join(lines))
+    (tmp_path / "a.bed").write_text("".join(f"{each.name}\t1\t{len(each.sequence) + 5}\n" for each in TEST))
+    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
+    told = run(*args, "--hints", tmp_path / "hints.gff", "--avoid", tmp_path / "a.bed").stderr.splitlines()
+    n = len(TEST)
+    assert f"hints.gff: {n} of {n} have no effect where they are: {n} introns of less than" in told[0]
+    assert f"a.bed: {n} of {n} reach beyond the end of their sequence, and count within it" in told[1]
+    assert len(told) == 2
+
+
 def test_parts_of_genes_are_told_and_marked(files, tmp_path):
     t = max(TEST[0].transcripts, key=lambda t: t.length * bool(t.introns))
     (tmp_path / "cut.fa").write_text(f">cut\n{TEST[0].sequence[sum(t.exons[0]) // 2 :]}\n")

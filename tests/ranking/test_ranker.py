@@ -105,11 +105,14 @@ def test_searches_pass_queries_on():
 
 
 @pytest.mark.filterwarnings("ignore::structune.ranking.ranker.OneQueryWarning")
-def test_without_queries_all_documents_are_of_one():
+def test_without_queries_all_documents_are_of_one(tmp_path):
     one, other = quietly(ranker(), X, Y), quietly(ranker(), X, Y, np.zeros(Y.size))
     assert_array_equal(one.coef_, other.coef_)
     assert_array_equal(np.sort(one.rank(X)), 1 + np.arange(Y.size))
-    assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size))
+    one.save(tmp_path / "model")
+    assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size)) == load(tmp_path / "model").score(X, Y)
+    with pytest.raises(DataError, match="found weights 'a', expected a number"):
+        one.fit(X, Y, QUERIES, sample_weight="a")
 
 
 # --- what is learned --------------------------------------------------------------------------------------

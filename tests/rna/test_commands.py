@@ -662,9 +662,7 @@ def test_which_records_can_be_skipped(files, fold, refused):
     out = fold("--skip-bad", stdin=">\nGGGAAACCC\n>structure\n(((...)))\n>\nG!\n>\nGGC\n")
     assert [record.name for record in records(out)] == ["1", "3"]
     assert "found no headers" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
-    masked = run("fold", "-m", files / "m.structune", *QUIET, "--skip-bad", stdin=">a\nACG\nxxx\n>b\nACG\n")
-    assert masked.stdout == ">b\nACG\n...\n"
-    assert "skipped <input>:3: found 'xxx' below a sequence" in masked.stderr
+    assert "found 'xxx' below each sequence" in refused("--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n")
     assert "--skip-bad" in refused("--skip-bad", "--constraints", stdin=">a\nGGC\n...\n")
 
 
@@ -815,7 +813,8 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
     assert records(fold(tmp_path / "a.fa", *args))[0].sequence == "GGGAAACCC"
     assert "constraints are read with --constraints" in refused(tmp_path / "masked.fa")
     assert len(records(fold(tmp_path / "masked.fa", "--input-format", "fasta"))[0].sequence) == 18
-    assert "X alone, expected" in refused("--constraints", stdin=">a\nGGGAAACCC\nXXXXXXXXX\n")
+    for text in (">a\nGGGAA\nACCC\nXXXXX\nXXXX\n", "GGGAAACCC\nXXXXXXXXX\n"):
+        assert "found X alone below a sequence" in refused("--constraints", stdin=text)
     assert fold(tmp_path / "a.fa", "--evaluate", *args).startswith("name\t")
     model = files / "m.structune"
     assert "1 sequences" in succeed("evaluate", "rna", model, tmp_path / "a.fa", *args, *QUIET)
@@ -824,6 +823,24 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
     succeed("shard", "rna", tmp_path / "a.fa", tmp_path / "shards", "--folds", 2, *args, "-q")
     told = fail("train", "rna", tmp_path / "shards", "-m", tmp_path / "m", *args)
     assert "found --input-format with a folder of shards" in told
+
+
+def test_structures_that_are_not_used_are_told_once(files, tmp_path):
+    (tmp_path / "a.dbn").write_text(">a\nGGGAAACCC\n(((...)))\n>b\nGGGAAACCC\n")
+    (tmp_path / "b.ct").write_text("1 x\n1 G 0 0 0 1\n")
+    for inputs, text, n in (
+        (["-"], ">a\nGGGAAACCC\n(((...)))\n>b\nGGGAAACCC\n", 1),
+        (["-"], "GGGAAACCC\n(((...)))\nACGU\n....\n", 2),
+        ([tmp_path / "b.ct", tmp_path / "b.ct"], "", 2),
+    ):
+        told = run("fold", *inputs, "-m", files / "m.structune", *QUIET, stdin=text).stderr
+        assert told.count("\n") == 1
+        assert f": {n} known structures are not used: --evaluate judges them" in told
+    for option in ("--evaluate", "--constraints"):
+        assert not run("fold", "-m", files / "m.structune", option, stdin="GGGAAACCC\n(((...)))\n").stderr
+    family = "# STOCKHOLM 1.0\na GGGAAACCC\n#=GC SS_cons <<<...>>>\n//\n"
+    told = run("fold", "-m", files / "m.structune", "--alignment", stdin=family).stderr
+    assert "1 known structures (SS_cons) are not used" in told
 
 
 # --- train and tune -----------------------------------------------------------------------------------------

@@ -789,3 +789,8 @@ def test_spans_with_a_limit(tmp_path):
         folder(max_span=-1).fit(X, Y)
     with pytest.warns(OutsideSpaceWarning, match="a span of 9, expected at most 8"):
         folder(max_span=8).fit(["GGGAAAACCC", *X], ["(((....)))", *Y])
+
+
+def test_memory_is_that_of_a_length():
+    with pytest.raises(DataError, match=r"n='ACGU': expected the length of a sequence"):
+        RNAFolder.pretrained().memory_of("ACGU")

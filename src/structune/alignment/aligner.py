@@ -29,7 +29,7 @@ from structune.alignment.structure.rows import rows_of
 from structune.alignment.structure.shard import AlignmentShard
 from structune.alignment.structure.space import warn_of_band
 from structune.errors import DataError, ModelFileError
-from structune.files.inputs import as_list
+from structune.files.inputs import as_list, checked_length
 from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
@@ -184,7 +184,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
         """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
-        return self._structure.memory_of(n, m, keep)
+        return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from structune.errors import DataError
@@ -74,7 +74,20 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("GFF2", rf"\A{_GFF}(?:\t|$)"),
     ("PAF", r"\A[^\t\n]+(?:\t\d+){3}\t[-+]\t[^\t\n]+(?:\t\d+){6}"),
     ("a table of BLAST", rf"\A[^\t\n]+\t[^\t\n]+\t{_NUMBER}(?:\t\d+){{7}}\t{_NUMBER}\t\s*{_NUMBER}$"),
-    ("BED", r"\A(?:(?:track|browser)\s.*\n)*[^\t\n]+\t\d+\t\d+(?:\t|$)|\A(?:track|browser) \S"),
+    ("SJ.out.tab of STAR", r"\A[^\t\n]+\t\d+\t\d+\t[012]\t[0-6]\t[01]\t\d+\t\d+\t\d+$"),
+    (
+        "a table of RepeatMasker at UCSC",
+        r"\A(?:bin\t)?swScore\t|\A(?:\d+\t){4,5}[^\t\n]+\t\d+\t\d+\t-?\d+\t[+-]\t",
+    ),
+    (
+        "a table of RepeatMasker (.out)",
+        r"\A\s*SW\s+perc\s+perc|\A\s*\d+(?:\s+\d+\.\d+){3}\s+\S+\s+\d+\s+\d+\s+\(\d+\)\s+[+C]\s",
+    ),
+    (
+        "BED",
+        r"\A(?:(?:track|browser)\s.*\n)*[^\t\n]+\t\d+\t\d+(?:\t|$)|\A(?:track|browser) \S"
+        r"|\Achr\S* +\d+ +\d+(?: |$)",
+    ),
     (
         "RNAfold -p output",
         rf"^[.(){{}}|,&]+\s+[\[{{]\s*{_NUMBER}(?:\s+d={_NUMBER})?\s*[\]}}]|frequency of mfe structure in",
@@ -98,6 +111,11 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("tokens with tags, as in word|TAG", r"\A(?:[^\s|]+(?:\|[^\s|]+)+[ \t]+)+[^\s|]+(?:\|[^\s|]+)+$"),
     ("CoNLL", r"\A-DOCSTART-|\A\S+[ \t](?:\S+[ \t])*(?:[BIESLU]-\S+|O)$"),
 )
+_CURES = {  # what to do, whatever is read
+    "UTF-16 text": "save it as UTF-8 first",
+    "EMBL": "convert it to FASTA first",
+    **dict.fromkeys(["a zip file", "a bzip2 file", "an xz file", "a Zstandard file"], "unpack it first"),
+}
 _SEPARATED = (("tab-separated columns", "\t"), ("CSV", ","), ("CSV", ";"))
 
 
@@ -121,14 +139,19 @@ def looks_like(head: str) -> str | None:
     return _first(_BY_BODY, "\n".join(line.rstrip(" ") for line in lines)) or _separated(lines)
 
 
-def named_by_look(error: DataError, head: bytes, read: Collection[str], advice: str = "") -> DataError:
+def named_by_look(
+    error: DataError, head: bytes, read: Collection[str], advice: str | Mapping[str, str] = ""
+) -> DataError:
     """The error of a reader, which says what the file looks like if it is none of the formats that are read.
 
-    `head` is the beginning of the file, uncompressed.
+    `head` is the beginning of the file, uncompressed; the advice may be one by format, and that of "" for all
+    others.
     """
     found = looks_like(head[:HEAD].decode(errors="surrogateescape"))
     if found is None or found in read or " looks like " in str(error):
         return error
+    by_format = _CURES | ({"": advice} if isinstance(advice, str) else dict(advice))
+    advice = by_format.get(found, by_format[""])
     message = str(error).rstrip(".")
     return DataError(f"{message}. The file looks like {found}{f': {advice}' if advice else '.'}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain, count, islice
@@ -121,13 +121,17 @@ class Lines:
         return not self._start.strip()
 
     @contextmanager
-    def told_by_look(self, read: Collection[str], advice: str = "") -> Iterator[None]:
-        """Let errors from within say what the file looks like, if it is none of the formats that are read."""
+    def told_by_look(self, read: Collection[str], advice: str | Mapping[str, str] = "") -> Iterator[None]:
+        """Let errors from within say what the file looks like, if it is none of the formats that are read.
+
+        The advice may be one by format, and that of "" for all others.
+        """
         try:
             yield
         except DataError as error:
-            advice = advice or f"expected {' or '.join(read)}"
-            named = named_by_look(error, bytes(self._start), read, advice)
+            by_format = {"": advice} if isinstance(advice, str) and advice else dict(advice or {})
+            advices = {"": f"expected {' or '.join(read)}", **by_format}
+            named = named_by_look(error, bytes(self._start), read, advices)
             if named is error:
                 raise
             raise named from error

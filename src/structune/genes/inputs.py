@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError, warn
-from structune.genes.formats.hints import UnusedEvidenceWarning, misplaced_regions, misplaced_text
+from structune.errors import DataError
+from structune.genes.formats.hints import place_of, tell_misplaced
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores
 from structune.genes.nucleotides import encode_letters
@@ -57,8 +57,10 @@ def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
     return found
 
 
-def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> list[IntArray]:
-    """Spans of each sequence, shape (n, 2), as far as they lie within it."""
+def checked_regions(
+    regions: Any, sequences: Sequence[AnnotatedSequence], unused: dict[str, Counter[str]] | None
+) -> list[IntArray]:
+    """Spans of each sequence, shape (n, 2), as far as they lie within it; tells which do not."""
     if regions is None:
         return [np.zeros((0, 2), np.int64) for _ in sequences]
     if not isinstance(regions, Sequence) or len(regions) != len(sequences):
@@ -72,11 +74,10 @@ def checked_regions(regions: Any, sequences: Sequence[AnnotatedSequence]) -> lis
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
             raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
         n = len(sequence.sequence)
-        counts += misplaced_regions(spans, sequence.sequence)
+        counts.update(filter(None, (place_of(start, end, n) for start, end in spans.tolist())))
         n_spans += len(spans)
         found.append(np.minimum(spans, n)[spans[:, 0] < n])
-    if text := misplaced_text(counts, n_spans):
-        warn(f"avoid: {text}", UnusedEvidenceWarning)
+    tell_misplaced("avoid", counts, n_spans, unused)
     return found
 
 

@@ -24,7 +24,7 @@ from structune.ranking.structure.queries import (
 )
 from structune.ranking.structure.ranking import Ranking
 from structune.ranking.structure.shard import RankingShard
-from structune.structure import Array, FloatArray, IntArray, check_weights
+from structune.structure import Array, FloatArray, IntArray, as_weights, check_weights
 
 if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
@@ -276,10 +276,15 @@ class Ranker(FeatureEstimator):
 
     # --- files --------------------------------------------------------------------------------------------
 
+    def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        header, arrays = super()._pack()
+        return header | {"one_query": self._scores_one_query}, arrays
+
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
         model = cls()
         model._unpack(header, arrays)
+        model._scores_one_query = header.get("one_query", False) is True  # files of before have no such entry
         return model
 
 
@@ -297,7 +302,7 @@ def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArra
         return None
     offsets = check_queries(ids[order])[1]
     starts, sizes = offsets[:-1], np.diff(offsets)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_weights(sample_weight)
     if weights.shape == ids.shape:
         given = weights[order]
         weights = given[starts]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.inputs import as_list
+from structune.files.inputs import as_list, checked_length
 from structune.learning.estimator import StructuredEstimator
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD
@@ -64,7 +64,7 @@ class RNAPredictions(StructuredEstimator):
         weighted : bool
             Whether there are constraints or evidence: pairs then have scores of their own.
         """
-        return self._structure.memory_of(n, n_tables, weighted)
+        return self._structure.memory_of(checked_length(n), n_tables, weighted)
 
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True

@@ -40,6 +40,7 @@ _FOREIGN = (  # names of `looks_like` that no column file has
     *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file", "UTF-16 text"),
     *("Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank"),
     *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "LETOR", "SVMlight"),
+    *("SJ.out.tab of STAR", "a table of RepeatMasker at UCSC", "a table of RepeatMasker (.out)"),
     "binary data",
 )
 _OF_HEADERS = (

@@ -11,11 +11,12 @@ import simulated_genes as simulated
 from simulated_genes import exons
 from structune import GeneFinder
 from structune.errors import DataError
-from structune.genes import Hint
+from structune.genes import Hint, UnusedEvidenceWarning
 from structune.genes.eukaryotes import pieces
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.rules import GeneRules
 
 NOWHERE = np.zeros((0, 2), int)
 TEST = simulated.genome(1, n_contigs=3)
@@ -89,7 +90,8 @@ def test_best_genes_and_probabilities(text, strands):
         w, shard = rng.normal(size=graph.n_weights), graph.encode([text])
         alone = np.array([graph.score(w, graph.encode([text], [path]))[0] for path in paths])
         scores = alone + [weight * sum(bonus(hints, gene) for gene in some) for some in sets]
-        evidence = [Hints.of(hints, "c", weight, NOWHERE).evidence(0, len(text), shard.nodes.of(0))]
+        known = Hints.of(hints, "c", weight, NOWHERE, text, graph.rules)
+        evidence = [known.evidence(0, len(text), shard.nodes.of(0))[0]]
         best, value = graph.best(w, shard, None, evidence)
         assert_allclose(value, scores.max())
         assert_allclose(scores[[np.array_equal(best, path) for path in paths]], scores.max())
@@ -181,3 +183,66 @@ def test_no_exon_lies_where_it_is_to_be_avoided(finder):
 def test_wrong_regions(finder, avoid):
     with pytest.raises(DataError, match="found avoid="):
         finder.predict(TEST[:1], avoid=avoid)
+
+
+def told(hints, text="ccATGgtaagttttcagTAAccGTttAGcc", strands="both", donors=("GT",), shortest=6):
+    rules = GeneRules(strands, donors, (shortest, 20))
+    return Hints.of([Hint("c", *hint) for hint in hints], "c", 1.0, NOWHERE, text, rules).misplaced
+
+
+RIGHT = [
+    ("start", 2, 5, "+"),
+    ("intron", 5, 17),
+    ("stop", 17, 20, "+"),
+    ("donor", 5, 6, "+"),
+    ("acceptor", 16, 17, "+"),
+]
+
+
+def test_hints_that_genes_of_the_model_can_have():
+    assert not told(RIGHT)
+    turned = [(kind, 30 - end, 30 - start, "-") for kind, start, end, *_ in RIGHT]
+    assert not told(turned, "ggCTaaACggTTActgaaaacttacCATgg")
+    moved = [(kind, start + 1, end + 1, *strand) for kind, start, end, *strand in RIGHT]  # of BED, not of GFF
+    assert told(moved).total() == len(RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("hint", "reason", "options"),
+    [
+        (("donor", 7, 8, "+"), "donors that are not GT", {}),
+        (("acceptor", 7, 8, "."), "acceptors that are not AG", {}),
+        (("intron", 22, 28, "+"), "introns of less than 7 bases, the shortest of the model", {"shortest": 7}),
+        (("intron", 5, 17, "+"), "introns that do not begin with GC and end with AG", {"donors": ("GC",)}),
+        (("start", 2, 5, "-"), "on the strand where the model has no genes", {"strands": "forward"}),
+        (("CDS", 2, 5, "-"), "on the strand where the model has no genes", {"strands": "forward"}),
+        (("intron", 5, 17, "+", 0.0), "without support", {}),
+        (("intron", 5, 31, "+"), "beyond the end of their sequence", {}),
+        (("CDS", 30, 99), "beyond the end of their sequence", {}),
+        (("CDS", 5, 99), "reach beyond the end of their sequence, and count within it", {}),
+    ],
+)
+def test_why_hints_have_no_effect(hint, reason, options):
+    assert told([hint, *RIGHT[:1]], **options) == {reason: 1}
+
+
+def test_hints_and_regions_without_effect_are_told(finder):
+    """Also of sites with the right bases, which no gene can have."""
+    text, n = TEST[0].sequence, len(TEST[0].sequence)
+    hints = [
+        Hint("c0", "CDS", n - 30, n + 9, "+"),
+        Hint("c0", "donor", text.index("CC"), n, "+"),
+        Hint("c0", "CDS", 9, 30, "+"),
+    ]
+    with pytest.warns(UnusedEvidenceWarning) as told:
+        finder.predict([text], hints=[hints], avoid=[[(n - 3, n + 3), (n, n + 1)]])
+    place = "reach beyond the end of their sequence, and count within it"
+    assert [str(one.message).split(". Are")[0] for one in told] == [
+        f"avoid: 1 of 2 have no effect where they are: 1 beyond the end of their sequence. 1 of 2 {place}",
+        f"hints: 1 of 3 have no effect where they are: 1 donors that are not GT. 1 of 3 {place}",
+    ]
+    unused = {}
+    stop = [Hint("c", "stop", 0, 3, "+")]  # nothing is before it
+    assert finder.set_params(closed=True).predict(["TAA" + "C" * 50], hints=[stop], unused=unused) == [()]
+    finder.set_params(closed=False)
+    assert list(unused["hints"].values()) == [1]

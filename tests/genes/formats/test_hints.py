@@ -4,9 +4,9 @@ import io
 
 import pytest
 
+from field_formats import FORMATS
 from structune.errors import DataError
 from structune.genes import Hint, UnusedEvidenceWarning, read_hints, read_regions
-from structune.genes.formats.hints import misplaced
 
 AUGUSTUS = """# hints
 chr1\tb2h\tintron\t101\t200\t0\t+\t.\tmult=12;pri=4;src=E
@@ -165,6 +165,7 @@ def test_hints_that_are_not_used_are_told():
         gff("transposable_element"),
         "track name=x\nc\t0\t9\n",
         "c\t0\t9\tAluY\t12\t+\t0\t9\t0\t1\t9,\t0,\n",
+        "browser position c\nc 0 9  AluY 0 +\n",
     ],
 )
 def test_repeats_and_all_of_bed_are_regions(text):
@@ -179,15 +180,26 @@ def test_regions_of_other_types_are_told():
         assert read_regions(io.StringIO(text)) == {"c": [(1, 10)]}
 
 
-def test_hints_that_no_signal_of_the_sequence_has():
-    sequence = "ccATGgtaagttttcagTAAcc"
-    right = [Hint("c", "start", 2, 5, "+"), Hint("c", "intron", 5, 17), Hint("c", "stop", 17, 20, "+")]
-    assert not misplaced(right, sequence)
-    moved = [
-        hint._replace(start=hint.start + 1, end=hint.end + 1) for hint in right
-    ]  # as of BED in place of GFF
-    assert misplaced(moved, sequence).total() == 3
-    assert misplaced([Hint("c", "CDS", 5, 99)], sequence) == {"beyond the end of their sequence": 1}
+def test_lines_of_bed_without_bases_are_counted():
+    with pytest.warns(UnusedEvidenceWarning, match="1 of 2 lines are not used: 1 BED features of length 0"):
+        assert read_regions(io.StringIO("tracks\t0\t9\nc\t7\t7\n")) == {"tracks": [(0, 9)]}
+    with pytest.raises(DataError, match="found the span 8 to 6"):
+        read_regions(io.StringIO("c\t7\t6\n"))
+
+
+@pytest.mark.parametrize(
+    ("sample", "advice"),
+    [
+        ("SJ.out.tab", "SJ.out.tab of STAR: junctions are read by --hints"),
+        ("RepeatMasker .out", r"a table of RepeatMasker \(.out\): RepeatMasker -gff writes GFF"),
+        ("rmsk of UCSC", "a table of RepeatMasker at UCSC: `cut -f 6-8` makes BED"),
+        ("EMBL", "EMBL: convert it to GFF3 first"),
+        ("UTF-16", "UTF-16 text: save it as UTF-8 first"),
+    ],
+)
+def test_what_to_do_with_other_files_of_regions_is_told(sample, advice):
+    with pytest.raises(DataError, match=f"The file looks like {advice}"):
+        read_regions(io.BytesIO(FORMATS[sample].data))
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_sequences_of_several_lines_without_headers(tmp_path):
     [
         ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n",
         ">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n",
-        ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGUACGU\n",
+        ">a\nGGGAAACCC\nxxxxxxxxx\n>b\nACGU\nxxxx\n",
     ],
 )
 def test_constraints_are_no_bases(tmp_path, name, text):
@@ -197,6 +197,7 @@ def test_constraints_are_no_bases(tmp_path, name, text):
         ">a\nGGGGAAAACCCC\nXXXXXXXXXXXX\n",  # in the case of the others
         ">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\nACGU\n",
         ">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nacgu\n",
+        ">a\nacgu\nxxxx\n>b\nggggaaaacccc\n",
         ">a\nGGXXXXNN\nACGU\n>b\nxxxx\nxxxx\n",
     ],
 )
@@ -205,6 +206,41 @@ def test_masked_bases_stay(tmp_path, text):
     expected = "".join(line for line in text.upper().splitlines() if line[0] != ">")
     for source in (tmp_path / "a.fa", io.StringIO(text)):
         assert "".join(record.sequence for record in read_rna(source, live=True)) == expected
+
+
+ADVICE = {
+    "UTF-16 text": "save it as UTF-8 first",
+    "an xz file": "unpack it first",
+    "aligned FASTA": "fold reads alignments with --alignment",
+    "RNAfold -p output": "leave out the lines with [ ] or { }",
+    "RNAsubopt output": "keep a header, the sequence alone and one of its structures",
+}
+
+
+def test_records_of_which_some_are_masked_are_told():
+    text = ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGU\nxxxx\nACGU\n>d\nAC\nxx\n"
+    for skipped in (None, print):
+        with pytest.warns(
+            UserWarning, match="read lines of x below 2 sequences of their length as masked bases"
+        ):
+            found = [record.sequence for record in read_rna(io.StringIO(text), live=True, skipped=skipped)]
+        assert found == ["GGGAAACCC", "ACGUXXXX", "ACGUXXXXACGU", "ACXX"]
+
+
+def test_constraints_without_headers_are_no_bases():
+    for text in ("ACGU\nxxxx\n", "GGGGG\nACGU\nxxxx\n"):
+        with pytest.raises(DataError, match="masked bases with --input-format plain"):
+            list(read_rna(io.StringIO(text)))
+    assert [record.sequence for record in read_rna(io.StringIO(text), "plain")][-1] == "XXXX"
+
+
+def test_structures_that_come_after_their_sequences_are_counted():
+    text, unused = "ACGU\n....\nGGGCCC\n((..))\n", []
+    found = list(read_rna(io.StringIO(text), live=True, unused=lambda: unused.append(1)))
+    assert [record.structure for record in found] == [None, None]
+    assert len(unused) == 2
+    # who does not wait gets them
+    assert [record.structure for record in read_rna(io.StringIO(text), "plain")] == ["....", "((..))"]
 
 
 @pytest.mark.parametrize(
@@ -226,7 +262,8 @@ def test_masked_bases_stay(tmp_path, text):
 @pytest.mark.parametrize("live", [True, False])
 def test_what_other_files_look_like_is_told(tmp_path, name, text, look, live):
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=re.escape(f"The file looks like {look}: RNA is read from FASTA")):
+    advice = ADVICE.get(look, "RNA is read from FASTA")
+    with pytest.raises(DataError, match=re.escape(f"The file looks like {look}: {advice}")):
         list(read_rna(tmp_path / name, live=live))
 
 

@@ -278,3 +278,36 @@ def test_too_many_pairs_that_cross_are_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
     with pytest.raises(DataError, match="1,000,000 pairs that cross others need"):
         largest_nested(np.arange(2_000_000) ^ 2)
+
+
+@pytest.mark.parametrize("header", ["", ">a\n"])
+def test_records_come_as_soon_as_they_are_whole(header):
+    """Who writes to a pipe may wait for the answer before the next record."""
+
+    def pipe():
+        yield from f"{header}GGGAAA\nCCC\n(((...\n)))\n".splitlines(True)
+        raise AssertionError("more was asked for than the record")
+
+    class Pipe(io.RawIOBase):
+        texts = pipe()
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            text = next(self.texts).encode()
+            buffer[: len(text)] = text
+            return len(text)
+
+    found = next(read_dot_bracket(io.BufferedReader(Pipe())))
+    assert (found.sequence, found.structure) == ("GGGAAACCC", "(((...)))")
+
+
+@pytest.mark.parametrize(
+    ("structure", "is_told"),
+    [("((.)", False), ("....", False), ("<.x>", True), ("<<.>", True), ("||.", True)],
+)
+def test_constraints_are_told_by_their_marks(structure, is_told):
+    with pytest.raises(DataError) as told:
+        list(read_dot_bracket(io.StringIO(f">a\nGGGAAACCC\n{structure}\n")))
+    assert ("--constraints" in str(told.value)) == is_told

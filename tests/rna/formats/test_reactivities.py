@@ -46,6 +46,7 @@ def test_lines_of_nothing_known_are_no_sequence():
         ("1 x\n", ":1: found 'x', expected a reactivity"),
         ("one\n", ":1: found 'one', expected a place"),
         (">a\n1 2 x3\n", ":2: found 'x3', expected a reactivity"),
+        (">b\n1\n>a\nACGU\n0.1 0.2 0.3\n", ":3: found 4 letters and 3 reactivities of 'a', expected as many"),
         (">a\n1\n>a\n1\n", ":3: found the name 'a' a second time"),
     ],
 )

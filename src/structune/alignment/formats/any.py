@@ -7,13 +7,15 @@ from pathlib import Path
 
 from structune.alignment.formats.clustal import is_clustal_header, read_clustal
 from structune.alignment.formats.fasta import read_fasta
-from structune.alignment.formats.foreign import HEAD, first_line, foreign
 from structune.alignment.formats.msf import is_msf_header, read_msf
 from structune.alignment.formats.phylip import is_phylip_header, read_phylip
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.stockholm import read_stockholm
 from structune.errors import DataError
-from structune.files.text import Lines, Source
+from structune.files.text import Lines, Source, shown
+
+_HEAD = 100  # lines that may come before what tells the format
+_FORMATS = "an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF"
 
 
 def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
@@ -40,28 +42,32 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
         length than the first.
     """
     lines = Lines(source)
-    if (read := _reader(lines)) is None:
-        raise foreign(lines, "an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF")
+    with lines.told_by_look((), "convert it first"):
+        read = _reader(lines)
     return read(lines)
 
 
 def is_alignment_file(path: Path) -> bool:
     """Whether a file begins as one of the formats that `read_protein_alignments` reads."""
     try:
-        return _reader(Lines(path)) is not None
-    except DataError:  # no text
+        return bool(_reader(Lines(path)))
+    except DataError:
         return False
 
 
-def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]] | None:
-    head = next((text for text in lines.head(HEAD) if text), "")
-    if head.startswith("# STOCKHOLM"):
+def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]]:
+    first = next((text for text in lines.head(_HEAD) if text), "")
+    if not first:
+        raise DataError(f"{lines.name}: found an empty file, expected {_FORMATS}")
+    if first.startswith("# STOCKHOLM"):
         return read_stockholm
-    head = first_line(lines)
+    head = next((text for text in lines.head(_HEAD) if text and not text.startswith("#")), "")
     if head.startswith(">"):
         return read_fasta
     if is_clustal_header(head):
         return read_clustal
     if is_phylip_header(head):
         return read_phylip
-    return read_msf if any(map(is_msf_header, lines.head(HEAD))) else None
+    if any(map(is_msf_header, lines.head(_HEAD))):
+        return read_msf
+    raise DataError(f"{lines.name}: found {shown(first)}, expected {_FORMATS}")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from structune.alignment.formats.foreign import first_line, foreign, looks
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.rows import Rows
 from structune.files.text import Lines, Source, header_name, shown
@@ -20,7 +19,8 @@ _NO_SEQUENCES = (  # headers of what would be read as residues
     (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "annotation of residues: remove it"),
 )
 
-_STRUCTURES = ("dot-bracket", "RNAfold -p output", "RNAsubopt output")  # below headers of FASTA
+_LOOKS = ("FASTA", "aligned FASTA", "A2M", "A3M", "PIR")  # names of `looks_like`, the last told by itself
+_BRACKET = re.compile(r"[][(){}<]")  # of structures of RNA
 
 
 class NamedProtein(NamedTuple):
@@ -79,10 +79,12 @@ def _filled(rows: list[str]) -> list[str]:
 
 def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, list[str]]]:
     """The number of the line of each header, the header, and the lines after it without white space."""
+    with lines.told_by_look(_LOOKS, "convert it to FASTA first"):
+        yield from _records(lines)
+
+
+def _records(lines: Lines) -> Iterator[tuple[int, str, list[str]]]:
     number, header, pieces = 0, "", list[str]()
-    first = first_line(lines)
-    if "\0" in first or (looks(lines) in _STRUCTURES if first.startswith(">") else looks(lines)):
-        raise foreign(lines, "sequences in FASTA")
     for k, text in lines.filled():
         if text.startswith(">"):
             for pattern, found in _NO_SEQUENCES:
@@ -94,6 +96,8 @@ def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, list[str]]]:
         elif not header:
             if not text.startswith("#"):
                 raise lines.refuse(k, f"found {shown(text)}, expected a header '>name'")
+        elif _BRACKET.search(text):
+            raise lines.refuse(k, f"found {shown(text)}, expected residues")
         else:
             pieces.append("".join(text.split()))
     if header:

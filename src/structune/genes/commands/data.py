@@ -19,13 +19,7 @@ from structune.files.text import some_of
 from structune.genes.eukaryotes.center import IN_COMMON
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.genomes import read_genomes
-from structune.genes.formats.hints import (
-    misplaced,
-    misplaced_regions,
-    misplaced_text,
-    read_hints,
-    read_regions,
-)
+from structune.genes.formats.hints import misplaced_text, read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
@@ -59,7 +53,7 @@ class Known:
         if avoid is not None:
             self._read["avoid"] = avoid, read_regions(avoid)
         self._left = {name: set(found) for name, (_, found) in self._read.items()}
-        self._unused = {name: Counter[str]() for name in self._read}
+        self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
         self._names = list[str]()
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
@@ -70,11 +64,9 @@ class Known:
         given = {
             name: [found.get(each.name, []) for each in sequences] for name, (_, found) in self._read.items()
         }
-        for name, of_each in given.items():
-            count = misplaced if name == "hints" else misplaced_regions
-            for some, each in zip(of_each, sequences, strict=True):
-                self._unused[name] += count(some, each.sequence)
-        return given | self._weight
+        unused: dict[str, Counter[str]] = {}
+        self._unused.append(unused)
+        return given | self._weight | ({"unused": unused} if given else {})
 
     def tell_left(self) -> None:
         """Say of which names no sequence came, and what has no effect on those that did."""
@@ -88,7 +80,8 @@ class Known:
                     say(f"{path}: nothing is used: all {what} are on {which}; {is_other}")
                 else:
                     say(f"{path}: {what} are on sequences that did not come: {which}")
-            if text := misplaced_text(self._unused[name], sum(map(len, found.values()))):
+            counts = sum((each.get(name, Counter()) for each in self._unused), Counter[str]())
+            if text := misplaced_text(counts, sum(map(len, found.values()))):
                 say(f"{path}: {text}")
 
 

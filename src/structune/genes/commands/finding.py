@@ -20,7 +20,6 @@ from structune.genes.commands.options import Format, Request
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.genomes import read_sequences
-from structune.genes.formats.hints import UnusedEvidenceWarning
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.tables import TABLE_HEAD, table_text
 from structune.genes.formats.writers import (
@@ -166,7 +165,6 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         open_text("-" if request.output is None else str(request.output)) as out,
         _opened(request.proteins) as proteins,
         _opened(request.nucleotides) as nucleotides,
-        short_warnings(UnusedEvidenceWarning),  # told at the end, of all sequences
         closing(predicted(finder, source, known)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):

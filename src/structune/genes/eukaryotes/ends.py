@@ -59,7 +59,9 @@ class Ends:
         added = [*_sites(self.before, 0), *_sites(self.behind, lead + n)]
         sites, parts = hints.sites[hints.sites[:, 2] <= n], hints.parts.copy()
         parts[:, :2] = np.minimum(parts[:, :2], n) + lead
-        return Hints(np.concatenate([sites + np.array([0, 0, lead, 0]), np.array(added)]), parts)
+        return replace(
+            hints, sites=np.concatenate([sites + np.array([0, 0, lead, 0, 0]), np.array(added)]), parts=parts
+        )
 
     def cut(self, genes: Iterable[Gene], text: str) -> Iterator[Gene]:
         """Genes at their places in the sequence, without what is beyond it."""
@@ -92,4 +94,4 @@ def _sites(text: str, offset: int) -> Iterator[tuple[float, ...]]:
             letters = reverse_complement(codon) if reverse else codon
             behind = (signal == "stop") != reverse  # the end of the codon is that of the gene
             for found in re.finditer(letters, text):
-                yield SIGNALS.index(signal), reverse, offset + found.span()[behind], _LIKELY
+                yield SIGNALS.index(signal), reverse, offset + found.span()[behind], _LIKELY, -1

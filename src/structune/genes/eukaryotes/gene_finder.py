@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
@@ -15,7 +16,7 @@ from structune.files.models import load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON, PRETRAINED, check_center, prior_mean
 from structune.genes.eukaryotes.counting import drawn_parts, scaled, scaled_blocks
 from structune.genes.eukaryotes.ends import Ends
-from structune.genes.eukaryotes.hints import WEIGHT, Hints
+from structune.genes.eukaryotes.hints import WEIGHT, Hints, tell_unused
 from structune.genes.eukaryotes.inputs import (
     checked_hints,
     checked_introns,
@@ -270,6 +271,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         hints: Sequence[Iterable[Hint]] | None = None,
         hint_weight: float = WEIGHT,
         avoid: Any = None,
+        unused: dict[str, Counter[str]] | None = None,
     ) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
 
@@ -286,6 +288,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             Several hints of a site or base count as the best of them.
         avoid : list of lists of (int, int), optional
             Start and end of what has no coding base, of each sequence, as `read_regions` reads them.
+        unused : dict of str to Counter of str, optional
+            Gets how many of the "hints", and of the regions to "avoid", have no effect, by the reason. By
+            default there is a warning.
 
         Returns
         -------
@@ -293,11 +298,18 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             By start; the score of each is the mean probability of its bases being coding on its strand, None
             with losses other than "log". A gene that goes on beyond an end of its sequence is marked as
             `partial`; it has 60 known coding bases or more there.
+
+        Warns
+        -----
+        UnusedEvidenceWarning
+            Some hints or regions have no effect: genes of the model cannot have them, or they lie beyond
+            the end.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
-        known = checked_hints(hints, hint_weight, avoid, sequences)
+        given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
+        known = None if given is None else list(given)
         texts, ends = [each.sequence for each in sequences], Ends(self.introns_[0])
         spans = [(0, len(text)) for text in texts]
         for s, text in enumerate(texts):
@@ -315,11 +327,14 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[Gene]] = [[] for _ in sequences]
-
+        used: list[set[int]] = [set() for _ in sequences]
         genes_of = partial(found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans)
         for block in make_executor(self.n_jobs).map(genes_of, blocks):
-            for piece, genes in block:
+            for piece, genes, numbers in block:
                 join(found[piece.sequence], genes, piece)
+                used[piece.sequence] |= numbers
+        if given is not None:
+            tell_unused(given, used, unused)
         return [
             named_genes(each.name, ends.cut(genes, each.sequence) if start else genes)
             for each, genes, (start, _) in zip(sequences, found, spans, strict=True)

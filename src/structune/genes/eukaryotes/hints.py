@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
+from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.eukaryotes.structure.scores import Evidence
-from structune.genes.formats.hints import HINTS, Hint
+from structune.genes.formats.dna import without_u
+from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
+from structune.genes.formats.record import along_strand
 from structune.structure import Array, FloatArray, IntArray
 
 WEIGHT, MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
@@ -20,6 +24,7 @@ _CODING = 100.0  # bases of a CDS that are worth as much as an intron
 _NEVER = -1000.0  # of a base to be avoided: so many hints do not make up for it
 _MOST = 1 << 50  # bases
 _STRANDS = {"+": (0,), "-": (1,), ".": (0, 1)}
+_NOWHERE = "at places where no gene of the model has its ends or introns"
 
 
 @dataclass(frozen=True)
@@ -28,43 +33,62 @@ class Hints:
 
     Parameters
     ----------
-    sites : ndarray, shape (n_sites, 4)
-        Signal, strand, position and worth of each.
+    sites : ndarray, shape (n_sites, 5)
+        Signal, strand, position and worth of each, and the number of its hint, -1 for none.
     parts : ndarray, shape (n_parts, 4)
         Of parts of coding sequences, and of what is to be avoided: where they begin and end, the strand, and
         what each base is worth.
+    n : int
+        Number of hints.
+    misplaced : Counter of str
+        How many of them have no effect, or a part of it, by the reason.
     """
 
     sites: FloatArray
     parts: FloatArray
+    n: int = 0
+    misplaced: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, hints: Iterable[Hint], name: str, weight: float, avoid: IntArray) -> Hints:
-        """Those of the sequence of a name, and spans that no coding base lies in."""
+    def of(
+        cls, hints: Sequence[Hint], name: str, weight: float, avoid: IntArray, text: str, rules: GeneRules
+    ) -> Hints:
+        """Those that genes of a sequence can have, and spans that no coding base lies in."""
         sites, parts = list[tuple[float, ...]](), list[tuple[float, ...]]()
-        for hint in hints:
+        misplaced = Counter[str]()
+        for number, hint in enumerate(hints):
             _check(hint, name)
+            if reason := _misplaced(hint, text, rules):
+                misplaced[reason] += 1
+                if reason != CUT:
+                    continue
             worth = weight * min(1.0, float(np.log1p(hint.support) / np.log1p(_SURE)))
             if hint.kind == "CDS":
                 parts += [(hint.start, hint.end, k, worth / _CODING) for k in _STRANDS[hint.strand]]
             else:
-                sites += _sites(hint, worth)
+                sites += [(*site, number) for site in _sites(hint, worth)]
         never = _NEVER * max(1.0, weight)
         parts += [(start, end, k, never) for start, end in avoid.tolist() for k in (0, 1)]
-        return cls(np.array(sites, np.float64).reshape(-1, 4), np.array(parts, np.float64).reshape(-1, 4))
+        return cls(
+            np.array(sites, np.float64).reshape(-1, 5),
+            np.array(parts, np.float64).reshape(-1, 4),
+            len(hints),
+            misplaced,
+        )
 
     @classmethod
     def none(cls) -> Hints:
         """Of a sequence of which nothing is known."""
-        return cls(np.zeros((0, 4)), np.zeros((0, 4)))
+        return cls(np.zeros((0, 5)), np.zeros((0, 4)))
 
-    def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> Evidence:
-        """What they add to the scores of n bases from `start` on, with the sites of those."""
+    def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> tuple[Evidence, IntArray]:
+        """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
-        signal, reverse, position, worth = self.sites[inside].T
+        signal, reverse, position, worth, numbers = self.sites[inside].T
         wanted = _keys(signal, reverse, position - start, n)
         known = _keys(nodes["site_signal"], nodes["site_reverse"], nodes["site_position"], n)
         found, coding = np.zeros(known.size), np.zeros((n, 2))
+        same = np.zeros(wanted.size, bool)
         if known.size:
             place = np.searchsorted(known, wanted).clip(0, known.size - 1)
             same = known[place] == wanted
@@ -73,7 +97,7 @@ class Hints:
         for a, b, strand, each in self.parts[near].tolist():
             bases = coding[max(0, int(a) - start) : int(b) - start, int(strand)]
             bases[:] = each if each < 0 else np.maximum(bases, each)
-        return Evidence(found, coding)
+        return Evidence(found, coding), numbers[same].astype(np.int64)
 
 
 def _keys(signal: Array, reverse: Array, position: Array, n: int) -> IntArray:
@@ -82,20 +106,67 @@ def _keys(signal: Array, reverse: Array, position: Array, n: int) -> IntArray:
     return np.asarray(keys)
 
 
-def _sites(hint: Hint, worth: float) -> list[tuple[float, ...]]:
+def tell_unused(
+    known: Sequence[Hints], used: Sequence[set[int]], unused: dict[str, Counter[str]] | None
+) -> None:
+    """Tell which hints have no effect: those that were left out, and those of sites that no gene can have."""
+    found = Counter[str]()
+    for hints, of in zip(known, used, strict=True):
+        found.update(hints.misplaced)
+        found[_NOWHERE] += len(set(hints.sites[:, 4].astype(int).tolist()) - of - {-1})
+    tell_misplaced("hints", +found, sum(hints.n for hints in known), unused)
+
+
+def _misplaced(hint: Hint, text: str, rules: GeneRules) -> str:
+    """What is to be told of a hint: why genes of the model cannot have it there, or that it is cut."""
+    place = place_of(hint.start, hint.end, len(text))
+    if place and (place == BEYOND or hint.kind != "CDS"):
+        return BEYOND
+    if not hint.support:
+        return "without support"
+    strands = [k for k in _STRANDS[hint.strand] if "+-"[k] in rules.signs]
+    if not strands:
+        return "on the strand where the model has no genes"
+    if hint.kind == "CDS":
+        return place
+    if hint.kind == "intron" and hint.end - hint.start < rules.introns[0]:
+        return f"introns of less than {rules.introns[0]} bases, the shortest of the model"
+    if any(all(_is_there(text, *site, rules) for site in _of_strand(hint, k)) for k in strands):
+        return ""
+    donors = " or ".join(rules.donors)
+    return {
+        "intron": f"introns that do not begin with {donors} and end with {ACCEPTOR}",
+        "donor": f"donors that are not {donors}",
+        "acceptor": f"acceptors that are not {ACCEPTOR}",
+        "start": f"starts that are not {START}",
+        "stop": f"stops that are not {', '.join(STOPS)}",
+    }[hint.kind]
+
+
+def _is_there(text: str, kind: str, reverse: int, position: int, rules: GeneRules) -> bool:
+    """Whether a sequence has the bases of a site."""
+    motifs = {"start": (START,), "stop": STOPS, "donor": rules.donors, "acceptor": (ACCEPTOR,)}[kind]
+    size = len(motifs[0])
+    first = position if (kind in ("start", "donor")) != bool(reverse) else position - size
+    bases = without_u(text[max(0, first) : first + size]).upper()
+    return along_strand(bases, "+-"[reverse]) in motifs
+
+
+def _sites(hint: Hint, worth: float) -> Iterator[tuple[float, ...]]:
     """Signal, strand, position and worth of the sites that a hint is of: it may be of either strand."""
-    found: list[tuple[float, ...]] = []
-    for reverse in _STRANDS[hint.strand]:
-        ends = (hint.start, hint.end)[:: -1 if reverse else 1]
-        if hint.kind == "intron":
-            found += [
-                (SIGNALS.index(name), reverse, position, worth / 2)
-                for name, position in zip(("donor", "acceptor"), ends, strict=True)
-            ]
-        else:  # a gene begins where its start codon does, and ends behind its stop codon
-            position = ends[hint.kind in ("stop", "acceptor")]
-            found.append((SIGNALS.index(hint.kind), reverse, position, worth))
-    return found
+    of_each = worth / 2 if hint.kind == "intron" else worth
+    for k in _STRANDS[hint.strand]:
+        for kind, reverse, position in _of_strand(hint, k):
+            yield SIGNALS.index(kind), reverse, position, of_each
+
+
+def _of_strand(hint: Hint, reverse: int) -> list[tuple[str, int, int]]:
+    """Kind, strand and position of the sites of a hint, if it is of that strand."""
+    ends = (hint.start, hint.end)[:: -1 if reverse else 1]
+    if hint.kind == "intron":
+        return [("donor", reverse, ends[0]), ("acceptor", reverse, ends[1])]
+    # a gene begins where its start codon does, and ends behind its stop codon
+    return [(hint.kind, reverse, ends[hint.kind in ("stop", "acceptor")])]
 
 
 def _check(hint: Hint, name: str) -> None:

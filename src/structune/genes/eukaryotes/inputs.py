@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError, warn
+from structune.errors import DataError, ModelFileError
 from structune.genes.eukaryotes.counting import FOLDS
 from structune.genes.eukaryotes.hints import MOST_WEIGHT, Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.rules import MOST_INTRON
+from structune.genes.eukaryotes.structure.rules import MOST_INTRON, GeneRules
 from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.examples import GeneExamples
-from structune.genes.formats.hints import UnusedEvidenceWarning, misplaced, misplaced_text
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import checked_regions
 from structune.learning.estimator_file import Arrays
@@ -72,7 +71,12 @@ def checked_tracks(
 
 
 def checked_hints(
-    hints: Any, weight: float, avoid: Any, sequences: Sequence[AnnotatedSequence]
+    hints: Any,
+    weight: float,
+    avoid: Any,
+    sequences: Sequence[AnnotatedSequence],
+    rules: GeneRules,
+    unused: dict[str, Counter[str]] | None,
 ) -> list[Hints] | None:
     """What is known of some sequences."""
     if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= MOST_WEIGHT:
@@ -86,16 +90,11 @@ def checked_hints(
         raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
     if len(hints) != len(sequences):
         raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
-    regions = checked_regions(avoid, sequences)
-    given = [list(of) for of in hints]
-    found = [
-        Hints.of(of, each.name, weight, spans)
-        for of, each, spans in zip(given, sequences, regions, strict=True)
+    regions = checked_regions(avoid, sequences, unused)
+    return [
+        Hints.of(list(of), each.name, weight, spans, each.sequence, rules)
+        for of, each, spans in zip(hints, sequences, regions, strict=True)
     ]
-    counts = (misplaced(of, each.sequence) for of, each in zip(given, sequences, strict=True))
-    if text := misplaced_text(sum(counts, Counter[str]()), sum(map(len, given))):
-        warn(f"hints: {text}", UnusedEvidenceWarning)
-    return found
 
 
 def _numbers(track: Any, name: str) -> FloatArray:

@@ -23,27 +23,37 @@ def found_genes(
     has_probabilities: bool,
     spans: Sequence[tuple[int, int]],
     pieces: Sequence[Piece],
-) -> list[tuple[Piece, list[Gene]]]:
-    """Those of pieces that are worked off at once; hints, and spans whose bases count, are by sequence."""
-    shard, evidence = graph.encode([piece.input for piece in pieces]), None
+) -> list[tuple[Piece, list[Gene], set[int]]]:
+    """Those of pieces that are worked off at once, and the numbers of the hints that have an effect there.
+
+    Hints, and spans whose bases count, are by sequence.
+    """
+    shard, evidence, used = (
+        graph.encode([piece.input for piece in pieces]),
+        None,
+        [set[int]() for _ in pieces],
+    )
     if hints is not None:
-        evidence = [
-            hints[piece.sequence].evidence(piece.start, len(piece.text), shard.nodes.of(s))
-            for s, piece in enumerate(pieces)
-        ]
+        evidence = []
+        for s, piece in enumerate(pieces):
+            of_piece, numbers = hints[piece.sequence].evidence(
+                piece.start, len(piece.text), shard.nodes.of(s)
+            )
+            evidence.append(of_piece)
+            used[s].update(numbers.tolist())
     paths, _ = graph.best(w, shard, None, evidence)
     coding = None
     if has_probabilities:
         columns = graph.marginals(w, shard, evidence)
         coding = {sign: columns[:, 3 * k : 3 * k + 3].sum(axis=1) for k, sign in enumerate(graph.rules.signs)}
     found = []
-    for piece, (a, b) in zip(pieces, pairwise(shard.starts.tolist()), strict=True):
+    for piece, own, (a, b) in zip(pieces, used, pairwise(shard.starts.tolist()), strict=True):
         inside = [place - piece.start for place in spans[piece.sequence]]
         genes = [
             Gene(strand, exons, coding_score(coding, strand, within(exons, *inside), a))
             for strand, exons in path_genes(graph.weights, paths[a:b])
         ]
-        found.append((piece, genes))
+        found.append((piece, genes, own))
     return found
 
 

@@ -59,7 +59,8 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
 
 def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
     """Read records of lines that are whole; of those without genes no feature is looked at."""
-    with lines.told_by_look(("GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA")):
+    formats = "GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA"
+    with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
         yield from _each(lines, with_genes)
 
 

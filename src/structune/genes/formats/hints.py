@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.dna import without_u
 from structune.genes.formats.gff3 import attributes_of, features_of
 from structune.genes.formats.parts import columns_of, part_of
-from structune.genes.formats.record import along_strand
 
 HINTS = ("intron", "CDS", "start", "stop", "donor", "acceptor")
 _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtHint and aligners of proteins
@@ -39,14 +36,19 @@ _TRANSCRIPT = re.compile(r'(?:^|[; ])transcript_id "([^"]+)"')
 _FLAGS = ("0", "1")
 _STRANDS = {"0": ".", "1": "+", "2": "-"}  # of STAR
 _UNIQUE, _SEVERAL = 6, 7  # its columns of reads
-_OF_HINTS = ("AUGUSTUS hints", "GFF3", "GTF", "GFF2", "SJ.out.tab")
+_OF_HINTS = ("AUGUSTUS hints", "GFF3", "GTF", "GFF2", "SJ.out.tab of STAR")
+_OF_REGIONS = ("GFF3", "GTF", "GFF2", "BED", "AUGUSTUS hints")
+_EMBL = {"EMBL": "convert it to GFF3 first"}
+_CURES = _EMBL | {  # of other files with regions
+    "SJ.out.tab of STAR": "junctions are read by --hints (read_hints)",
+    "a table of RepeatMasker at UCSC": "`cut -f 6-8` makes BED of it",
+    "a table of RepeatMasker (.out)": "RepeatMasker -gff writes GFF, which is read",
+}
+_EMPTY = "BED features of length 0"
 _MOST_TOLD = 6  # kinds of features that are not used
 BEYOND = "beyond the end of their sequence"
-_SIGNALS = {
-    "intron": (re.compile("G[TC].*AG"), "introns that do not begin with GT or GC and end with AG"),
-    "start": (re.compile("ATG"), "starts that are not ATG"),
-    "stop": (re.compile("TAA|TAG|TGA"), "stops that are not TAA, TAG or TGA"),
-}  # of hints that lie elsewhere nothing comes
+CUT = "reach beyond the end of their sequence, and count within it"
+_SETTINGS = re.compile(r"(track|browser)(\s|\Z)")  # lines of BED files
 _SHORTEST_INTRON = 20  # between parts of an alignment; what is shorter are gaps or frameshifts
 
 
@@ -106,7 +108,7 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
         Some features are of other types, or there are none.
     """
     lines = Lines(source)
-    with lines.told_by_look(_OF_HINTS):
+    with lines.told_by_look(_OF_HINTS, _EMBL):
         return _hints(lines)
 
 
@@ -158,7 +160,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
         Some features are of other types, or there are none.
     """
     lines = Lines(source)
-    with lines.told_by_look(("GFF3", "GTF", "GFF2", "BED", "AUGUSTUS hints")):
+    with lines.told_by_look(_OF_REGIONS, _CURES):
         return _regions(lines)
 
 
@@ -166,13 +168,19 @@ def _regions(lines: Lines) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     used, unused = Counter[str](), Counter[str]()
     for number, text in features_of(lines):
-        if text.startswith(("track", "browser")):
-            continue  # of BED
-        columns = text.split("\t")
+        columns = text.split("\t") if "\t" in text else text.split()
+        is_bed = _is_bed(columns)
+        if not is_bed and _SETTINGS.match(text):
+            continue
         with lines.at(number):
-            if is_bed := _is_bed(columns):
+            if is_bed and columns[1] == columns[2]:
+                unused[_EMPTY] += 1  # such as insertions
+                continue
+            if is_bed:
                 columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
-            part = part_of(number, columns_of("\t".join(columns)), unquote(columns[0]), {})
+            part = part_of(
+                number, columns_of("\t".join(columns) if is_bed else text), unquote(columns[0]), {}
+            )
         is_used = is_bed or _is_to_avoid(columns[1].lower(), columns[2].lower())
         (used if is_used else unused)[_told(columns)] += 1
         if is_used:
@@ -254,34 +262,26 @@ def _number(text: str) -> float:
     return found
 
 
-def misplaced(hints: Iterable[Hint], sequence: str) -> Counter[str]:
-    """How many hints have no effect on a sequence, by the reason."""
-    found = Counter[str]()
-    for hint in hints:
-        if hint.end > len(sequence):
-            found[BEYOND] += 1
-        elif hint.kind in _SIGNALS:
-            bases = without_u(sequence[hint.start : hint.end]).upper()
-            signal, reason = _SIGNALS[hint.kind]
-            either = [along_strand(bases, strand) for strand in "+-" if hint.strand in (strand, ".")]
-            found[reason] += not any(map(signal.fullmatch, either))
-    return +found
-
-
-def misplaced_regions(regions: Iterable[Sequence[int]], sequence: str) -> Counter[str]:
-    """How many regions to avoid lie beyond a sequence, or reach there."""
-    return +Counter({BEYOND: sum(int(end) > len(sequence) for _, end in regions)})
+def place_of(start: int, end: int, n: int) -> str:
+    """What is to be told of where a span lies on a sequence of n bases: nothing if it is within."""
+    return BEYOND if start >= n else CUT if end > n else ""
 
 
 def misplaced_text(found: Counter[str], n: int) -> str:
-    """What `misplaced` has found of n hints or regions, as warnings tell it; nothing of nothing."""
-    if not found:
-        return ""
-    each = ", ".join(f"{count:,} {reason}" for reason, count in found.most_common())
-    return (
-        f"{found.total():,} of {n:,} have no effect where they are: {each}. "
-        "Are they of this assembly, and do positions count from 1?"
-    )
+    """How many of n hints or regions have no effect, by the reason, as warnings tell it; empty for none."""
+    without = Counter({reason: count for reason, count in found.items() if reason != CUT and count})
+    each = ", ".join(f"{count:,} {reason}" for reason, count in without.most_common())
+    told = [f"{without.total():,} of {n:,} have no effect where they are: {each}"] if without else []
+    told += [f"{found[CUT]:,} of {n:,} {CUT}"] if found[CUT] else []
+    return ". ".join([*told, "Are they of this assembly, and do positions count from 1?"] if told else [])
+
+
+def tell_misplaced(what: str, found: Counter[str], n: int, unused: dict[str, Counter[str]] | None) -> None:
+    """Add what is found to what callers count, or warn of it where they count nothing."""
+    if unused is not None:
+        unused.setdefault(what, Counter()).update(found)
+    elif text := misplaced_text(found, n):
+        warn(f"{what}: {text}", UnusedEvidenceWarning)
 
 
 def _introns(parts: list[Hint]) -> list[Hint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import field
@@ -74,7 +75,9 @@ class OrfFinder(StructuredEstimator):
         scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
         return chosen, scores
 
-    def predict(self, X: Any, avoid: Any = None) -> list[tuple[Transcript, ...]]:
+    def predict(
+        self, X: Any, avoid: Any = None, unused: dict[str, Counter[str]] | None = None
+    ) -> list[tuple[Transcript, ...]]:
         """The most probable genes of each sequence.
 
         Parameters
@@ -83,6 +86,8 @@ class OrfFinder(StructuredEstimator):
         avoid : list of lists of (int, int), optional
             Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
             RNA, as `read_regions` reads them.
+        unused : dict of str to Counter of str, optional
+            Gets how many regions to "avoid" have no effect, by the reason. By default there is a warning.
 
         Returns
         -------
@@ -90,10 +95,15 @@ class OrfFinder(StructuredEstimator):
             By start; the score of each is its probability, None with losses other than "log". A gene that
             begins before or ends behind what is known of its sequence has no start or no stop codon, and is
             marked as `partial`.
+
+        Warns
+        -----
+        UnusedEvidenceWarning
+            Some regions lie beyond the end of their sequence.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
-        regions = checked_regions(avoid, sequences)
+        regions = checked_regions(avoid, sequences, unused)
         blocks = batches(
             zip(sequences, regions, strict=True),
             lambda each: len(each[0].sequence),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
 from structune.files.models import check_class, load
-from structune.files.text import Lines, Source, header_description, header_name, shown, source_name
+from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.dot_bracket import without_energy
@@ -22,7 +24,11 @@ from structune.rna.formats.strands import STRANDS
 from structune.rna.inputs import Draws
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
-_MARKS = set(NOTATION + STRANDS)
+_MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), set("X" + STRANDS)
+_MOST_NAMED = 3  # files
+_UPPER = (
+    "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
+)
 
 
 @dataclass(frozen=True)
@@ -116,21 +122,34 @@ def read_sequences(
     Parameters
     ----------
     below : {"", "constraints", "structures"}
-        What stands below sequences, and is wanted.
+        What stands below sequences, and is wanted; structures that are not are counted and told at the end.
     skip : bool
         Whether records that cannot be read are left out, and told of.
     format : str, optional
         As of `read_rna`.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
+    unused = Counter[str]()  # structures, by the file
 
     def read(source: Source) -> Iterator[Example]:
         if below == "constraints":
-            return _constrained(source)
-        return _records(source, format, live=not below, skipped=skipped)
+            yield from _constrained(source)
+            return
+        name = source_name(source)
+        tell = partial(unused.update, [name])
+        for example in _records(source, format, live=not below, skipped=skipped, unused=tell):
+            if not below and example.record.structure is not None:
+                tell()
+            yield example
 
     sources = (standard_input() if file == "-" else file for file in files)
-    return (replace(example, index=index) for index, example in enumerate(_of_all(sources, read)))
+    for index, example in enumerate(_of_all(sources, read)):
+        yield replace(example, index=index)
+    if unused:
+        say(
+            f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
+            "--evaluate judges them, and with --constraints those of dot-bracket files hold"
+        )
 
 
 def _constrained(source: Source) -> Iterator[Example]:
@@ -210,6 +229,7 @@ class _Entry:
     sequence: list[str] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
     constraints_number: int = 0
+    last_number: int = 0
 
     def ends_before(self, text: str) -> bool:
         """Whether a line is the sequence of the next record: without a header they are a line each."""
@@ -226,6 +246,7 @@ class _Entry:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
             self.sequence.append(self._bases(lines, number, text))
+            self.last_number = number
 
     def _bases(self, lines: Lines, number: int, text: str) -> str:
         try:
@@ -236,14 +257,23 @@ class _Entry:
             expected = f"bases, or constraints of {NOTATION}"
             raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
 
+    def is_marked_by(self, text: str) -> bool:
+        """Whether a line below a whole sequence, with its length, has X alone."""
+        return _are_marks([*self.sequence, text.upper()])
+
     def example(self, lines: Lines) -> Example:
-        first, *rest = map(len, self.sequence or [""])
-        if not self.constraints and rest == [first] and set(self.sequence[1]) == {"X"}:
-            raise lines.refuse(self.number + 2, "found X alone, expected bases, or constraints in lower case")
+        if not self.constraints and _are_marks(self.sequence):
+            raise lines.refuse(self.last_number, _UPPER)
         with lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{lines.name}:{self.constraints_number or self.number}"
         return Example(0, record, place, "".join(self.constraints) or None)
+
+
+def _are_marks(parts: Sequence[str]) -> bool:
+    """Whether the last lines of a sequence have X alone, as many as there are bases above."""
+    marks = "".join([*takewhile(_UPPER_MARKS.issuperset, reversed(parts))])
+    return bool(marks) and 2 * len(marks) == sum(map(len, parts))
 
 
 def _is_notation(text: str) -> bool:
@@ -257,6 +287,8 @@ def _read_constrained(lines: Lines) -> Iterator[Example]:
             continue
         header = text.startswith(">")
         if entry is not None and (header or entry.ends_before(text)):
+            if not (header or entry.has_header) and entry.is_marked_by(text):
+                raise lines.refuse(number, _UPPER)
             yield entry.example(lines)
             entry = None
         if entry is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from structune.cli.checks import say
 from structune.errors import DataError
-from structune.files.text import shown
+from structune.files.text import shown, some_of
 from structune.rna.commands.choices import ShapeMethod
 from structune.rna.commands.data import Example
 from structune.rna.formats.reactivities import Reactivities, check_letters, read_reactivities
@@ -61,8 +61,7 @@ def _by_name(
 
 
 def _some(names: Collection[str]) -> str:
-    first = [shown(name) for name in sorted(names)[:_MOST_NAMED]]
-    return ", ".join([*first, *(["..."] if len(names) > _MOST_NAMED else [])])
+    return some_of([shown(name) for name in sorted(names)], _MOST_NAMED)
 
 
 def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:

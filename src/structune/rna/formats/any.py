@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
-from structune.rna.formats.constraint_lines import check_masked, refuse_constraints
+from structune.rna.formats.constraint_lines import check_masked, checked_masks
 from structune.rna.formats.ct import parse_ct, write_ct
 from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
 from structune.rna.formats.fasta import parse_fasta, write_fasta
@@ -22,6 +23,7 @@ from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.stockholm import parse_stockholm
 
 Skipped = Callable[[DataError], None] | None
+Unused = Callable[[], None] | None
 
 _WITH_HEADERS = ("fasta", "dot_bracket", "plain")
 _PARSERS: dict[str, Callable[[Lines], Iterator[RNARecord]]] = {
@@ -52,10 +54,17 @@ _LOOKS = {  # names of `looks_like` that are read here, and as what
     "BPSEQ": ("bpseq",),
     "Stockholm": ("stockholm",),
 }
-_ADVICE = (
-    "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which it "
-    "is, and alignments need --alignment"
-)
+_ADVICE = {  # by what a file looks like
+    **dict.fromkeys(
+        ["Clustal", "Stockholm", "aligned FASTA", "A2M"],
+        "fold reads alignments with --alignment; sequences need FASTA without gaps",
+    ),
+    "RNAfold -p output": "leave out the lines with [ ] or { } behind a structure and those with frequencies, "
+    "or run RNAfold without -p",
+    "RNAsubopt output": "keep a header, the sequence alone and one of its structures for each record",
+    "": "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which "
+    "it is",
+}
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 _HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
@@ -65,6 +74,7 @@ def read_rna(
     format: str | None = None,
     live: bool = False,
     skipped: Skipped = None,
+    unused: Unused = None,
 ) -> Iterator[RNARecord]:
     """Read RNA sequences, and structures where the format has them, one record at a time.
 
@@ -86,6 +96,8 @@ def read_rna(
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
         Of formats without such headers it is an error.
+    unused : callable, optional
+        Called for each structure that comes when its sequence, without a header, has been given by `live`.
 
     Yields
     ------
@@ -97,7 +109,7 @@ def read_rna(
         As the readers of each format do; names the file of an unknown format, and the folder without files.
     """
     _check_format(format, _PARSERS)
-    return (record for file in files_of(source) for record in _read_file(file, format, live, skipped))
+    return (record for file in files_of(source) for record in _read_file(file, format, live, skipped, unused))
 
 
 def files_of(source: Source) -> list[Source]:
@@ -141,7 +153,9 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
         raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
 
 
-def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped) -> Iterator[RNARecord]:
+def _read_file(
+    source: Source, format: str | None, live: bool, skipped: Skipped, unused: Unused
+) -> Iterator[RNARecord]:
     lines = Lines(source)
     with lines.told_by_look(_LOOKS, _ADVICE):
         found = (
@@ -149,24 +163,26 @@ def _read_file(source: Source, format: str | None, live: bool, skipped: Skipped)
             or _format_of_name(source)
             or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
         )
-    looks_for_constraints = format is None and found in _WITH_HEADERS
-    if looks_for_constraints:
+    if format is None and found in _WITH_HEADERS:
         check_masked(lines)
-        if skipped is None:
-            lines = lines.checked(refuse_constraints)
+        lines = lines.checked(checked_masks)
+    parse = _PARSERS[found] if found != "plain" else partial(parse_plain, live=live, unused=unused)
     with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
         if skipped is None:
             record = None
-            for record in _PARSERS[found](lines):
+            for record in parse(lines):
                 yield record
             if record is None and not lines.is_empty:
                 raise DataError(f"{lines.name}: found no sequences")
         else:
-            yield from _read_some(lines, found, skipped, looks_for_constraints)
+            yield from _read_some(lines, parse, found, skipped)
 
 
 def _read_some(
-    lines: Lines, found: str, skipped: Callable[[DataError], None], looks_for_constraints: bool
+    lines: Lines,
+    parse: Callable[[Lines], Iterator[RNARecord]],
+    found: str,
+    skipped: Callable[[DataError], None],
 ) -> Iterator[RNARecord]:
     """The records that can be read."""
     if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
@@ -174,8 +190,7 @@ def _read_some(
     for count, piece in enumerate(lines.pieces(_is_header), 1):
         nameless = next(piece.head(1)) == ">"
         try:
-            checked = piece.checked(refuse_constraints) if looks_for_constraints else piece
-            for record in _PARSERS[found](checked):
+            for record in parse(piece):
                 yield replace(record, name=str(count)) if nameless else record
         except DataError as error:
             skipped(error)

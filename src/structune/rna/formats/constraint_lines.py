@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.text import Lines, shown
 from structune.rna.formats.strands import STRANDS
 
 _LETTERS = set("x" + STRANDS)
 _HEAD, _MOST = 1000, 300  # lines and records looked at
-_ADVICE = (
-    "expected bases: constraints are read with --constraints, and masked bases with --input-format fasta "
-    "(format='fasta')"
-)
+_ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
 
 
 def are_constraints(sequence: str, text: str) -> bool:
@@ -38,29 +35,34 @@ def check_masked(lines: Lines) -> None:
             if n_found == _MOST:
                 break
     if n_found and not record:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE}")
+        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
 
 
-def refuse_constraints(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses such lines where bases are in upper case, or have no headers.
+def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
+    """The same lines; refuses such lines below sequences without headers, which are a line each.
 
-    Bases that are masked have the case of others, and stay.
+    Below headers some records may be so, and others not: these are masked, and told if their bases have
+    another case than the mask.
     """
     record: list[str] = []
-    has_headers, found = False, 0
+    has_headers, n_masked = False, 0
     for number, text in lines:
         if text.startswith(">"):
-            _check(lines, found, record)
-            record, has_headers, found = [], True, 0
+            n_masked += _is_masked(record)
+            record, has_headers = [], True
         elif text and not text.startswith("#"):
-            found = number if len(record) == 1 and are_constraints(record[0], text) else 0
-            if found and not has_headers:
-                _check(lines, found, [record[0].upper(), text])
+            if not has_headers and record and are_constraints(record[0], text):
+                raise lines.refuse(
+                    number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
+                )
             record = [*record[:2], text] if has_headers else [text]
         yield number, text
-    _check(lines, found, record)
+    if n_masked := n_masked + (has_headers and _is_masked(record)):
+        warn(
+            f"{lines.name}: read lines of x below {n_masked:,} sequences of their length as masked bases, as "
+            "other sequences have none; constraints are read with --constraints"
+        )
 
 
-def _check(lines: Lines, number: int, record: list[str]) -> None:
-    if number and len(record) == 2 and not record[0].islower():
-        raise lines.refuse(number, f"found {shown(record[1])} below a sequence of its length, {_ADVICE}")
+def _is_masked(record: list[str]) -> bool:
+    return len(record) == 2 and not record[0].islower() and are_constraints(*record)

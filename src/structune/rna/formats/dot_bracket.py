@@ -59,7 +59,7 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
     for number, text in lines.filled():
         if is_comment(text, entry):
             continue
-        if (header := text.startswith(">")) or entry.is_complete():
+        if (header := text.startswith(">")) or not entry.number:
             if entry.number:
                 yield entry.record()
             count += 1
@@ -67,6 +67,9 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
             entry = Entry(lines, number, header_name(told, count), header_description(told))
         if not header:
             entry.add(number, text)
+        if entry.number and entry.is_complete():  # at once: who writes to a pipe may wait for it
+            yield entry.record()
+            entry = Entry(lines)
     if entry.number:
         yield entry.record()
 
@@ -145,7 +148,7 @@ class Entry:
         """What else a structure that does not fit may be."""
         if not self.has_header:
             return ". Sequences of several lines, without headers, are read with --input-format dot_bracket"
-        if structure and set(structure) <= _CONSTRAINTS:
+        if set(structure) <= _CONSTRAINTS and _is_constraint(structure):
             return ". Constraints are read with --constraints"
         if structure and not _BRACKET.search(structure):
             return f": {shown(self.structure[0])} is neither bases nor a structure"
@@ -162,6 +165,11 @@ class Entry:
 
     def _bare(self) -> RNARecord:
         return record_at(self.lines, self.number, self.name, self.sequence, self.description)
+
+
+def _is_constraint(text: str) -> bool:
+    """Whether marks are those of constraints: no structure has x and |, and in it < and > are pairs."""
+    return not {"x", "|"}.isdisjoint(text) or text.count("<") != text.count(">")
 
 
 def is_comment(text: str, entry: Entry) -> bool:

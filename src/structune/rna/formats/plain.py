@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from structune.files.text import Lines, header_description, header_name, shown
 from structune.rna.formats.dot_bracket import STRUCTURE, Entry, is_comment
 from structune.rna.formats.record import RNARecord
 
 
-def parse_plain(lines: Lines) -> Iterator[RNARecord]:
-    """Each sequence as soon as it is known to be whole.
+def parse_plain(
+    lines: Lines, live: bool = False, unused: Callable[[], None] | None = None
+) -> Iterator[RNARecord]:
+    """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
     One without a header is a line, and is named by its number, from 1. Below a header ``>name`` it may take
     several lines, up to the next header or the end of its structure. Structures may be left out, and are
-    checked where there are some.
+    checked where there are some; `unused` is called for each that its sequence was given without.
     """
     entry, count, paired, with_headers = Entry(lines), 0, False, False
     for number, text in lines.filled():
@@ -33,10 +35,12 @@ def parse_plain(lines: Lines) -> Iterator[RNARecord]:
         if not header:
             entry.add(number, text)
         if entry.is_complete():
+            if entry.is_given and unused is not None:
+                unused()
             yield from entry.rest()
             paired = paired or not entry.has_header
             entry = Entry(lines)
-        elif not (entry.has_header or entry.structure):
+        elif live and not (entry.has_header or entry.structure):
             yield from entry.rest()
     yield from entry.rest()
     _check_alike(entry, paired)

@@ -97,9 +97,9 @@ def _read(lines: Lines) -> Iterator[tuple[str, Reactivities]]:
 
 def _list(lines: Lines, count: int, names: set[str]) -> tuple[str, Reactivities]:
     """The name and the reactivities of one sequence."""
-    (number, header), *rest = lines
+    (first, header), *rest = lines
     if (name := header_name(header, count)) in names:
-        raise lines.refuse(number, f"found the name {shown(name)} a second time")
+        raise lines.refuse(first, f"found the name {shown(name)} a second time")
     values, letters = list[float](), ""
     for number, text in rest:
         words = text.replace(",", " ").split()
@@ -107,6 +107,9 @@ def _list(lines: Lines, count: int, names: set[str]) -> tuple[str, Reactivities]
             letters += "".join(words)
         else:
             values += [_number(lines, number, word) for word in words]
+    if values and letters and len(values) != len(letters):
+        found = f"found {len(letters)} letters and {len(values)} reactivities of {shown(name)}"
+        raise lines.refuse(first, f"{found}, expected as many (NA where there is none)")
     return name, Reactivities.of(values, letters)
 
 
