@@ -48,8 +48,9 @@ _BY_START = _formats(  # of the whole text
     ("output of EMBOSS", r"\A#{20,}\n# Program:"),
     ("HTML", r"\A<(?:!DOCTYPE|!doctype)? ?(?:html|HTML)\b"),
     ("XML", r"\A<(?:\?xml|!DOCTYPE|!--|[A-Za-z][\w:.-]*(?:\s+[\w:.-]+\s*=[^<>]*)?\s*/?>)"),
-    ("JSONL", r"\A[{\[].*[}\]]\n+[{\[]\s*\""),
-    ("JSON", rf"\A(?:\{{\s*[\"}}]|\[\s*(?:[\"\]]|\[\s*\"|\{{\s*[\"}}]|\[?\s*{_NUMBER}\s*[],]))"),
+    ("training data of spaCy", r"""\A\[?\s*\(\s*["'].*["'],\s*\{\s*["']"""),
+    ("JSONL", r"""\A[{\[].*[}\]]\n+[{\[]\s*["']"""),
+    ("JSON", rf"\A(?:\{{\s*[\"'}}]|\[\s*(?:[\"\]]|\[\s*\"|\{{\s*[\"'}}]|\[?\s*{_NUMBER}\s*[],]))"),
     ("RDAT", r"\ARDAT_VERSION"),
     ("PDB", r"\A(?:HEADER {4}|ATOM {2}|REMARK {3}\d)"),
     ("mmCIF", r"\Adata_\S*\n(?:#|_|loop_)"),
@@ -60,6 +61,7 @@ _BY_START = _formats(  # of the whole text
     ("FASTQ", r"\A@.*\n[A-Za-z.*-]+\n\+"),
     ("SAM", r"\A@(?:HD|SQ|RG|PG|CO)\t|\A[^\t\n]+\t\d+\t[^\t\n]+\t\d+\t\d+\t(?:\*|(?:\d+[MIDNSHP=X])+)\t"),
     ("PIR", r"\A>(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
+    ("trees in brackets", r"\A\(\s*(?:[A-Z][\w$|=-]*\s+)?\([A-Z][\w$|=-]*\s+[^\s,]"),
     (".seq of RNAstructure", r"\A(?:;.*\n)+[^>\n]*\n(?:[A-Za-z \n]*)1\s*(?:\Z|\n)"),
 )
 _BY_BODY = _formats(  # without comments and blank lines

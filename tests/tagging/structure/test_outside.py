@@ -21,7 +21,7 @@ def breaks_bio(labels):
 
 
 def test_sequences_that_break_the_rules_are_left_out_and_counted():
-    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' at the end"
+    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' and before"
     with pytest.warns(ForbiddenLabelsWarning, match=message):
         noisy = SequenceTagger(forbidden="bio").fit(X, NOISY, np.arange(6.0) + 1.0)
     good = SequenceTagger(forbidden="bio").fit([X[s] for s in GOOD], [NOISY[s] for s in GOOD], [2.0, 6.0])
