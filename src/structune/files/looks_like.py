@@ -14,6 +14,7 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GFF = rf"[^\t\n]+\t[^\t\n]*\t[^\t\n]+\t\d+\t\d+\t(?:{_NUMBER}|\.)\t[-+.?]\t[012.]"
 _PAIRS = r"[.()\[\]{}<>&]"
 _BASES = r"[ACGUTNXacgutnx&]"
+_TAGGED = r"[^\s_/]+[_/](?:[A-Z][A-Z\d$-]*|[^\w\s]+)"
 _ESCAPED = re.compile("[\udc80-\udcff\ufffd]")  # bytes that are no UTF-8
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")
 _MOST_CONTROLS, _MOST_ESCAPED = 0.01, 0.3  # shares of the characters of a text
@@ -98,7 +99,9 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("aligned FASTA", r"\A>.*\n(?:[^>\n]*\n)*?[A-Za-z.]*-[A-Za-z.-]*$"),
     ("FASTA", r"\A>.*\n[A-Za-z*]+(?:\n|\Z)"),
     ("tokens with tags, as in word|TAG", r"\A(?:[^\s|]+(?:\|[^\s|]+)+[ \t]+)+[^\s|]+(?:\|[^\s|]+)+$"),
+    ("tokens with tags, as in word_TAG", rf"\A(?:{_TAGGED}[ \t]+)+{_TAGGED}$"),
     ("CoNLL", r"\A-DOCSTART-|\A\S+[ \t](?:\S+[ \t])*(?:[BIESLU]-\S+|O)$"),
+    ("plain text", r"\A[\"'(]?[A-Z]\S*(?: +\S+){2,} +\S*\w[.!?][\"')]?$"),
 )
 _SEPARATED = (("tab-separated columns", "\t"), ("CSV", ","), ("CSV", ";"))
 

@@ -13,9 +13,10 @@ from structune.errors import DataError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, source_name
 from structune.structure import IntArray
-from structune.tagging.column_look import AUTO, COLUMNS, Layout, layout_of
+from structune.tagging.column_look import AUTO, Layout, layout_of
 from structune.tagging.features.names import Names, Numbers
 from structune.tagging.features.strings import BEYOND, Strings
+from structune.tagging.foreign import COLUMNS
 from structune.tagging.kernels import fields
 from structune.tagging.kernels.fields import AT, FOUND, LENGTH, LINE, SENTENCES, TOKENS, WIDTH, split
 

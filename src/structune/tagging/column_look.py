@@ -13,7 +13,6 @@ from structune.tagging.foreign import foreign, is_blank, is_header, words_of
 AUTO = "auto"  # have a look
 TAB = "\t"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
 _SEPARATORS = {"tab": TAB, r"\t": TAB, "whitespace": None}
 _OPTIONS = "Give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
 _LINE = re.compile(r"\r\n|\r|\n")
@@ -192,11 +191,13 @@ def _is_conllu(row: Sequence[str], names: Sequence[str]) -> bool:
 def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first column numbers tokens: most numbers are the one before and 1, or begin anew."""
     matches = [_ID.fullmatch(row[0]) for row in rows]
-    if len(rows) < 2 or min(map(len, rows)) < 3 or not all(matches):
+    if len(rows) < 2 or min(map(len, rows)) < 2 or not all(matches):
         return False
     numbers = [int(match[1]) for match in matches if match is not None and not match[2]]
     steps = [later - before for before, later in pairwise(numbers)]
     n_steps, n_anew = steps.count(1), sum(number in (0, 1) for number in numbers[1:])
+    if min(map(len, rows)) == 2:  # numbers with a label, unless they count without a gap, and words are many
+        return 1 < n_steps == len(steps) - n_anew and 2 * len({row[1] for row in rows}) > len(rows)
     is_sure = n_steps > (0 if numbers[:1] in ([0], [1]) else 1)
     return is_sure and 2 * n_steps >= len(steps) - n_anew
 

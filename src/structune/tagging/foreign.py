@@ -9,13 +9,16 @@ from functools import cached_property
 
 from structune.files.looks_like import HEAD, looks_like
 
+COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
 _BLANKS = " \t\v\f"
 _WORD = re.compile(rf"[^{_BLANKS}]+")
 _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
+_TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
 _SENTENCE = re.compile(r"[\"'(]?[A-Z].*\w[.!?][\"')]?")
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
+_TEXT = "plain text"
 _LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
 _HEADER = {
     *(
@@ -106,7 +109,8 @@ def foreign(lines: Sequence[str]) -> str | None:
     found = looks_like(head.text[:HEAD])
     if found is not None and _NEEDS.get(found, _never)(head):
         return f"CSV ({_csv_advice(head)})" if found == "CSV" else found
-    return next((name for name, is_sure in _OWN if is_sure(head)), None)
+    own = next((name for name, is_sure in _OWN if is_sure(head)), None)
+    return found if own == _TEXT and found not in (None, "CSV", *COLUMNS) else own
 
 
 # --- what names of `looks_like` need, as tokens may begin alike ---------------------------------------------
@@ -163,6 +167,15 @@ def _is_newick(head: _Head) -> bool:
     return re.match(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)", "".join(head.rows)) is not None
 
 
+def _are_bases(head: _Head) -> bool:
+    """Whether rows are numbers of bases, letters, and partners that agree."""
+    rows = [row for row in head.words if row[0][0] != "#"]
+    if not all(len(row) == 3 and row[0].isdecimal() and row[2].isdecimal() for row in rows):
+        return False
+    partners = {int(row[0]): int(row[2]) for row in rows}
+    return all(partners.get(j, i) == i for i, j in partners.items() if j)
+
+
 def _are_reactivities(head: _Head) -> bool:
     are_counted = [row[0] for row in head.words] == [str(k + 1) for k in range(len(head.rows))]
     is_long = len(head.words[0]) == 2 and len(head.rows) >= _LEAST_COLUMNS
@@ -184,7 +197,7 @@ _NEEDS: dict[str, _Test] = {
         (
             *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file"),
             *("UTF-16 text", "Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank"),
-            *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "trees in brackets"),
+            *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "trees in brackets", "CT"),
             "training data of spaCy",
         ),
         _always,
@@ -195,6 +208,7 @@ _NEEDS: dict[str, _Test] = {
     **dict.fromkeys(("JSON", "JSONL"), _is_json),
     **dict.fromkeys(("FASTA", "aligned FASTA", "A2M", "A3M"), _is_fasta),
     **dict.fromkeys(("PIR", "dot-bracket", "RNAfold -p output", "RNAsubopt output"), _has_headers),
+    "BPSEQ": _are_bases,
     "FASTQ": _is_fastq,
     "PHYLIP": _is_phylip,
     "Newick": _is_newick,
@@ -224,13 +238,12 @@ def _are_attributes(head: _Head) -> bool:
 
 def _with_tags(mark: str, in_columns: bool) -> _Test:
     """Tokens that have their tags with them, such as ``dog|NN`` or ``dog/NN``, one a line or more."""
-    tagged = re.compile(rf"\S+{re.escape(mark)}(?:[A-Z][A-Z\d$-]*|[^\w\s]+)")
 
     def test(head: _Head) -> bool:
         flat = [word for row in head.words for word in row]
         if (head.widths == {1}) != in_columns or len(flat) < 2:
             return False
-        if all(map(tagged.fullmatch, flat)):
+        if all(token and _TAG.fullmatch(tag) for token, _, tag in (word.rpartition(mark) for word in flat)):
             return True
         inner = {word.strip(mark).count(mark) for word in flat}
         if len(inner) > 1 or mark == "_" or inner == {0}:
@@ -279,5 +292,5 @@ _OWN: tuple[tuple[str, _Test], ...] = (
     ("tokens with a tag after /", _with_tags("/", False)),
     ("tokens with a tag after _", _with_tags("_", False)),
     ("a sentence a line, with its words in one field and its labels in the last", _are_sentences),
-    ("plain text", _is_text),
+    (_TEXT, _is_text),
 )

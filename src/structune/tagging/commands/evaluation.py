@@ -87,8 +87,8 @@ def _tell_unknown(known: list[str], found: set[str]) -> None:
     others = sorted(found - {"O"})
     if others and not {*others} & {*known}:
         warn(
-            f"the model knows none of the labels of the file but O: it has {some_of(known, _SHOWN)}; "
-            f"the file has {some_of(others, _SHOWN)}. Is the last of the model's columns the label?"
+            f"the model knows none of the labels of the file{' but O' * ('O' in found)}: it has "
+            f"{some_of(known, _SHOWN)}; the file has {some_of(others, _SHOWN)}. Have both the same columns?"
         )
 
 
