@@ -165,6 +165,7 @@ FOREIGN = {
     "plain text ": "the dog ran off and\na cat sat on the mat\nthen they went home\n",
     "training data of spaCy": '("Uber blew", {"entities": [(0, 4, "ORG")]})\n',
     "JSONL ": "{'text': 'a', 'label': []}\n{'text': 'b', 'label': []}\n",
+    "a sentence a line, with": "EU,rejects\tB,O\n",
     "a sentence a line, with its words in one field": "id\tEU rejects x\tB O O\nid\tPeter\tB\n",
     "brat": "T1\tLocation 0 8\tNew York\n",
     "CoNLL-2012": "#begin document (bc/x); part 000\nbc/x 0 0 the DT\n",
@@ -212,9 +213,8 @@ def test_conllu_with_odd_numbers(ids, lengths):
         assert [w for block in blocks for w in block.columns["form"]] == [
             f"w{n}" for n in ids if n is not None
         ]
-    assert ("without a blank line before, told by their numbers alone: 2" in str(told[0].message)) == (
-        len(lengths) == 3
-    )
+    joined = "numbers of tokens begin again without a blank line, where sentences end: 2"
+    assert (joined in str(told[0].message)) == (len(lengths) == 3)
 
 
 @pytest.mark.parametrize("columns", [None, ["form", "upos"]])
@@ -231,12 +231,29 @@ def test_conllu_with_other_columns(columns):
 
 def test_other_files_that_number_tokens():
     text = "#\thttp://x [2009]\n1-2\tdu\tO\n1\tde\tA\n2\tle\tB\n2.1\tx\ty\n1\ta\tO\n"
-    told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; sentences without a blank line"
-    with pytest.warns(SkippedLinesWarning, match=told):
+    told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; numbers of tokens begin again"
+    with pytest.warns(SkippedLinesWarning, match=f"{told} without a blank line, within sentences: 1"):
         data = read(text, ["id", "w", "y"])
     assert data.columns["w"] == ["de", "le", "a"]
-    assert data.lengths.tolist() == [2, 1]
-    assert read("2-3 CD O\n4.1 CD O\n1 CD O\n# # O\n", None).n_tokens == 4
+    assert data.lengths.tolist() == [3]
+    with pytest.warns(UserWarning, match="the first column, which is read as 'w', numbers the tokens"):
+        read("1\tde\tA\n2\tle\tB\n", ["w", "y"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2-3 CD O\n4.1 CD O\n1 CD O\n# # O\n",
+        "1 a O\n1 b O\n2 c O\n2 d O\n",
+        "0 a O\n1 b O\n0 c O\n1 d O\n",
+        "5 CD O\n6 CD O\n, , O\n",
+        "1 CD\n2 CD\n3 CD\n",
+        "3\ta\tb\tc\td\te\t8\tx\ty\tB\n1\ta\tb\tc\td\te\t8\tx\ty\tB\n",
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_tokens_or_features(text):
+    assert read(text, ["w"]).n_tokens == len(text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -251,6 +268,9 @@ def test_other_files_that_number_tokens():
 def test_quotes_of_csv(text, line):
     with pytest.raises(DataError, match=f"<input>:{line}: found .*, which looks like CSV with quotes"):
         read(text, ["w", "y"], separator=",")
+    with pytest.raises(DataError, match='<input>:1: found """", which looks like CSV'):
+        read('""""\tO\n')
+    assert read('"x"\tO\n', ["w", "y"]).columns["w"] == ['"x"']
     assert read('",PUNCT,O\n``,",O\n', separator=",").columns["w"] == ['"', "``"]
 
 

@@ -62,7 +62,7 @@ _BY_START = _formats(  # of the whole text
     ("FASTQ", r"\A@.*\n[A-Za-z.*-]+\n\+"),
     ("SAM", r"\A@(?:HD|SQ|RG|PG|CO)\t|\A[^\t\n]+\t\d+\t[^\t\n]+\t\d+\t\d+\t(?:\*|(?:\d+[MIDNSHP=X])+)\t"),
     ("PIR", r"\A>(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
-    ("trees in brackets", r"\A\(\s*(?:[A-Z][\w$|=-]*\s+)?\([A-Z][\w$|=-]*\s+[^\s,]"),
+    ("trees in brackets", r"\A\(\s*(?:[A-Za-z][\w$|=-]*\s+)?\([A-Z][\w$|=-]*\s+[^\s,]"),
     (".seq of RNAstructure", r"\A(?:;.*\n)+[^>\n]*\n(?:[A-Za-z \n]*)1\s*(?:\Z|\n)"),
 )
 _BY_BODY = _formats(  # without comments and blank lines

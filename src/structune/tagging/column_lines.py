@@ -13,7 +13,7 @@ from structune.errors import DataError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, source_name
 from structune.structure import IntArray
-from structune.tagging.column_look import AUTO, Layout, layout_of
+from structune.tagging.column_look import AUTO, TAB, Layout, layout_of
 from structune.tagging.features.names import Names, Numbers
 from structune.tagging.features.strings import BEYOND, Strings
 from structune.tagging.foreign import COLUMNS
@@ -26,9 +26,9 @@ _HEAD = 1 << 16  # that are looked at
 _BOM = b"\xef\xbb\xbf"
 _NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
 _METADATA = ("line of metadata", "lines of metadata")
-_QUOTED = {  # fields as CSV quotes them
-    by: re.compile(rb'(?:^|%s)("(?:[^"\r\n]|"")*")(?=[\r\n]|%s|\Z)' % (by.encode(), by.encode()), re.M)
-    for by in ",;"
+_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
 }
 _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
@@ -151,9 +151,15 @@ class ColumnLines:
         ]
         told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(skipped)}"] * bool(skipped)
         if n_joined := int(self._state[fields.JOINED]):
-            told.append(f"sentences without a blank line before, told by their numbers alone: {n_joined:,}")
+            ends = "where sentences end" if layout.names else "within sentences"
+            told.append(f"numbers of tokens begin again without a blank line, {ends}: {n_joined:,}")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
+
+    def tell_numbers(self, column: str, advice: str) -> None:
+        """Warn of a first column that numbers tokens, where it has another name."""
+        if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
+            warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
 
     def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         """The sentences that have been read, if there are any."""
@@ -172,8 +178,8 @@ class ColumnLines:
         lines, lengths = np.empty((2, n), np.int64)
         split(
             piece.buffer, len(piece.text), self._separator, self._comment,
-            self.layout.metadata, self.layout.numbered, self._reads_all, self.layout.even,
-            last, starts, ends, lines, lengths, state,
+            self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
+            self.layout.even, last, starts, ends, lines, lengths, state,
         )  # fmt: skip
         n = int(state[TOKENS])
         self._block.enter(
@@ -209,7 +215,8 @@ class ColumnLines:
 
     def _refuse_quotes(self, text: bytes) -> None:
         """CSV has quotes around fields, which are part of values here."""
-        pattern = _QUOTED.get(self.layout.separator or "")
+        layout = self.layout
+        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
         if b'"' in text and pattern is not None and (found := pattern.search(text)):
             line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
             raise DataError(

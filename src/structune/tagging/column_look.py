@@ -25,7 +25,7 @@ _ID, _HEAD, _NUMBER = re.compile(r"(\d+)(?:([-.])\d+)?"), re.compile(r"-?\d+|_")
 _OF_COMMENT = re.compile(  # words of comments such as "# sentence 1", "#doc-2" and "# chapter one"
     r"[A-Z]?[a-z]{2,}[.:,]?|a|(?:[A-Z][a-z]+)?[a-z_.:#-]*\d[\w.:#-]*"
 )
-_COMMENT = re.compile(r"#(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
+_COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ class Layout:
     names : tuple of str
         Of all columns, if the format gives them.
     numbered : bool
-        The first column numbers tokens: lines such as ``2-3`` and ``4.1`` are skipped, and 1 begins a
-        sentence.
+        The first column numbers tokens; lines such as ``2-3`` and ``4.1`` are skipped.
     header : bool
         The first line has names of columns, and is skipped.
     even : bool
@@ -114,7 +113,7 @@ def layout_of(
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    header = bool(rows) and head.startswith(rows[0]) and _has_header(rows, separators, is_open)
+    header = bool(rows) and head.startswith(rows[0]) and _has_header(rows, separators, is_open, columns or ())
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
     layout = Layout(
@@ -158,10 +157,14 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
     return rows, firsts
 
 
-def _has_header(rows: Sequence[str], separators: Sequence[str | None], is_open: bool) -> bool:
+def _has_header(
+    rows: Sequence[str], separators: Sequence[str | None], is_open: bool, columns: Sequence[str]
+) -> bool:
     """Whether the first row has names of columns; a single name, which may be a token, needs a look."""
     split = ([_split(row, by) for row in rows] for by in separators)
-    return any(is_header(found) and (is_open or len(found[0]) > 1) for found in split)
+    return any(
+        (is_header(found) or found[0] == list(columns)) and (is_open or len(found[0]) > 1) for found in split
+    )
 
 
 def _numbered(
@@ -174,31 +177,36 @@ def _numbered(
     rows = [line for line in lines if not is_blank(line) and not line.startswith("#")]
     for by in separators if rows else ():
         split = [_split(row, by) for row in rows]
-        if 2 * sum(_is_conllu(row, names) for row in split) >= len(split):
+        are_numbers = _are_numbers(split)
+        if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
             return by, names
-        if _are_numbers(split):
+        if are_numbers:
             return by, ()
     return None
 
 
-def _is_conllu(row: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether a row has an ID, a HEAD and a DEPREL where CoNLL-U has these."""
+def _is_conllu(row: Sequence[str], names: Sequence[str], are_numbers: bool) -> bool:
+    """Whether a row has an ID, a HEAD and a DEPREL where CoNLL-U has these, and IDs count or values lack."""
     if names[0] != "id" or len(row) != len(names) or not _ID.fullmatch(row[0]):
         return False
-    return names != CONLLU or bool(_HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7]))
+    is_known = _HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7]) if names == CONLLU else True
+    return bool(is_known) and (are_numbers or "_" in row or names != CONLLU)
 
 
 def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first column numbers tokens: most numbers are the one before and 1, or begin anew."""
     matches = [_ID.fullmatch(row[0]) for row in rows]
-    if len(rows) < 2 or min(map(len, rows)) < 2 or not all(matches):
+    if min(map(len, rows)) < 2 or not all(matches):
         return False
     numbers = [int(match[1]) for match in matches if match is not None and not match[2]]
     steps = [later - before for before, later in pairwise(numbers)]
-    n_steps, n_anew = steps.count(1), sum(number in (0, 1) for number in numbers[1:])
+    n_steps, n_anew = (
+        steps.count(1),
+        sum(step < 0 and to < 2 for step, to in zip(steps, numbers[1:], strict=True)),
+    )
     if min(map(len, rows)) == 2:  # numbers with a label, unless they count without a gap, and words are many
         return 1 < n_steps == len(steps) - n_anew and 2 * len({row[1] for row in rows}) > len(rows)
-    is_sure = n_steps > (0 if numbers[:1] in ([0], [1]) else 1)
+    is_sure = max(numbers, default=0) > 1 and n_steps > (numbers[0] > 1)
     return is_sure and 2 * n_steps >= len(steps) - n_anew
 
 

@@ -20,37 +20,23 @@ _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a ba
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 _TEXT = "plain text"
 _LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
-_HEADER = {
+_NAMES = {  # of columns, as their headers begin
     *(
         "word",
-        "words",
         "token",
-        "tokens",
         "form",
         "text",
         "lemma",
         "id",
         "sentence",
-        "sentence_id",
-        "sent_id",
-    ),
-    *(
-        "feats",
-        "head",
-        "deprel",
-        "deps",
-        "misc",
+        "sent",
         "pos",
         "upos",
         "xpos",
         "tag",
         "label",
-        "ner",
-        "iob",
-        "bio",
-        "chunk",
-        "entity",
     ),
+    *("ner", "ne", "iob", "bio", "chunk", "entity", "feats", "head", "deprel", "deps", "misc"),
 }
 
 
@@ -66,13 +52,10 @@ def is_blank(line: str) -> bool:
 
 def is_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row has names of columns: known ones, the last of which is no label elsewhere."""
-    if len(rows) < 2:
-        return False
-    names = [re.sub("[ -]", "_", name.strip().strip("#\"'").strip().lower()) for name in rows[0]]
-    known = _HEADER if len(names) > 1 else {"word", "words", "token", "tokens"}
-    stems = [re.sub(r"(?<=.)(?:_?tags?|_?labels?)$|(?<=[a-z])s$", "", name) for name in names]
-    are_known = all(name in known or stem in known for name, stem in zip(names, stems, strict=True))
-    return are_known and all(row[-1:] != rows[0][-1:] for row in rows[1:])
+    names = [re.split("[ _-]", name.strip("#\"' ").lower())[0] for name in rows[0]] if len(rows) > 1 else []
+    known = _NAMES if len(names) > 1 else {"word", "token"}
+    are_known = all(name in known or name.removesuffix("s") in known for name in names)
+    return bool(names) and are_known and all(row[-1:] != rows[0][-1:] for row in rows[1:])
 
 
 @dataclass(frozen=True)
@@ -189,7 +172,11 @@ def _is_csv(head: _Head) -> bool:
 
 
 def _csv_advice(head: _Head) -> str:
-    return f"give --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs"
+    quoted = head.has(r"\"[^\"\n]*\"")
+    mark = max(",;", key=head.rows[0].count)
+    return (
+        "save it with tabs, without quotes" if quoted else f"give --separator '{mark}', or save it with tabs"
+    )
 
 
 _NEEDS: dict[str, _Test] = {
@@ -257,10 +244,12 @@ def _with_tags(mark: str, in_columns: bool) -> _Test:
 
 def _are_sentences(head: _Head) -> bool:
     """Whether each row is a sentence: words in one field, and as many labels in the last."""
-    rows = [[len(words_of(field)) for field in row] for row in head.tabbed]
-    n_fields = min(map(len, rows))
-    are_alike = (all(row[k] == row[-1] for row in rows) for k in range(n_fields - 1))
-    return max(row[-1] for row in rows) > 1 and any(are_alike)
+    for split in (words_of, lambda field: field.split(",")):
+        rows = [[len(split(field)) for field in row] for row in head.tabbed]
+        are_alike = (all(row[k] == row[-1] for row in rows) for k in range(min(map(len, rows)) - 1))
+        if max(row[-1] for row in rows) > 1 and any(are_alike):
+            return True
+    return False
 
 
 def _is_text(head: _Head) -> bool:

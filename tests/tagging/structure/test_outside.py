@@ -78,6 +78,12 @@ def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_
         tagger.set_params(forbidden=[("DET", "O")]).predict(X)
 
 
+def test_rules_of_an_iterator_hold_more_than_once(tagger):
+    tagger.set_params(forbidden=iter([("O", "I-x"), (None, "I-x")]))
+    for _ in range(2):
+        assert all(("O", "I-x") not in zip(["O", *y], y, strict=False) for y in tagger.predict(X))
+
+
 def test_rules_of_a_model_of_crfsuite(tmp_path):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(verbose=False)

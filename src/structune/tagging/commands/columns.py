@@ -101,7 +101,7 @@ class Reader:
         comment = self.comment if reading.comment is None else reading.comment
         read = _open(source, columns, Format(reading.separator, comment), self.separator)
         read.tells_comments = reading.comment is None and bool(comment)
-        _tell_numbers(read, self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
+        read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
         return read
 
     def header(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def open_blocks(
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
             warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
-    _tell_numbers(read, read.columns[0] if read.columns else "w", "Name it id with --columns")
+    read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
     blocks = data_blocks(read, n_lines)
     first = next(blocks)
     names = read.columns if given or read.layout.names else None
@@ -144,12 +144,6 @@ def _open(
 ) -> ColumnLines:
     separator, comment = (AUTO if given is None else given for given in (reading.separator, reading.comment))
     return ColumnLines(source, columns, separator, comment, preferred)
-
-
-def _tell_numbers(read: ColumnLines, column: str, advice: str) -> None:
-    """Warn of a first column that numbers tokens, where it has another name."""
-    if read.layout.numbered and not read.layout.names and not numbers_tokens(column):
-        warn(f"{read.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
 
 
 def _told_empty(blocks: Iterable[ConllData], names: Sequence[str]) -> Iterator[ConllData]:

@@ -144,7 +144,7 @@ def _put_separated(text, at, end, separator, starts, ends, token):
 
 @exact_kernel
 def split(
-    text, size, separator, comment, has_metadata, has_numbers, is_all, is_even, n_lines,
+    text, size, separator, comment, has_metadata, has_numbers, has_joined, is_all, is_even, n_lines,
     starts, ends, lines, lengths, state,
 ):  # fmt: skip
     """Split lines up to one of too few fields, or to the first that ends no sentence after so many lines.
@@ -160,7 +160,9 @@ def split(
     has_metadata : bool
         Whether lines such as ``# key = value`` before a sentence are skipped.
     has_numbers : bool
-        Whether lines that begin with 2-3 or 4.1 are skipped, and sentences begin at 0 or 1.
+        Whether lines that begin with 2-3 or 4.1 are skipped.
+    has_joined : bool
+        Whether sentences end where such numbers begin again at 0 or 1, too.
     is_all : bool
         Whether a line may have no more fields than there is room for.
     is_even : bool
@@ -174,7 +176,7 @@ def split(
         Where in the text the work stands, and after how many lines, tokens and sentences; tokens of the
         sentence that has not ended; fields of the line that is refused, otherwise 0; fields of the line
         before; how many lines were skipped: comments, ranges such as 2-3, empty nodes such as 4.1; the number
-        of the token before; and how many sentences ended without a blank line.
+        of the token before; and how often these began again without a blank line.
     """
     n_fields = starts.shape[0]
     while state[AT] < size and (state[LINE] < n_lines or state[LENGTH] > 0):
@@ -194,10 +196,11 @@ def split(
                 state[LENGTH] = 0
         else:
             number = _first_number(text, at, end) if has_numbers else 0
-            if has_numbers and state[LENGTH] > 0 and 0 <= number <= min(state[NUMBER], 1):
+            begins = has_numbers and state[LENGTH] > 0 and 0 <= number <= min(state[NUMBER], 1)
+            state[JOINED] += begins
+            if begins and has_joined:
                 lengths[state[SENTENCES]] = state[LENGTH]
                 state[SENTENCES] += 1
-                state[JOINED] += 1
                 state[LENGTH] = 0
                 continue  # it may begin the next block
             if separator.size == 0:
