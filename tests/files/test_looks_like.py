@@ -87,7 +87,7 @@ NEITHER = [
     "word\n\nother\n",
 ]
 BINARY = {
-    "a gzip file": gzip.compress(b"ACGT"),
+    "a gzip file": gzip.compress(b"ACGT", mtime=0),
     "a zip file": b"PK\x03\x04\x14\0\0\0",
     "a bzip2 file": bz2.compress(b"ACGT"),
     "an xz file": lzma.compress(b"ACGT"),

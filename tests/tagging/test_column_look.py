@@ -281,6 +281,16 @@ def test_names_of_columns(names):
         assert read(f"{names}\n{rows}{rows}", None).columns["c0"] == ["a", "a"]
 
 
+@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+def test_names_of_columns_that_were_given():
+    assert read("w y\na O\n", ["w", "y"]).columns["w"] == ["a"]
+    assert read("w y\n", ["w", "y"]).columns["w"] == ["w"]
+
+
+def test_numbers_of_many_digits():
+    assert read(f"{'9' * 5000} a O\n1 b O\n", ["w"]).n_tokens == 2
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -21,7 +21,11 @@ _METADATA = re.compile(  # the kernel `is_metadata` says the same
     rf"#{_B}*(?:(?:newdoc|newpar)(?:{_B}|$)|{_KEY}{_B}+=)|#{_B}+{_KEY}=(?:{_B}|$)"
     rf"|#{_B}*id{_B}+[^ \t\v\f]+{_B}+{_KEY}=[^ \t\v\f]+{_B}*$"
 )
-_ID, _HEAD, _NUMBER = re.compile(r"(\d+)(?:([-.])\d+)?"), re.compile(r"-?\d+|_"), re.compile(r"[-+\d.]+")
+_ID, _HEAD, _NUMBER = (
+    re.compile(r"([0-9]{1,9})(?:([-.])[0-9]+)?"),
+    re.compile(r"-?\d+|_"),
+    re.compile(r"[-+\d.]+"),
+)
 _OF_COMMENT = re.compile(  # words of comments such as "# sentence 1", "#doc-2" and "# chapter one"
     r"[A-Z]?[a-z]{2,}[.:,]?|a|(?:[A-Z][a-z]+)?[a-z_.:#-]*\d[\w.:#-]*"
 )
@@ -162,7 +166,7 @@ def _has_header(
 ) -> bool:
     """Whether the first row has names of columns; a single name, which may be a token, needs a look."""
     split = ([_split(row, by) for row in rows] for by in separators)
-    return any(
+    return len(rows) > 1 and any(
         (is_header(found) or found[0] == list(columns)) and (is_open or len(found[0]) > 1) for found in split
     )
 
@@ -200,10 +204,8 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
         return False
     numbers = [int(match[1]) for match in matches if match is not None and not match[2]]
     steps = [later - before for before, later in pairwise(numbers)]
-    n_steps, n_anew = (
-        steps.count(1),
-        sum(step < 0 and to < 2 for step, to in zip(steps, numbers[1:], strict=True)),
-    )
+    n_steps = steps.count(1)
+    n_anew = sum(step < 0 and to < 2 for step, to in zip(steps, numbers[1:], strict=True))
     if min(map(len, rows)) == 2:  # numbers with a label, unless they count without a gap, and words are many
         return 1 < n_steps == len(steps) - n_anew and 2 * len({row[1] for row in rows}) > len(rows)
     is_sure = max(numbers, default=0) > 1 and n_steps > (numbers[0] > 1)

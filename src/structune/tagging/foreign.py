@@ -13,6 +13,7 @@ COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # w
 _BLANKS = " \t\v\f"
 _WORD = re.compile(rf"[^{_BLANKS}]+")
 _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
+_COUNT = re.compile(r"[0-9]{1,9}")
 _TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
 _SENTENCE = re.compile(r"[\"'(]?[A-Z].*\w[.!?][\"')]?")
@@ -140,7 +141,7 @@ def _is_fastq(head: _Head) -> bool:
 
 def _is_phylip(head: _Head) -> bool:
     first, rows = head.words[0], head.words[1:]
-    if not rows or not all(map(str.isdecimal, first[:2])):
+    if not rows or not all(map(_COUNT.fullmatch, first[:2])):
         return False
     n_rows, n_columns = map(int, first[:2])
     return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
@@ -153,7 +154,7 @@ def _is_newick(head: _Head) -> bool:
 def _are_bases(head: _Head) -> bool:
     """Whether rows are numbers of bases, letters, and partners that agree."""
     rows = [row for row in head.words if row[0][0] != "#"]
-    if not all(len(row) == 3 and row[0].isdecimal() and row[2].isdecimal() for row in rows):
+    if not all(len(row) == 3 and _COUNT.fullmatch(row[0]) and _COUNT.fullmatch(row[2]) for row in rows):
         return False
     partners = {int(row[0]): int(row[2]) for row in rows}
     return all(partners.get(j, i) == i for i, j in partners.items() if j)
