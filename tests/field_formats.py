@@ -118,6 +118,29 @@ FORMATS = {
         b'Sentence #,Word,POS,Tag\nSentence: 1,"Thousands, of",NNS,O\n,London,NNP,B-geo\n,",",",",O\n',
         "CSV|comma",
     ),
+    "broken CoNLL-U": Sample(  # without blank lines, and a row without its last column
+        "odd.conllu", _CONLLU.replace("\n\n", "\n").replace("\tSpaceAfter=No", "").encode(), "CoNLL-U"
+    ),
+    "GermEval": Sample(
+        "NER-de-train.tsv",
+        b"#\thttp://de.wikipedia.org/wiki/Rom [2009-10-17]\n1\tRom\tB-LOC\tO\n2\tfiel\tO\tO\n\n",
+        "CoNLL|column",
+    ),
+    "a sentence a line": Sample(
+        "sentences.tsv", b"tokens\tner_tags\nRome fell\tB-LOC O\nIt is so\tO O O\n", "sentence a line|column"
+    ),
+    "word_TAG": Sample("brown.txt", b"The_DT cat_NN sat_VBD\nRome_NNP fell_VBD\n", "tag after _|word_TAG"),
+    "Penn Treebank": Sample(
+        "wsj.mrg", b"( (S\n    (NP-SBJ (NNP Rome) )\n    (VP (VBD fell) )))\n", "brackets"
+    ),
+    "plain text": Sample("news.txt", b"Rome fell on a Monday.\nNobody knows why it did.\n", "text"),
+    "training data of spaCy": Sample(
+        "train.py", b'[("Rome fell", {"entities": [(0, 4, "LOC")]}),\n("Hi", {"entities": []})]\n', "spaCy"
+    ),
+    "JSONL with single quotes": Sample(
+        "data.jsonl", b"{'text': 'Rome fell', 'label': []}\n{'text': 'Hi', 'label': []}\n", "JSON"
+    ),
+    "quoted CSV": Sample("quoted.csv", b'word,label\n"Smith, John",B-PER\nis,O\n', "CSV|comma"),
     # RNA
     "FASTA of RNA": Sample("rna.fa", _SEQUENCES.encode(), "FASTA|a sequence of that name"),
     "masked FASTA": Sample(

@@ -18,7 +18,7 @@ NUCLEOTIDES = {"FASTA of RNA", "masked FASTA", "FASTA of DNA"}
 MASKED = NUCLEOTIDES | {"constraints below sequences"}  # x is an unknown base or residue there
 COLUMNS = {
     "CRF++", "Wapiti", "CoNLL-2000", "CoNLL-2003", "CoNLL-U", "CoNLL of MultiCoNER",
-    "tab-separated tokens", "TSV",
+    "tab-separated tokens", "TSV", "GermEval",
 }  # fmt: skip
 KNOWN = {
     "dot-bracket", "RNAfold", "RNAcofold", ".ct", "BPSEQ", "Stockholm of RNA", ".ct of two structures",

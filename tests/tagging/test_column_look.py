@@ -126,7 +126,7 @@ def test_the_separator_is_that_of_the_whole_file():
         (
             "the DT O\nNew York NNP O\n",
             ["w", "pos", "y"],
-            "<input>:2: found 4 columns, and 3 in the line before",
+            "<input>:2: found 4 columns, and 3 in the lines before",
         ),
         (
             "the DT O\n# a b c d\n",
@@ -158,6 +158,15 @@ FOREIGN = {
     "tokens with | between their columns (give --separator '|')": "The|DT|O\ndog|NN|O\n",
     "tokens with | between their columns": "The|DT|O dog|NN|O\nA|DT|O cat|NN|O\n",
     "tokens with a tag after /": "The/DT dog/NN ran/VB off/RP\nA/DT cat/NN sat/VB up/RP\n",
+    "tokens with a tag after _": "The_DT dog_NN\nA_DT cat_NN\n",
+    "tokens with a tag after / (give --separator '/')": "The/DT\ndog/NN\n./.\n",
+    "trees in brackets": "( (S\n    (NP-SBJ (NNP Mr.) )\n",
+    "plain text": "The dog ran off.\nA cat sat.\n",
+    "plain text ": "the dog ran off and\na cat sat on the mat\nthen they went home\n",
+    "training data of spaCy": '("Uber blew", {"entities": [(0, 4, "ORG")]})\n',
+    "JSONL ": "{'text': 'a', 'label': []}\n{'text': 'b', 'label': []}\n",
+    "a sentence a line, with": "EU,rejects\tB,O\n",
+    "a sentence a line, with its words in one field": "id\tEU rejects x\tB O O\nid\tPeter\tB\n",
     "brat": "T1\tLocation 0 8\tNew York\n",
     "CoNLL-2012": "#begin document (bc/x); part 000\nbc/x 0 0 the DT\n",
     "WebAnno TSV": "#FORMAT=WebAnno TSV 3.2\n\n#Text=a b\n1-1\t0-1\ta\t_\n",
@@ -172,7 +181,7 @@ FOREIGN = {
 def test_other_formats_are_refused_by_name(name, columns):
     text = FOREIGN[name]
     source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=re.escape(f"found what looks like {name}, expected a token")):
+    with pytest.raises(DataError, match=re.escape(f"found what looks like {name.strip()}")):
         read_conll(source, columns)
 
 
@@ -180,6 +189,127 @@ def test_separators_of_other_formats():
     assert read("The|DT|O\ndog|NN|O\n", separator="|").columns["y"] == ["O", "O"]
     with pytest.warns(SkippedLinesWarning, match="skipped 1 line with names of columns"):
         assert read("word,pos,tag\nthe,DT,O\n", separator=",").columns["w"] == ["the"]
+
+
+def _conllu(ids):
+    """Rows of CoNLL-U with such numbers, and a blank line for None."""
+    return "".join("\n" if n is None else f"{n}\tw{n}\t_\tX\t_\t_\t0\troot\t_\t_\n" for n in ids)
+
+
+@pytest.mark.parametrize(
+    ("ids", "lengths"),
+    [
+        ([0, 1, None, 0, 1, 2], [2, 3]),
+        ([1, 2, None, 3, 4], [2, 2]),
+        ([1, 2, 1, 1, 2, 3], [2, 1, 3]),
+        ([1, 2, 4, None, 7], [3, 1]),
+    ],
+)
+def test_conllu_with_odd_numbers(ids, lengths):
+    for n_lines in (1, 100):
+        with pytest.warns(SkippedLinesWarning, match="read as CoNLL-U") as told:
+            blocks = list(read_conll_blocks(io.StringIO(_conllu(ids)), ["form"], n_lines=n_lines))
+        assert [n for block in blocks for n in block.lengths] == lengths
+        assert [w for block in blocks for w in block.columns["form"]] == [
+            f"w{n}" for n in ids if n is not None
+        ]
+    joined = "numbers of tokens begin again without a blank line, where sentences end: 2"
+    assert (joined in str(told[0].message)) == (len(lengths) == 3)
+
+
+@pytest.mark.parametrize("columns", [None, ["form", "upos"]])
+def test_conllu_with_other_columns(columns):
+    header = "\t".join(["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"])
+    with pytest.warns(SkippedLinesWarning, match="read as CoNLL-U; skipped 1 line with names of columns"):
+        assert read(f"{header}\n{_conllu([1, 2])}", columns).n_tokens == 2
+    short = _conllu([3])[:-3] + "\n"
+    for text, line in ((_conllu([1, 2]) + short, 3), (short + _conllu([1, 2]), 1)):
+        message = f"<input>:{line}: found 9 columns, and 10 in CoNLL-U, which the file looks like"
+        with pytest.raises(DataError, match=message):
+            read(text, columns)
+
+
+def test_other_files_that_number_tokens():
+    text = "#\thttp://x [2009]\n1-2\tdu\tO\n1\tde\tA\n2\tle\tB\n2.1\tx\ty\n1\ta\tO\n"
+    told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; numbers of tokens begin again"
+    with pytest.warns(SkippedLinesWarning, match=f"{told} without a blank line, within sentences: 1"):
+        data = read(text, ["id", "w", "y"])
+    assert data.columns["w"] == ["de", "le", "a"]
+    assert data.lengths.tolist() == [3]
+    with pytest.warns(UserWarning, match="the first column, which is read as 'w', numbers the tokens"):
+        read("1\tde\tA\n2\tle\tB\n", ["w", "y"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2-3 CD O\n4.1 CD O\n1 CD O\n# # O\n",
+        "1 a O\n1 b O\n2 c O\n2 d O\n",
+        "0 a O\n1 b O\n0 c O\n1 d O\n",
+        "5 CD O\n6 CD O\n, , O\n",
+        "1 CD\n2 CD\n3 CD\n",
+        "3\ta\tb\tc\td\te\t8\tx\ty\tB\n1\ta\tb\tc\td\te\t8\tx\ty\tB\n",
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_tokens_or_features(text):
+    assert read(text, ["w"]).n_tokens == len(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('x,O\n\n"Smith, John",B-PER\n', 3),
+        ('x,O\r\n"Smith",B-PER\r\n', 2),
+        ('",",O\n', 1),
+        ('a,O,""""\n', 1),
+    ],
+)
+def test_quotes_of_csv(text, line):
+    with pytest.raises(DataError, match=f"<input>:{line}: found .*, which looks like CSV with quotes"):
+        read(text, ["w", "y"], separator=",")
+    with pytest.raises(DataError, match='<input>:1: found """", which looks like CSV'):
+        read('""""\tO\n')
+    assert read('"x"\tO\n', ["w", "y"]).columns["w"] == ['"x"']
+    assert read('",PUNCT,O\n``,",O\n', separator=",").columns["w"] == ['"', "``"]
+
+
+@pytest.mark.parametrize("names", ["tokens\tner_tags", "Word POS-Tag NER_tag", "token", "words labels"])
+def test_names_of_columns(names):
+    rows = "a\tO\n" if "\t" in names else " ".join(["a", "N", "O"][: len(names.split())]) + "\n"
+    with pytest.warns(SkippedLinesWarning, match="skipped 1 line with names of columns"):
+        assert read(f"{names}\n{rows}{rows}", None).columns["c0"] == ["a", "a"]
+
+
+@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+def test_names_of_columns_that_were_given():
+    assert read("w y\na O\n", ["w", "y"]).columns["w"] == ["a"]
+    assert read("w y\n", ["w", "y"]).columns["w"] == ["w"]
+
+
+def test_numbers_of_many_digits():
+    assert read(f"{'9' * 5000} a O\n1 b O\n", ["w"]).n_tokens == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# sentence1\nthe DT\n",
+        "# 1\nthe DT\na DT\n\n# 2\nb NN\n",
+        "#sent 12\nthe DT\n",
+        "# sent 1\nthe DT O\n",
+    ],
+)
+def test_comments_of_as_many_columns(text):
+    with pytest.raises(DataError, match=r"may be a token or a comment\. Give --comment '#'"):
+        read(text, ["w"])
+
+
+def test_rows_of_other_widths():
+    for text in ("Rome B\n\nNew York B\n", "a O\n" * 40_000 + "\nNew York B\n"):
+        with pytest.raises(DataError, match="found 3 columns, and 2 in the lines before"):
+            read(text, ["w", "y"])
+        assert read(text, ["w", "y"], separator=None).columns["y"][-1] == "York"
 
 
 @exact_kernel
@@ -222,6 +352,15 @@ def test_any_text_is_read_or_refused(text):
         "3 1\nthe 1\nend 0\nof 1\n",
         "<unk>\nwell-known\n[\nsic\n]\n",
         "1 0\n2 1\n3 0\n",
+        "a|b\nc|d\n",
+        '[\n"\nx\n"\n]\n',
+        "(a,b);\nx\n",
+        ">:(\nhello\nworld\n",
+        "a_b\nc_d\n",
+        "1/2\n3/4\n",
+        "# sym\nthe dt\n",
+        "# ZZ1\nthe AT0\n",
+        "NN_1 O\nVB_2 O\n",
     ],
 )
 def test_tokens_that_look_like_other_formats(text):

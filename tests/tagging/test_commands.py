@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from io import BytesIO
 from itertools import count
 from unittest import mock
@@ -391,6 +392,14 @@ def test_predict_compressed(files, model, tmp_path):
     assert len(read_conll(tmp_path / "out.gz", None)) == 10
 
 
+def warned(*args):
+    """What a command warns of, and what it prints."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        printed = succeed(*args)
+    return "\n".join(str(warning.message) for warning in found), printed
+
+
 # --- evaluate -----------------------------------------------------------------------------------------------
 
 
@@ -425,6 +434,58 @@ def test_evaluate_labels_that_the_model_does_not_know(model, tmp_path):
     (tmp_path / "test.txt").write_text("the DT B-XX\ndog NN I-NP\n")
     scores = json.loads(succeed("evaluate", model, tmp_path / "test.txt", "--json"))
     assert scores["tokens"]["by_name"]["B-XX"]["recall"] == 0
+
+
+def test_evaluate_tells_of_labels_of_another_kind(model, tmp_path):
+    path = tmp_path / "test.txt"
+    for text, found in (("the DT PER\ndog NN O\n", "file but O"), ("the DT PER\ndog NN LOC\n", "file")):
+        path.write_text(text)
+        told, _ = warned("evaluate", model, path)
+        assert f"none of the labels of the {found}: it has B-NP, B-VP, I-NP, O; the file has " in told
+    path.write_text("the DT PER\ndog NN B-NP\n")
+    assert "none of the labels" not in warned("evaluate", model, path)[0]
+
+
+def test_files_with_numbers_are_told_by_all_commands(model, tmp_path):
+    path, other = tmp_path / "numbered.txt", tmp_path / "m.structune"
+    path.write_text("1-2 du O\n1 de A\n2 le B\n\n1 a O\n")
+    told = "the first column, which is read as 'w', numbers the tokens."
+    said, _ = warned("train", path, "-m", other, "-q")
+    assert told in said
+    assert "skipped 1 multiword token" in said
+    for command in ("predict", "evaluate"):
+        said, _ = warned(command, other, path)
+        assert f"{told} Make a file of the model's columns, w, pos, y" in said
+        assert "skipped 1 multiword token" in said
+    path.write_text("1 the\n2 dog\n3 now\n")
+    assert told in warned("predict", other, path)[0]
+    path.write_text("1-2 du O\n1 de A\n2 le B\n")
+    succeed("train", path, "-m", other, "--columns", "id,w,y", "--templates", "w[0]", "-q")
+    assert succeed("predict", other, path).split() == ["1", "de", "A", "A", "2", "le", "B", "B"]
+
+
+def test_evaluate_refuses_conllu_without_advice_that_it_cannot_follow(model, tmp_path):
+    (tmp_path / "u").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n")
+    said = fail("evaluate", model, tmp_path / "u")
+    assert "found CoNLL-U, and a model of the columns w, pos, y" in said
+    assert "--columns" not in said
+
+
+def test_what_models_leave_out_is_told(tmp_path):
+    path, model = tmp_path / "text", tmp_path / "m.structune"
+    path.write_text("% c\na X\n% d\nb Y\n")
+    succeed("train", path, "-m", model, "--comment", "%", "-q")
+    for command in ("predict", "evaluate"):
+        assert "text: skipped 2 comments" in warned(command, model, path)[0]
+        assert "skipped" not in warned(command, model, path, "--comment", "%")[0]
+
+
+def test_empty_values_are_told(tmp_path):
+    path, model = tmp_path / "text", tmp_path / "m.structune"
+    path.write_text("a\t\tX\nNew York\tq\tY\n")
+    for command in (["train", path, "-m", model, "-q"], ["predict", model, path], ["evaluate", model, path]):
+        assert "text: empty values are features, too: 1 in the column pos" in warned(*command)[0]
+    assert "1 in the column pos" in warned("shard", path, tmp_path / "shards", "-q")[0]
 
 
 # --- wrong input --------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GFF = rf"[^\t\n]+\t[^\t\n]*\t[^\t\n]+\t\d+\t\d+\t(?:{_NUMBER}|\.)\t[-+.?]\t[012.]"
 _PAIRS = r"[.()\[\]{}<>&]"
 _BASES = r"[ACGUTNXacgutnx&]"
+_TAGGED = r"[^\s_/]+[_/](?:[A-Z][A-Z\d$-]*|[^\w\s]+)"
 _ESCAPED = re.compile("[\udc80-\udcff\ufffd]")  # bytes that are no UTF-8
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")
 _MOST_CONTROLS, _MOST_ESCAPED = 0.01, 0.3  # shares of the characters of a text
@@ -48,8 +49,9 @@ _BY_START = _formats(  # of the whole text
     ("output of EMBOSS", r"\A#{20,}\n# Program:"),
     ("HTML", r"\A<(?:!DOCTYPE|!doctype)? ?(?:html|HTML)\b"),
     ("XML", r"\A<(?:\?xml|!DOCTYPE|!--|[A-Za-z][\w:.-]*(?:\s+[\w:.-]+\s*=[^<>]*)?\s*/?>)"),
-    ("JSONL", r"\A[{\[].*[}\]]\n+[{\[]\s*\""),
-    ("JSON", rf"\A(?:\{{\s*[\"}}]|\[\s*(?:[\"\]]|\[\s*\"|\{{\s*[\"}}]|\[?\s*{_NUMBER}\s*[],]))"),
+    ("training data of spaCy", r"""\A\[?\s*\(\s*["'].*["'],\s*\{\s*["']"""),
+    ("JSONL", r"""\A[{\[].*[}\]]\n+[{\[]\s*["']"""),
+    ("JSON", rf"\A(?:\{{\s*[\"'}}]|\[\s*(?:[\"\]]|\[\s*\"|\{{\s*[\"'}}]|\[?\s*{_NUMBER}\s*[],]))"),
     ("RDAT", r"\ARDAT_VERSION"),
     ("PDB", r"\A(?:HEADER {4}|ATOM {2}|REMARK {3}\d)"),
     ("mmCIF", r"\Adata_\S*\n(?:#|_|loop_)"),
@@ -60,6 +62,7 @@ _BY_START = _formats(  # of the whole text
     ("FASTQ", r"\A@.*\n[A-Za-z.*-]+\n\+"),
     ("SAM", r"\A@(?:HD|SQ|RG|PG|CO)\t|\A[^\t\n]+\t\d+\t[^\t\n]+\t\d+\t\d+\t(?:\*|(?:\d+[MIDNSHP=X])+)\t"),
     ("PIR", r"\A>(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
+    ("trees in brackets", r"\A\(\s*(?:[A-Za-z][\w$|=-]*\s+)?\([A-Z][\w$|=-]*\s+[^\s,]"),
     (".seq of RNAstructure", r"\A(?:;.*\n)+[^>\n]*\n(?:[A-Za-z \n]*)1\s*(?:\Z|\n)"),
 )
 _BY_BODY = _formats(  # without comments and blank lines
@@ -109,7 +112,9 @@ _BY_BODY = _formats(  # without comments and blank lines
     ("aligned FASTA", r"\A>.*\n(?:[^>\n]*\n)*?[A-Za-z.]*-[A-Za-z.-]*$"),
     ("FASTA", r"\A>.*\n[A-Za-z*]+(?:\n|\Z)"),
     ("tokens with tags, as in word|TAG", r"\A(?:[^\s|]+(?:\|[^\s|]+)+[ \t]+)+[^\s|]+(?:\|[^\s|]+)+$"),
+    ("tokens with tags, as in word_TAG", rf"\A(?:{_TAGGED}[ \t]+)+{_TAGGED}$"),
     ("CoNLL", r"\A-DOCSTART-|\A\S+[ \t](?:\S+[ \t])*(?:[BIESLU]-\S+|O)$"),
+    ("plain text", r"\A[\"'(]?[A-Z]\S*(?: +\S+){2,} +\S*\w[.!?][\"')]?$"),
 )
 _CURES = {  # what to do, whatever is read
     "UTF-16 text": "save it as UTF-8 first",

@@ -9,7 +9,8 @@ columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on t
 - ``label_predictions``: marginals and most probable outputs, which both have
 - ``crfsuite``: model files of CRFsuite; ``named_weights``: weights by the names of attributes and labels
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
-- ``features/``: attribute tables, templates; ``conll``, ``column_lines``, ``column_look``: column files
+- ``features/``: attribute tables, templates
+- ``conll``, ``column_lines``, ``column_look``: column files; ``foreign``: files that are none
 - ``metrics``: scores of tokens and segments; ``report``: pages of errors
 - ``data/``: CoNLL-2000, and simulated sequences; ``commands/``: the command line
 """

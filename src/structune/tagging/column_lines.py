@@ -13,18 +13,23 @@ from structune.errors import DataError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, source_name
 from structune.structure import IntArray
-from structune.tagging.column_look import AUTO, COLUMNS, Layout, layout_of
+from structune.tagging.column_look import AUTO, TAB, Layout, layout_of
 from structune.tagging.features.names import Names, Numbers
 from structune.tagging.features.strings import BEYOND, Strings
+from structune.tagging.foreign import COLUMNS
 from structune.tagging.kernels import fields
 from structune.tagging.kernels.fields import AT, FOUND, LENGTH, LINE, SENTENCES, TOKENS, WIDTH, split
 
+_LINES = re.compile(rb"\r\n|\r|\n")
 _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
-_BOM, _NUMBER_NAMES = (
-    b"\xef\xbb\xbf",
-    ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_"),
-)
+_BOM = b"\xef\xbb\xbf"
+_NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
+_METADATA = ("line of metadata", "lines of metadata")
+_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
+}
 _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
@@ -59,13 +64,13 @@ class ColumnLines:
         layout: Layout | None = None,
     ) -> None:
         self.name = source_name(source)
-        self._given = None if columns is None else _names(columns)
+        self.columns = None if columns is None else _names(columns)
+        self.tells_comments = False  # which nobody asked to skip
         self._head = b""
         self._pieces = line_blocks(source, _PIECE)
         self._is_new = layout is None
         self.layout = self._look(separator, comment, preferred) if layout is None else layout
-        self.columns = self._given
-        self._state = np.zeros(10, np.int64)
+        self._state = np.zeros(12, np.int64)
 
     def _look(self, separator: str | None, comment: str | None, preferred: str | None) -> Layout:
         """What the first lines tell; they stay to be read."""
@@ -80,7 +85,7 @@ class ColumnLines:
             head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
         self._head = head
         return layout_of(
-            head.decode(errors="surrogateescape"), self.name, self._given, separator, comment, preferred
+            head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
         )
 
     def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
@@ -99,6 +104,7 @@ class ColumnLines:
                 text = text[len(re.split(rb"[\r\n]", text, maxsplit=1)[0]) :]
             if _BOM in text:  # of files that were put together
                 text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
+            self._refuse_quotes(text)
             self._has_marks = text.startswith(b"#") or b"\n#" in text
             state[AT], piece = 0, _Piece(text)
             while state[AT] < len(text):
@@ -113,60 +119,67 @@ class ColumnLines:
 
     def _begin(self) -> None:
         """Which columns are read: the first ones, or those of the format that are named."""
-        names, given = self.layout.names, self.columns
-        self._reads_all, self._chosen = given is None, given
+        layout, names, given = self.layout, self.layout.names, self.columns
+        self._reads_all = given is None
+        self._read = list(given or ())  # those of all are not known yet
         if names and given is not None and set(given) <= set(names):
-            given = list(names[: 1 + max(map(names.index, given))])
+            self._read = list(names[: 1 + max(map(names.index, given))])
         elif names and given is not None and not numbers_tokens(given[0]):
             raise DataError(
                 f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
                 f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
                 "label's last, or make a file of other columns"
             )
-        self._columns = [] if given is None else given  # those of all are not known yet
-        self._separator, self._comment = _bytes(self.layout.separator), _bytes(self.layout.comment)
-        self._block = _Block(self._columns)
+        self._state[WIDTH] = len(names)
+        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
+        self._block = _Block(self._read)
 
     def _tell(self) -> None:
         """Warn of what was skipped because of a look."""
-        layout, state = self.layout, self._state
+        layout, counts = self.layout, self._state[[fields.COMMENTS, fields.RANGES, fields.EMPTY]].tolist()
+        if not (layout.metadata or layout.numbered or self.tells_comments):
+            counts[0] = 0
         skipped = [
-            f"{n:,} {what}{'' if n == 1 else 's'}"
-            for n, what in (
-                (int(state[fields.COMMENTS]) * (layout.metadata or layout.numbered), "line of metadata"),
-                (int(state[fields.RANGES]), "multiword token"),
-                (int(state[fields.EMPTY]), "empty node"),
-                (int(layout.header), "line with names of columns"),
+            f"{n:,} {one if n == 1 else many}"
+            for n, one, many in (
+                (counts[0], *(("comment", "comments") if self.tells_comments else _METADATA)),
+                (counts[1], "multiword token", "multiword tokens"),
+                (counts[2], "empty node", "empty nodes"),
+                (layout.header, "line with names of columns", ""),
             )
             if n
         ]
-        told = ["read as CoNLL-U"] if layout.names else []
-        told += [f"skipped {', '.join(skipped).replace('line of metadatas', 'lines of metadata')}"] * bool(
-            skipped
-        )
+        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(skipped)}"] * bool(skipped)
+        if n_joined := int(self._state[fields.JOINED]):
+            ends = "where sentences end" if layout.names else "within sentences"
+            told.append(f"numbers of tokens begin again without a blank line, {ends}: {n_joined:,}")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
 
+    def tell_numbers(self, column: str, advice: str) -> None:
+        """Warn of a first column that numbers tokens, where it has another name."""
+        if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
+            warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
+
     def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         """The sentences that have been read, if there are any."""
-        block, self._block = self._block, _Block(self._columns)
+        block, self._block = self._block, _Block(self._read)
         lengths = block.lengths()
         if lengths.size:
             values = block.values()
-            chosen = values if self._chosen is None else {name: values[name] for name in self._chosen}
-            yield chosen, lengths, block.lines()
+            yield {name: values[name] for name in self.columns or ()}, lengths, block.lines()
 
     def _split(self, piece: _Piece, last: int) -> None:
         """Read to the end of the piece, or of a block."""
-        state, n_columns = self._state, len(self._columns)
+        state, n_columns = self._state, len(self._read)
         state[TOKENS] = state[SENTENCES] = 0
         n = min(piece.n_lines, len(piece.text) // max(n_columns, 1)) + 1
         starts, ends = np.empty((2, n_columns, n), np.int64)
         lines, lengths = np.empty((2, n), np.int64)
         split(
             piece.buffer, len(piece.text), self._separator, self._comment,
-            self.layout.metadata, self.layout.numbered, self._reads_all, self.layout.even,
-            last, starts, ends, lines, lengths, state,
+            self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
+            self.layout.even, last, starts, ends, lines, lengths, state,
         )  # fmt: skip
         n = int(state[TOKENS])
         self._block.enter(
@@ -179,24 +192,37 @@ class ColumnLines:
 
     def _take_columns(self, n_found: int) -> None:
         """Name all columns by the first line of them; other lines where the kernel stops are wrong."""
-        place = self._place(self._state[LINE])
-        if self._columns and n_found >= len(self._columns) and not self._reads_all:
+        place, n_wanted, layout = self._place(self._state[LINE]), len(self._read), self.layout
+        is_wide = n_found >= n_wanted and not self._reads_all
+        if self._read and layout.even and (layout.names or is_wide):
+            known = "in the lines before" if not layout.names else "in CoNLL-U, which the file looks like"
+            way_out = "With --separator (separator=) lines may have different numbers of columns"
             raise DataError(
-                f"{place}: found {n_found} columns, and {self._state[WIDTH]} in the line before. Columns are "
-                f"separated by {_named(self.layout.separator)}. With --separator (separator=) lines "
-                f"may have different numbers of columns{self._hint()}"
+                f"{place}: found {n_found} columns, and {self._state[WIDTH]} {known}. Columns are separated "
+                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{self._hint()}"
             )
-        if self._columns:
-            least, names = "" if self._reads_all else "at least ", ", ".join(self._columns)
-            expected = f"expected {least}{len(self._columns)} ({names})"
+        if self._read:
+            least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
+            expected = f"expected {least}{n_wanted} ({names})"
             raise DataError(f"{place}: found {n_found} columns, {expected}{self._hint()}")
         if n_found > _MOST_COLUMNS:
             raise DataError(
                 f"{place}: found {n_found:,} columns, expected at most {_MOST_COLUMNS:,}, "
                 "or the names of the first ones, which are to be read"
             )
-        self._columns = self.columns = [f"c{k}" for k in range(n_found)]
-        self._block = _Block(self._columns)
+        self._read = self.columns = [f"c{k}" for k in range(n_found)]
+        self._block = _Block(self._read)
+
+    def _refuse_quotes(self, text: bytes) -> None:
+        """CSV has quotes around fields, which are part of values here."""
+        layout = self.layout
+        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
+        if b'"' in text and pattern is not None and (found := pattern.search(text)):
+            line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
+            raise DataError(
+                f"{self._place(line)}: found {found[1].decode(errors='replace')}, which looks like CSV with "
+                "quotes. Save the file with tabs and without quotes"
+            )
 
     def _hint(self) -> str:
         """What may be done about other columns, if a look was had."""

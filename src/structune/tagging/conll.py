@@ -161,7 +161,9 @@ def read_conll_blocks(
     """
     if n_lines < 1:
         raise DataError(f"n_lines={n_lines}: expected at least 1")
-    yield from data_blocks(ColumnLines(source, columns, separator, comment), n_lines)
+    read = ColumnLines(source, columns, separator, comment)
+    read.tell_numbers(read.columns[0] if read.columns else "id", "Name it id")
+    yield from data_blocks(read, n_lines)
 
 
 def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:

@@ -157,8 +157,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self, table: AttributeTable, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[AttributeTable, Any, Any, Any, list[tuple[int, str]]]:
         """The examples whose labels keep to `forbidden`, and those that were left out."""
-        if isinstance(self.forbidden, Iterator):  # which can be read once
-            self.forbidden = as_rules(self.forbidden)
+        self._keep_rules()
         trims = self.outside == "trim" and self.forbidden is not None
         if trims and isinstance(self._make_loss(), MaximumLoss):
             raise DataError(
@@ -216,7 +215,13 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     @property
     def _predicting(self) -> ChainInference:
+        self._keep_rules()
         return self.chain_.like(self.forbidden)
+
+    def _keep_rules(self) -> None:
+        """Keep what an iterator has, which can be read once."""
+        if isinstance(self.forbidden, Iterator):
+            self.forbidden = as_rules(self.forbidden)
 
     def with_structure(self, chain: ChainInference) -> Self:
         """The tagger with a given chain, and weights of zero."""

@@ -132,10 +132,19 @@ def test_sequences_without_an_allowed_labelling(seed):
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ([["A"], ["A", "B", "A"]], "sequence 1, token 2: found the label 'A' after 'B' at the end"),
-        ([["C"]], "sequence 0, token 0: found the label 'C' after the start at the end"),
+        (
+            [["A"], ["A", "B", "A"]],
+            "sequence 1, token 2: found the label 'A' after 'B' and before the end of the sequence",
+        ),
+        (
+            [["C"]],
+            "sequence 0, token 0: found the label 'C' after the start and before the end of the sequence",
+        ),
         ([["A", "B", "A", "A"]], "sequence 0, token 2: found the label 'A' after 'B', which"),
-        ([["B", {"A", "C"}]], r"token 1: found the label one of \['A', 'C'\] after 'B' at the end"),
+        (
+            [["B", {"A", "C"}]],
+            r"token 1: found the label one of \['A', 'C'\] after 'B' and before the end of the sequence",
+        ),
     ],
 )
 def test_what_is_said_of_them(outputs, message):

@@ -21,7 +21,7 @@ def breaks_bio(labels):
 
 
 def test_sequences_that_break_the_rules_are_left_out_and_counted():
-    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' at the end"
+    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' and before"
     with pytest.warns(ForbiddenLabelsWarning, match=message):
         noisy = SequenceTagger(forbidden="bio").fit(X, NOISY, np.arange(6.0) + 1.0)
     good = SequenceTagger(forbidden="bio").fit([X[s] for s in GOOD], [NOISY[s] for s in GOOD], [2.0, 6.0])
@@ -76,6 +76,12 @@ def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_
     assert any(map(breaks_bio, tagger.predict(X)))
     with pytest.raises(DataError, match="the label 'DET' is not among"):
         tagger.set_params(forbidden=[("DET", "O")]).predict(X)
+
+
+def test_rules_of_an_iterator_hold_more_than_once(tagger):
+    tagger.set_params(forbidden=iter([("O", "I-x"), (None, "I-x")]))
+    for _ in range(2):
+        assert all(("O", "I-x") not in zip(["O", *y], y, strict=False) for y in tagger.predict(X))
 
 
 def test_rules_of_a_model_of_crfsuite(tmp_path):

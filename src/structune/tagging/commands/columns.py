@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -75,12 +75,18 @@ class Reader:
 
     def read_labelled(self, path: Path, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with a label column, blocks of sentences whose tokens take so many bytes each."""
-        return data_blocks(self._open(path, self.columns, reading), _n_lines(token))
+        read = self._open(path, self.columns, reading)
+        _places(self.columns, read)  # or an error
+        return _told_empty(data_blocks(read, _n_lines(token)), self.inputs)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with all its columns, among them the model's inputs, in such blocks."""
-        read, names = self._open(source, None, reading), self.inputs
-        for data in data_blocks(read, _n_lines(token)):
+        read = self._open(source, None, reading)
+        return _told_empty(self._renamed(read, _n_lines(token)), self.inputs)
+
+    def _renamed(self, read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
+        names = self.inputs
+        for data in data_blocks(read, n_lines):
             found = list(data.columns.values())
             if len(found) < len(names):
                 raise DataError(
@@ -93,7 +99,10 @@ class Reader:
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        return _open(source, columns, Format(reading.separator, comment), self.separator)
+        read = _open(source, columns, Format(reading.separator, comment), self.separator)
+        read.tells_comments = reading.comment is None and bool(comment)
+        read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
+        return read
 
     def header(self) -> dict[str, Any]:
         """What to keep in the model's file."""
@@ -105,7 +114,8 @@ class Reader:
 def open_training(path: Path, features: Features, reading: Format = _LOOK) -> tuple[Reader, ConllData]:
     """The training data, and a reader for more like it."""
     reader, blocks, _ = open_blocks(path, features, reading, ALL)
-    return reader, next(blocks)
+    (data,) = blocks
+    return reader, data
 
 
 def open_blocks(
@@ -118,17 +128,15 @@ def open_blocks(
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
             warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
-    elif read.layout.counted and not (read.columns and numbers_tokens(read.columns[0])):
-        warn(
-            f"{path}: the first column, which is read as words, numbers the tokens. Name it id with --columns"
-        )
+    read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
     blocks = data_blocks(read, n_lines)
     first = next(blocks)
     names = read.columns if given or read.layout.names else None
     made = _make_reader(path, names, first, features.templates)
     kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
     reader = replace(made, separator=kept, comment=reading.comment)
-    return reader, map(reader.named, chain([first], blocks)), read.layout
+    named = map(reader.named, chain([first], blocks))
+    return reader, _told_empty(named, reader.inputs), read.layout
 
 
 def _open(
@@ -136,6 +144,20 @@ def _open(
 ) -> ColumnLines:
     separator, comment = (AUTO if given is None else given for given in (reading.separator, reading.comment))
     return ColumnLines(source, columns, separator, comment, preferred)
+
+
+def _told_empty(blocks: Iterable[ConllData], names: Sequence[str]) -> Iterator[ConllData]:
+    """The same blocks, and a warning of empty values after them."""
+    counts = dict.fromkeys(names, 0)
+    name = ""
+    for data in blocks:
+        name = data.name
+        for column in names:
+            counts[column] += data.columns[column].count("")
+        yield data
+    found = [f"{n:,} in the column {column}" for column, n in counts.items() if n]
+    if found:
+        warn(f"{name}: empty values are features, too: {', '.join(found)}")
 
 
 def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:

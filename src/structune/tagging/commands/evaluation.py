@@ -14,6 +14,8 @@ from structune.cli.checks import check_apart, check_targets
 from structune.cli.reports import tell
 from structune.cli.settings import Telling
 from structune.cli.tables import filled, new_table
+from structune.errors import warn
+from structune.files.text import some_of
 from structune.tagging.commands.columns import Reader, open_model
 from structune.tagging.commands.options import Format
 from structune.tagging.conll import ConllData
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from structune.html_reports import Section
 
 Labels = list[list[str]]
+_SHOWN = 5  # labels in a warning
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,20 @@ def evaluate(model: SequenceTagger, reader: Reader, blocks: Iterable[ConllData])
         tokens += data.sentences(reader.columns[0])
         true += reader.labels(data)
         predicted += model.predict(reader.attributes(data))
+    _tell_unknown(model.classes_, {label for labels in true for label in labels})
     scheme = segment_scheme({*model.classes_, *chain.from_iterable(true)})
     segments = segment_scores(true, predicted) if scheme else None
     return Evaluation(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
+
+
+def _tell_unknown(known: list[str], found: set[str]) -> None:
+    """Warn if the labels of a file are none of the model's, but for O."""
+    others = sorted(found - {"O"})
+    if others and not {*others} & {*known}:
+        warn(
+            f"the model knows none of the labels of the file{' but O' * ('O' in found)}: it has "
+            f"{some_of(known, _SHOWN)}; the file has {some_of(others, _SHOWN)}. Have both the same columns?"
+        )
 
 
 def _scores_table(title: str, what: str, scores: Scores) -> Table:

@@ -54,8 +54,9 @@ TrainData = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option(
-        help="Names of the columns, the label's last; columns beyond these are ignored. "
-        "By default w,y or w,pos,y or w,pos,c2,...,y, for as many columns as the file has.",
+        help="Names of the first columns, the label's last. Further columns are ignored, but all lines must "
+        "have as many unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for as many "
+        "columns as the file has.",
         show_default=False,
     ),
 ]

@@ -5,7 +5,7 @@ from numpy import int64
 from structune.kernels.jit import exact_kernel, part_of_exact_kernel
 
 # of `state`
-AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND, WIDTH, COMMENTS, RANGES, EMPTY = range(10)
+AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND, WIDTH, COMMENTS, RANGES, EMPTY, NUMBER, JOINED = range(12)
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
 DOCSTART = b"-DOCSTART-"
 _HASH, _EQUALS, _NINE, _ZERO, _HYPHEN, _POINT = b"#=90-."
@@ -96,6 +96,16 @@ def _joint(text, at, end):
 
 
 @part_of_exact_kernel
+def _first_number(text, at, end):
+    """The number that a line begins with; -1 if it begins with none."""
+    number = -1
+    while at < end and _is_number(text[at]):
+        number = 10 * max(number, 0) + text[at] - _ZERO
+        at += 1
+    return number
+
+
+@part_of_exact_kernel
 def _put(starts, ends, field, token, start, end):
     if field < starts.shape[0]:
         starts[field, token], ends[field, token] = start, end
@@ -134,7 +144,7 @@ def _put_separated(text, at, end, separator, starts, ends, token):
 
 @exact_kernel
 def split(
-    text, size, separator, comment, has_metadata, has_numbers, is_all, is_even, n_lines,
+    text, size, separator, comment, has_metadata, has_numbers, has_joined, is_all, is_even, n_lines,
     starts, ends, lines, lengths, state,
 ):  # fmt: skip
     """Split lines up to one of too few fields, or to the first that ends no sentence after so many lines.
@@ -151,19 +161,22 @@ def split(
         Whether lines such as ``# key = value`` before a sentence are skipped.
     has_numbers : bool
         Whether lines that begin with 2-3 or 4.1 are skipped.
+    has_joined : bool
+        Whether sentences end where such numbers begin again at 0 or 1, too.
     is_all : bool
         Whether a line may have no more fields than there is room for.
     is_even : bool
-        Whether all lines of a sentence must have as many fields.
+        Whether all lines must have as many fields as the one before.
     n_lines : int
     starts, ends : ndarray of int64, shape (n_fields, n)
         Where the first fields of each token begin and end.
     lines, lengths : ndarray of int64, shape (n,)
         The line of each token, and the tokens of each sentence that has ended.
-    state : ndarray of int64, shape (10,)
+    state : ndarray of int64, shape (12,)
         Where in the text the work stands, and after how many lines, tokens and sentences; tokens of the
         sentence that has not ended; fields of the line that is refused, otherwise 0; fields of the line
-        before; and how many lines were skipped: comments, ranges such as 2-3, empty nodes such as 4.1.
+        before; how many lines were skipped: comments, ranges such as 2-3, empty nodes such as 4.1; the number
+        of the token before; and how often these began again without a blank line.
     """
     n_fields = starts.shape[0]
     while state[AT] < size and (state[LINE] < n_lines or state[LENGTH] > 0):
@@ -182,15 +195,23 @@ def split(
                 state[SENTENCES] += 1
                 state[LENGTH] = 0
         else:
+            number = _first_number(text, at, end) if has_numbers else 0
+            begins = has_numbers and state[LENGTH] > 0 and 0 <= number <= min(state[NUMBER], 1)
+            state[JOINED] += begins
+            if begins and has_joined:
+                lengths[state[SENTENCES]] = state[LENGTH]
+                state[SENTENCES] += 1
+                state[LENGTH] = 0
+                continue  # it may begin the next block
             if separator.size == 0:
                 n = _put_words(text, at, end, starts, ends, token)
             else:
                 n = _put_separated(text, at, end, separator, starts, ends, token)
-            is_odd = is_even and state[LENGTH] > 0 and n != state[WIDTH]
+            is_odd = is_even and state[WIDTH] > 0 and n != state[WIDTH]
             if n < n_fields or (is_all and n > n_fields) or is_odd:
                 state[FOUND] = n
                 return
-            lines[token], state[WIDTH] = state[LINE], n
+            lines[token], state[WIDTH], state[NUMBER] = state[LINE], n, number
             state[TOKENS] += 1
             state[LENGTH] += 1
         is_pair = text[end] == _RETURN and end + 1 < size and text[end + 1] == _NEWLINE

@@ -114,7 +114,7 @@ class Labelling:
                     [self.names[y] for y in np.flatnonzero(row)] for row in (allowed[t], allowed[t - 1])
                 )
                 told = f"found the label {_show(found)} after {_show(before) if t else 'the start'}"
-                at_end = " at the end" if t == len(allowed) - 1 else ""
+                at_end = " and before the end of the sequence" if t == len(allowed) - 1 else ""
                 yield s, t, f"{told}{at_end}, which the forbidden transitions rule out"
 
     def _suspects(self, offsets: IntArray, moves: Moves) -> list[int]:
