@@ -244,7 +244,7 @@ def test_other_files_that_number_tokens():
     "text",
     [
         "2-3 CD O\n4.1 CD O\n1 CD O\n# # O\n",
-        "1 a O\n1 b O\n2 c O\n2 d O\n",
+        "1 a O\n1 b O\n\n2 c O\n2 d O\n",
         "0 a O\n1 b O\n0 c O\n1 d O\n",
         "5 CD O\n6 CD O\n, , O\n",
         "1 CD\n2 CD\n3 CD\n",
@@ -253,7 +253,7 @@ def test_other_files_that_number_tokens():
 )
 @pytest.mark.filterwarnings("error")
 def test_numbers_that_are_tokens_or_features(text):
-    assert read(text, ["w"]).n_tokens == len(text.splitlines())
+    assert read(text, ["w"]).n_tokens == len(text.split("\n")) - 1 - text.count("\n\n")
 
 
 @pytest.mark.parametrize(
@@ -303,6 +303,19 @@ def test_numbers_of_many_digits():
 def test_comments_of_as_many_columns(text):
     with pytest.raises(DataError, match=r"may be a token or a comment\. Give --comment '#'"):
         read(text, ["w"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sentence_id\tw\ty\n1\ta\tO\n1\tb\tO\n2\ta\tX\n",
+        "Sentence #\tWord\tTag\nSentence: 1\ta\tO\n\tb\tX\n",
+        "1 a O\n1 b O\n2 a X\n",
+    ],
+)
+def test_columns_that_tell_sentences_apart(text):
+    with pytest.raises(DataError, match=r"found a column .* no blank lines"):
+        read(text)
 
 
 def test_rows_of_other_widths():

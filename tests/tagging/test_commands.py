@@ -480,6 +480,16 @@ def test_what_models_leave_out_is_told(tmp_path):
         assert "skipped" not in warned(command, model, path, "--comment", "%")[0]
 
 
+def test_columns_that_are_not_used_are_told(tmp_path):
+    path, wide, model = tmp_path / "text", tmp_path / "wide", tmp_path / "m.structune"
+    path.write_text("a X\nb Y\n")
+    wide.write_text("a X z\nb Y z\n")
+    succeed("train", path, "-m", model, "-q")
+    for command in ("predict", "evaluate"):
+        assert "not used" not in warned(command, model, path)[0]
+        assert "wide: found 3 columns: the first 2 are read as w, y" in warned(command, model, wide)[0]
+
+
 def test_empty_values_are_told(tmp_path):
     path, model = tmp_path / "text", tmp_path / "m.structune"
     path.write_text("a\t\tX\nNew York\tq\tY\n")

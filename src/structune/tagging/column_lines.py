@@ -156,6 +156,11 @@ class ColumnLines:
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
 
+    @property
+    def n_columns(self) -> int:
+        """Of the last line that was read."""
+        return int(self._state[WIDTH])
+
     def tell_numbers(self, column: str, advice: str) -> None:
         """Warn of a first column that numbers tokens, where it has another name."""
         if self.layout.numbered and not self.layout.names and not numbers_tokens(column):

@@ -26,8 +26,12 @@ _ID, _HEAD, _NUMBER = (
     re.compile(r"-?\d+|_"),
     re.compile(r"[-+\d.]+"),
 )
+_INTEGER = re.compile("[0-9]{1,9}")
 _OF_COMMENT = re.compile(  # words of comments such as "# sentence 1", "#doc-2" and "# chapter one"
     r"[A-Z]?[a-z]{2,}[.:,]?|a|(?:[A-Z][a-z]+)?[a-z_.:#-]*\d[\w.:#-]*"
+)
+_SENTENCE = re.compile(
+    r"(?:sentence|sent|doc|document)s?[ _-]?(?:#|id|idx|index|no|nr|num|number)(?!\w)", re.I
 )
 _COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
 
@@ -118,6 +122,8 @@ def layout_of(
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
     header = bool(rows) and head.startswith(rows[0]) and _has_header(rows, separators, is_open, columns or ())
+    if is_open and len(rows) > 1 and not any(firsts[1:]):
+        _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
     layout = Layout(
@@ -169,6 +175,24 @@ def _has_header(
     return len(rows) > 1 and any(
         (is_header(found) or found[0] == list(columns)) and (is_open or len(found[0]) > 1) for found in split
     )
+
+
+def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None:
+    """Refuse rows without blank lines in which a column tells sentences apart, by its name or its numbers."""
+    for by in (TAB, None):
+        split = [_split(row, by) for row in rows]
+        if min(map(len, split)) < 3:
+            continue
+        found = next((repr(field) for field in split[0] if _SENTENCE.match(field)), None)
+        numbers = [row[0] for row in split[header:]]
+        if all(map(_INTEGER.fullmatch, numbers)):
+            steps = {int(later) - int(before) for before, later in pairwise(numbers)}
+            found = found or ("whose numbers are those of sentences" if steps == {0, 1} else None)
+        if found is not None:
+            raise DataError(
+                f"{name}: found a column {found}, and no blank lines. Sentences end at blank lines: put one "
+                "behind each, and leave the column out"
+            )
 
 
 def _numbered(

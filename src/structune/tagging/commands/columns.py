@@ -77,12 +77,21 @@ class Reader:
         """A file with a label column, blocks of sentences whose tokens take so many bytes each."""
         read = self._open(path, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return _told_empty(data_blocks(read, _n_lines(token)), self.inputs)
+        return self._told_unused(_told_empty(data_blocks(read, _n_lines(token)), self.inputs), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with all its columns, among them the model's inputs, in such blocks."""
         read = self._open(source, None, reading)
-        return _told_empty(self._renamed(read, _n_lines(token)), self.inputs)
+        return self._told_unused(_told_empty(self._renamed(read, _n_lines(token)), self.inputs), read)
+
+    def _told_unused(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
+        """The same blocks, and a warning if the file has more columns than the model."""
+        yield from blocks
+        if not read.layout.names and read.n_columns > len(self.columns):
+            warn(
+                f"{read.name}: found {read.n_columns} columns: the first {len(self.columns)} are read as "
+                f"{', '.join(self.columns)}, as in training, and the others are not used"
+            )
 
     def _renamed(self, read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
         names = self.inputs
