@@ -508,6 +508,13 @@ def test_inputs_of_fold_that_are_refused(refused):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
 
 
+def test_sequences_without_bases_are_told(tmp_path):
+    (tmp_path / "e.fa").write_text(">a\n\n>b\nGGGGAAAACCCC\n>c\n")
+    result = run("fold", tmp_path / "e.fa")
+    assert result.exit_code == 0
+    assert "e.fa: sequences without bases: 2" in result.stderr
+
+
 @pytest.mark.parametrize("option", ["--plot", "--dot-plot"])
 def test_empty_sequences_cannot_be_drawn(refused, tmp_path, option):
     told = refused(option, tmp_path / "a.png", stdin=">a\nACGU\n>b\n>c\nACGU\n")

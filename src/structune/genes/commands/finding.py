@@ -168,9 +168,10 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
         closing(predicted(finder, source, known)) as found,
         Progress(not request.quiet, stage="genes", unit="Mb", digits=2) as progress,
     ):
-        head, n_partial = _HEADS[request.written_as], 0
+        head, n_partial, n_empty = _HEADS[request.written_as], 0, 0
         for some in found:
             for each, genes in some:
+                n_empty += not each.sequence
                 whole = AnnotatedSequence(each.name, each.sequence, genes)
                 out.write(head + _text(finder, whole, request.written_as))
                 if proteins is not None:
@@ -183,6 +184,8 @@ def _write(request: Request, finder: Finder, sequences: Iterable[AnnotatedSequen
             progress.advance(sum(len(each.sequence) for each, _ in some) / 1e6)
     source.check()
     known.tell_left()
+    if n_empty:
+        say(f"{request.file}: sequences without bases: {n_empty:,}")
     if n_partial and isinstance(finder, GeneFinder):
         say(f"{request.file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial")
 

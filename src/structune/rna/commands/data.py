@@ -129,7 +129,7 @@ def read_sequences(
         As of `read_rna`.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
-    unused = Counter[str]()  # structures, by the file
+    unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
 
     def read(source: Source) -> Iterator[Example]:
         if below == "constraints":
@@ -140,11 +140,15 @@ def read_sequences(
         for example in _records(source, format, live=not below, skipped=skipped, unused=tell):
             if not below and example.record.structure is not None:
                 tell()
+            if not example.record.sequence:
+                empty.update([name])
             yield example
 
     sources = (standard_input() if file == "-" else file for file in files)
     for index, example in enumerate(_of_all(sources, read)):
         yield replace(example, index=index)
+    if empty:
+        say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
     if unused:
         say(
             f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
