@@ -575,6 +575,9 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: found 5 reactivities of 'a', which has 10 bases" in told
     assert "all.react: did not use the rows of 2 other sequences: 'b', 'c'" in told
+    many.write_text("1 0.5\n2 0.5\n")
+    told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
+    assert "all.react: found 2 reactivities of 'a', which has 10 bases" in told
     shifted.write_text("".join(f"{k} {base} 0.5\n" for k, base in enumerate("GAAAACCC", 1)))
     told = refused("--shape", shifted, stdin=text)
     assert "a.shape: found reactivities of another sequence, or shifted ones: base 2 (from 1) is A" in told

@@ -44,15 +44,13 @@ def _by_name(
 ) -> Iterator[Example]:
     unused, without = {name for name, values in known.items() if values.size}, list[str]()
     for example in examples:
-        name, n = example.record.name, example.record.n_bases
+        name = example.record.name
         values = known.get(name)
         if values is None or not values.size:
             without.append(name)
             yield example
             continue
         unused.discard(name)
-        if values.size < n:
-            say(f"{path}: found {values.size} reactivities of {shown(name)}, which has {n} bases")
         yield _probed(example, values, table, path)
     if without:
         say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
@@ -73,6 +71,8 @@ def _probed(example: Example, values: Reactivities, table: ReactivityModel | Non
         check_letters(sequence, values)
     except DataError as error:
         raise example.refuse(f"{path}: {error}") from None
+    if values.size < n:
+        say(f"{path}: found {values.size} reactivities of {shown(example.record.name)}, which has {n} bases")
     row = np.full(n, np.nan)
     row[: values.size] = values
     paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
