@@ -159,7 +159,7 @@ FOREIGN = {
     "tokens with | between their columns": "The|DT|O dog|NN|O\nA|DT|O cat|NN|O\n",
     "tokens with a tag after /": "The/DT dog/NN ran/VB off/RP\nA/DT cat/NN sat/VB up/RP\n",
     "tokens with a tag after _": "The_DT dog_NN\nA_DT cat_NN\n",
-    "tokens with a tag after / (give --separator '/')": "The/DT\ndog/NN\n./.\n",
+    "tokens with a tag after / (give --separator '/')": "The/DT\ndog/NN\n./.\nA/DT\ncat/NN\n",
     "trees in brackets": "( (S\n    (NP-SBJ (NNP Mr.) )\n",
     "plain text": "The dog ran off.\nA cat sat.\n",
     "plain text ": "the dog ran off and\na cat sat on the mat\nthen they went home\n",
@@ -310,7 +310,7 @@ def test_comments_of_as_many_columns(text):
     [
         "sentence_id\tw\ty\n1\ta\tO\n1\tb\tO\n2\ta\tX\n",
         "Sentence #\tWord\tTag\nSentence: 1\ta\tO\n\tb\tX\n",
-        "1 a O\n1 b O\n2 a X\n",
+        "1 a O\n1 b O\n2 a X\n3 a O\n",
     ],
 )
 def test_columns_that_tell_sentences_apart(text):
@@ -355,6 +355,14 @@ def test_any_text_is_read_or_refused(text):
 @pytest.mark.parametrize(
     "text",
     [
+        "The\tDT\n,\t,\nhe\tPRP\n.\t.\n",
+        "The\tDT\tthe\n,\t,\t,\nNew York\tNP\tNew York\n",
+        "AC/DC\nN/A\n",
+        "Mr. NNP B.\nDr. NNP B.\n",
+        "1 3:5\n2 4:6\n",
+        "1 a 0\n2 b 0\n3 c 0\n",
+        "Text NE\nist VAFIN\n",
+        "0 a X\n0 b Y\n1 c X\n",
         "(\nhello\n,\nworld\n)\n;\n",
         ">\nThe\nend\n",
         ">100\npeople\n,\n",
@@ -377,7 +385,9 @@ def test_any_text_is_read_or_refused(text):
     ],
 )
 def test_tokens_that_look_like_other_formats(text):
-    assert layout_of(text, "x").separator is None
+    layout = layout_of(text, "x")
+    assert layout.separator == ("\t" if "\t" in text else None)
+    assert not layout.header
 
 
 @pytest.mark.parametrize(

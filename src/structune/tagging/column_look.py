@@ -55,7 +55,7 @@ class Layout:
     header : bool
         The first line has names of columns, and is skipped.
     even : bool
-        Whether all rows must have as many columns.
+        Whether all rows must have the same number of columns.
     kept : str or None
         The separator, if another look might find another.
     """
@@ -187,11 +187,12 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
         numbers = [row[0] for row in split[header:]]
         if all(map(_INTEGER.fullmatch, numbers)):
             steps = {int(later) - int(before) for before, later in pairwise(numbers)}
-            found = found or ("whose numbers are those of sentences" if steps == {0, 1} else None)
+            if steps == {0, 1} and numbers[0] in ("0", "1") and len(set(numbers)) > 2:
+                found = found or "whose numbers are those of sentences"
         if found is not None:
             raise DataError(
                 f"{name}: found a column {found}, and no blank lines. Sentences end at blank lines: put one "
-                "behind each, and leave the column out"
+                f"behind each, and leave the column out. {_OPTIONS} if it is a feature"
             )
 
 

@@ -126,7 +126,7 @@ def read_conll(
         names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
     separator : str or None
         What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
-        the first lines tells tabs from white space, and all lines of a sentence must have as many columns.
+        the first lines tells tabs from white space, and all lines must have the same number of columns.
     comment : str or None
         Lines that start with this, such as ``"# "``, are skipped; None skips no lines.
 

@@ -16,10 +16,13 @@ _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS
 _COUNT = re.compile(r"[0-9]{1,9}")
 _TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
-_SENTENCE = re.compile(r"[\"'(]?[A-Z].*\w[.!?][\"')]?")
+_SENTENCE = re.compile(
+    r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?"
+)  # which begins with a capital, if its script has any
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 _TEXT = "plain text"
+_LEAST_TAGGED = 5  # tokens, one a line
 _LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
 _NAMES = {  # of columns, as their headers begin
     *("word", "token", "form", "text", "lemma", "id", "sentence", "sent", "pos", "upos", "xpos", "tag"),
@@ -42,7 +45,8 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     names = [re.split("[ _-]", name.strip("#\"' ").lower())[0] for name in rows[0]] if len(rows) > 1 else []
     known = _NAMES if len(names) > 1 else {"word", "token"}
     are_known = all(name in known or name.removesuffix("s") in known for name in names)
-    return bool(names) and are_known and all(row[-1:] != rows[0][-1:] for row in rows[1:])
+    is_tag = len(names) == 2 and rows[0][1] in ("NE", "MISC")  # of a first token such as "Text"
+    return bool(names) and are_known and not is_tag and all(row[-1:] != rows[0][-1:] for row in rows[1:])
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,8 @@ def _is_markup(head: _Head) -> bool:
 
 
 def _have_features(head: _Head) -> bool:
-    return all(":" in word or word.startswith("#") for row in head.words for word in row[1:2])
+    are_features = all(":" in word or word.startswith("#") for row in head.words for word in row[1:2])
+    return are_features and max(head.widths) > 2  # a label may be a time
 
 
 def _has_headers(head: _Head) -> bool:
@@ -143,7 +148,7 @@ def _are_bases(head: _Head) -> bool:
     if not all(len(row) == 3 and _COUNT.fullmatch(row[0]) and _COUNT.fullmatch(row[2]) for row in rows):
         return False
     partners = {int(row[0]): int(row[2]) for row in rows}
-    return all(partners.get(j, i) == i for i, j in partners.items() if j)
+    return any(partners.values()) and all(partners.get(j, i) == i for i, j in partners.items() if j)
 
 
 def _are_reactivities(head: _Head) -> bool:
@@ -153,7 +158,7 @@ def _are_reactivities(head: _Head) -> bool:
 
 
 def _is_csv(head: _Head) -> bool:
-    are_numbers = all(re.fullmatch(r"[\d.,;]+", row) for row in head.rows)
+    are_numbers = all(re.fullmatch(r"[\d.,;$€£¥%+-]+", row) for row in head.rows)
     has_names = is_header([re.split("[,;]", head.rows[0]), []])
     return len(head.rows) > 1 and not are_numbers and (head.widths == {1} or has_names)
 
@@ -218,8 +223,12 @@ def _with_tags(mark: str, in_columns: bool) -> _Test:
         flat = [word for row in head.words for word in row]
         if (head.widths == {1}) != in_columns or len(flat) < 2:
             return False
-        if all(token and _TAG.fullmatch(tag) for token, _, tag in (word.rpartition(mark) for word in flat)):
-            return True
+        parts = [word.rpartition(mark) for word in flat]
+        if all(token and _TAG.fullmatch(tag) for token, _, tag in parts):
+            # words such as AC/DC may be tokens: tags are many, and come again
+            return (
+                not in_columns or mark == "|" or _LEAST_TAGGED <= len(flat) > len({tag for *_, tag in parts})
+            )
         inner = {word.strip(mark).count(mark) for word in flat}
         if len(inner) > 1 or mark == "_" or inner == {0}:
             return False
@@ -232,19 +241,29 @@ def _with_tags(mark: str, in_columns: bool) -> _Test:
 
 def _are_sentences(head: _Head) -> bool:
     """Whether each row is a sentence: words in one field, and as many labels in the last."""
-    for split in (words_of, lambda field: field.split(",")):
-        rows = [[len(split(field)) for field in row] for row in head.tabbed]
-        are_alike = (all(row[k] == row[-1] for row in rows) for k in range(min(map(len, rows)) - 1))
-        if max(row[-1] for row in rows) > 1 and any(are_alike):
-            return True
+    least = min(map(len, head.tabbed))
+    for split in (words_of, lambda field: [part for part in field.split(",") if part]):
+        n_parts = [[len(split(field)) for field in row] for row in head.tabbed]
+        if 2 * sum(row[-1] > 1 for row in n_parts) < len(n_parts) or max(row[-1] for row in n_parts) < 2:
+            continue
+        for k in range(least - 1):
+            are_others = any(row[k] != row[-1] for row in head.tabbed)  # than a lemma that is the token
+            if are_others and all(row[k] == row[-1] for row in n_parts):
+                return True
     return False
+
+
+def _is_sentence(row: str) -> bool:
+    found = _SENTENCE.fullmatch(row)
+    return found is not None and not found[1].islower() and not found[1].isdigit()
 
 
 def _is_text(head: _Head) -> bool:
     """Whether lines are sentences, or of many words and other numbers of them, with ends that differ."""
     if "\t" in head.text:
         return False
-    if max(head.widths) >= _LEAST_WORDS and all(map(_SENTENCE.fullmatch, head.rows)):
+    is_wide = len(head.widths) > 1 or max(head.widths) > _LEAST_WORDS
+    if is_wide and max(head.widths) >= _LEAST_WORDS and all(map(_is_sentence, head.rows)):
         return True
     words = [row for row in head.words if row[0][0] != "#"]
     is_uneven = len(words) >= _LEAST_LINES and len(set(map(len, words))) > 1

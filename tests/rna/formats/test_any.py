@@ -221,10 +221,18 @@ def test_records_of_which_some_are_masked_are_told():
     text = ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGU\nxxxx\nACGU\n>d\nAC\nxx\n"
     for skipped in (None, print):
         with pytest.warns(
-            UserWarning, match="read lines of x below 2 sequences of their length as masked bases"
+            UserWarning, match="read the lines of x below 2 sequences, of the same length, as masked bases"
         ):
             found = [record.sequence for record in read_rna(io.StringIO(text), live=True, skipped=skipped)]
         assert found == ["GGGAAACCC", "ACGUXXXX", "ACGUXXXXACGU", "ACXX"]
+
+
+@pytest.mark.parametrize(
+    "text", [">a\nGGGG\nCCCC\nxxxx\nxxxx\n", ">a\nGGGGAAAA\nCCCC\nxxxxxxxxxxxx\n>b\nACGU\nxxxx\n"]
+)
+def test_constraints_below_sequences_of_several_lines_are_no_bases(text):
+    with pytest.raises(DataError, match="constraints are read with --constraints"):
+        list(read_rna(io.StringIO(text)))
 
 
 def test_constraints_without_headers_are_no_bases():

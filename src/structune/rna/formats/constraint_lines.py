@@ -18,51 +18,68 @@ def are_constraints(sequence: str, text: str) -> bool:
     return len(text) == len(sequence) and set(text) <= _LETTERS and not set(sequence) <= _LETTERS
 
 
+class _Marks:
+    """How many letters of a record are bases, and how many in lines of constraint letters below them."""
+
+    def __init__(self) -> None:
+        self.n_bases = self.n_marks = 0
+
+    def add(self, text: str) -> None:
+        if self.n_bases and set(text) <= _LETTERS:
+            self.n_marks += len(text)
+        elif set(text) <= _LETTERS and not self.n_marks:
+            self.n_marks = -1  # a record that begins so has masked bases
+        else:
+            self.n_bases, self.n_marks = self.n_bases + max(self.n_marks, 0) + len(text), 0
+
+    @property
+    def are_of_all(self) -> bool:
+        """Whether there is one below each base."""
+        return self.n_marks == self.n_bases > 0
+
+
 def check_masked(lines: Lines) -> None:
-    """Refuse a file of which each record is a sequence and such a line: they are not read, and stay."""
-    record: list[str] = []
-    n_found = 0
-    for text in lines.head(_HEAD):
-        if not text or text.startswith("#"):
-            continue
-        if text.startswith(">") != (not record):
-            return
-        record.append(text)
-        if len(record) == 3:
-            if not are_constraints(*record[1:]):
+    """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
+    head = [text for text in lines.head(_HEAD) if text and not text.startswith("#")]
+    marks, last, n_found = None, "", 0
+    for text in [*head, ">"]:
+        if text.startswith(">"):
+            if marks is not None and not marks.are_of_all:
                 return
-            record, last, n_found = [], text, n_found + 1
+            n_found += marks is not None
+            marks = _Marks()
             if n_found == _MOST:
                 break
-    if n_found and not record:
+        elif marks is None:
+            return
+        else:
+            marks.add(text)
+            last = text
+    if n_found:
         raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
 
 
 def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
     """The same lines; refuses such lines below sequences without headers, which are a line each.
 
-    Below headers some records may be so, and others not: these are masked, and told if their bases have
-    another case than the mask.
+    Below headers some records may be so, and others not: these are masked, and told.
     """
-    record: list[str] = []
-    has_headers, n_masked = False, 0
+    marks, before, n_masked = None, "", 0
     for number, text in lines:
         if text.startswith(">"):
-            n_masked += _is_masked(record)
-            record, has_headers = [], True
+            n_masked += marks is not None and marks.are_of_all
+            marks = _Marks()
         elif text and not text.startswith("#"):
-            if not has_headers and record and are_constraints(record[0], text):
+            if marks is not None:
+                marks.add(text)
+            elif before and are_constraints(before, text):
                 raise lines.refuse(
                     number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
                 )
-            record = [*record[:2], text] if has_headers else [text]
+            before = text
         yield number, text
-    if n_masked := n_masked + (has_headers and _is_masked(record)):
+    if n_masked := n_masked + (marks is not None and marks.are_of_all):
         warn(
-            f"{lines.name}: read lines of x below {n_masked:,} sequences of their length as masked bases, as "
-            "other sequences have none; constraints are read with --constraints"
+            f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
+            "bases, because other sequences have none; constraints are read with --constraints"
         )
-
-
-def _is_masked(record: list[str]) -> bool:
-    return len(record) == 2 and not record[0].islower() and are_constraints(*record)

@@ -55,7 +55,7 @@ Columns = Annotated[
     str | None,
     typer.Option(
         help="Names of the first columns, the label's last. Further columns are ignored, but all lines must "
-        "have as many unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for as many "
+        "have the same number unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for as many "
         "columns as the file has.",
         show_default=False,
     ),
