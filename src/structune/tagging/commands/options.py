@@ -55,8 +55,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         help="Names of the first columns, the label's last. Further columns are ignored, but all lines must "
-        "have the same number unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for as many "
-        "columns as the file has.",
+        "have the same number unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for "
+        "all columns of the file.",
         show_default=False,
     ),
 ]
