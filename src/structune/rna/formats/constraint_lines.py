@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, shown
@@ -40,9 +41,9 @@ class _Marks:
 
 def check_masked(lines: Lines) -> None:
     """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
-    head = [text for text in lines.head(_HEAD) if text and not text.startswith("#")]
+    head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
     marks, last, n_found = None, "", 0
-    for text in [*head, ">"]:
+    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
         if text.startswith(">"):
             if marks is not None and not marks.are_of_all:
                 return
