@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
+from structune.rna.formats.constraint_lines import end_in_constraints
 from structune.rna.formats.dot_bracket import without_energy
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
 from structune.rna.inputs import Draws
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
-_MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), set("X" + STRANDS)
+_MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED = 3  # files
 _UPPER = (
     "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
@@ -263,21 +264,15 @@ class _Entry:
 
     def is_marked_by(self, text: str) -> bool:
         """Whether a line below a whole sequence, with its length, has X alone."""
-        return _are_marks([*self.sequence, text.upper()])
+        return end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS)
 
     def example(self, lines: Lines) -> Example:
-        if not self.constraints and _are_marks(self.sequence):
+        if not self.constraints and end_in_constraints(self.sequence, _UPPER_MARKS):
             raise lines.refuse(self.last_number, _UPPER)
         with lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{lines.name}:{self.constraints_number or self.number}"
         return Example(0, record, place, "".join(self.constraints) or None)
-
-
-def _are_marks(parts: Sequence[str]) -> bool:
-    """Whether the last lines of a sequence have X alone, as many as there are bases above."""
-    marks = "".join([*takewhile(_UPPER_MARKS.issuperset, reversed(parts))])
-    return bool(marks) and 2 * len(marks) == sum(map(len, parts))
 
 
 def _is_notation(text: str) -> bool:

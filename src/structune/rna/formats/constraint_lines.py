@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, shown
 from structune.rna.formats.strands import STRANDS
 
-_LETTERS = set("x" + STRANDS)
+_LETTERS = frozenset("x" + STRANDS)
 _HEAD, _MOST = 1000, 300  # lines and records looked at
 _ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
 
 
-def are_constraints(sequence: str, text: str) -> bool:
-    """Whether a line below a sequence has its length, and letters of constraints only."""
-    return len(text) == len(sequence) and set(text) <= _LETTERS and not set(sequence) <= _LETTERS
-
-
 class _Marks:
-    """How many letters of a record are bases, and how many in lines of constraint letters below them."""
+    """How many letters of a record are bases, and how many are constraints in lines below them."""
 
-    def __init__(self) -> None:
+    def __init__(self, letters: frozenset[str] = _LETTERS) -> None:
+        self._letters = letters
         self.n_bases = self.n_marks = 0
 
     def add(self, text: str) -> None:
-        if self.n_bases and set(text) <= _LETTERS:
+        """The next line: such lines before one of bases are masked bases."""
+        if self._letters.issuperset(text):
             self.n_marks += len(text)
-        elif set(text) <= _LETTERS and not self.n_marks:
-            self.n_marks = -1  # a record that begins so has masked bases
         else:
-            self.n_bases, self.n_marks = self.n_bases + max(self.n_marks, 0) + len(text), 0
+            self.n_bases, self.n_marks = self.n_bases + self.n_marks + len(text), 0
 
     @property
     def are_of_all(self) -> bool:
         """Whether there is one below each base."""
         return self.n_marks == self.n_bases > 0
+
+
+def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _LETTERS) -> bool:
+    """Whether the last lines of a sequence have letters of constraints only, as many as the bases above."""
+    marks = _Marks(letters)
+    for part in parts:
+        marks.add(part)
+    return marks.are_of_all
 
 
 def check_masked(lines: Lines) -> None:
@@ -73,7 +76,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
         elif text and not text.startswith("#"):
             if marks is not None:
                 marks.add(text)
-            elif before and are_constraints(before, text):
+            elif end_in_constraints([before, text]):
                 raise lines.refuse(
                     number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
                 )
