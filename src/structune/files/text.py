@@ -129,9 +129,9 @@ class Lines:
         try:
             yield
         except DataError as error:
-            by_format = {"": advice} if isinstance(advice, str) and advice else dict(advice or {})
-            advices = {"": f"expected {' or '.join(read)}", **by_format}
-            named = named_by_look(error, bytes(self._start), read, advices)
+            default = f"expected {' or '.join(read)}"
+            told = {"": default, **advice} if isinstance(advice, Mapping) else advice or default
+            named = named_by_look(error, bytes(self._start), read, told)
             if named is error:
                 raise
             raise named from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from structune.errors import DataError
-from structune.tagging.foreign import foreign, is_blank, is_header, words_of
+from structune.tagging.foreign import COUNT, foreign, is_blank, is_header, words_of
 
 AUTO = "auto"  # have a look
 TAB = "\t"
@@ -21,16 +21,12 @@ _METADATA = re.compile(  # the kernel `is_metadata` says the same
     rf"#{_B}*(?:(?:newdoc|newpar)(?:{_B}|$)|{_KEY}{_B}+=)|#{_B}+{_KEY}=(?:{_B}|$)"
     rf"|#{_B}*id{_B}+[^ \t\v\f]+{_B}+{_KEY}=[^ \t\v\f]+{_B}*$"
 )
-_ID, _HEAD, _NUMBER = (
-    re.compile(r"([0-9]{1,9})(?:([-.])[0-9]+)?"),
-    re.compile(r"-?\d+|_"),
-    re.compile(r"[-+\d.]+"),
-)
-_INTEGER = re.compile("[0-9]{1,9}")
+_ID = re.compile(r"([0-9]{1,9})(?:([-.])[0-9]+)?")
+_HEAD, _NUMBER = re.compile(r"-?\d+|_"), re.compile(r"[-+\d.]+")
 _OF_COMMENT = re.compile(  # words of comments such as "# sentence 1", "#doc-2" and "# chapter one"
     r"[A-Z]?[a-z]{2,}[.:,]?|a|(?:[A-Z][a-z]+)?[a-z_.:#-]*\d[\w.:#-]*"
 )
-_SENTENCE = re.compile(
+_SENTENCE_COLUMN = re.compile(  # names of columns that tell sentences apart
     r"(?:sentence|sent|doc|document)s?[ _-]?(?:#|id|idx|index|no|nr|num|number)(?!\w)", re.I
 )
 _COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
@@ -183,9 +179,9 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
         split = [_split(row, by) for row in rows]
         if min(map(len, split)) < 3:
             continue
-        found = next((repr(field) for field in split[0] if _SENTENCE.match(field)), None)
+        found = next((repr(field) for field in split[0] if _SENTENCE_COLUMN.match(field)), None)
         numbers = [row[0] for row in split[header:]]
-        if all(map(_INTEGER.fullmatch, numbers)):
+        if all(map(COUNT.fullmatch, numbers)):
             steps = {int(later) - int(before) for before, later in pairwise(numbers)}
             if steps == {0, 1} and numbers[0] in ("0", "1") and len(set(numbers)) > 2:
                 found = found or "whose numbers are those of sentences"

@@ -13,12 +13,10 @@ COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # w
 _BLANKS = " \t\v\f"
 _WORD = re.compile(rf"[^{_BLANKS}]+")
 _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
-_COUNT = re.compile(r"[0-9]{1,9}")
+COUNT = re.compile(r"[0-9]{1,9}")
 _TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
-_SENTENCE = re.compile(
-    r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?"
-)  # which begins with a capital, if its script has any
+_SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 _TEXT = "plain text"
@@ -132,7 +130,7 @@ def _is_fastq(head: _Head) -> bool:
 
 def _is_phylip(head: _Head) -> bool:
     first, rows = head.words[0], head.words[1:]
-    if not rows or not all(map(_COUNT.fullmatch, first[:2])):
+    if not rows or not all(map(COUNT.fullmatch, first[:2])):
         return False
     n_rows, n_columns = map(int, first[:2])
     return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
@@ -145,7 +143,7 @@ def _is_newick(head: _Head) -> bool:
 def _are_bases(head: _Head) -> bool:
     """Whether rows are numbers of bases, letters, and partners that agree."""
     rows = [row for row in head.words if row[0][0] != "#"]
-    if not all(len(row) == 3 and _COUNT.fullmatch(row[0]) and _COUNT.fullmatch(row[2]) for row in rows):
+    if not all(len(row) == 3 and COUNT.fullmatch(row[0]) and COUNT.fullmatch(row[2]) for row in rows):
         return False
     partners = {int(row[0]): int(row[2]) for row in rows}
     return any(partners.values()) and all(partners.get(j, i) == i for i, j in partners.items() if j)
@@ -226,9 +224,8 @@ def _with_tags(mark: str, in_columns: bool) -> _Test:
         parts = [word.rpartition(mark) for word in flat]
         if all(token and _TAG.fullmatch(tag) for token, _, tag in parts):
             # words such as AC/DC may be tokens: tags are many, and come again
-            return (
-                not in_columns or mark == "|" or _LEAST_TAGGED <= len(flat) > len({tag for *_, tag in parts})
-            )
+            is_sure = _LEAST_TAGGED <= len(flat) > len({tag for *_, tag in parts})
+            return is_sure or mark == "|" or not in_columns
         inner = {word.strip(mark).count(mark) for word in flat}
         if len(inner) > 1 or mark == "_" or inner == {0}:
             return False
@@ -254,6 +251,7 @@ def _are_sentences(head: _Head) -> bool:
 
 
 def _is_sentence(row: str) -> bool:
+    """Whether a row begins with a capital, if its script has any, and ends as sentences do."""
     found = _SENTENCE.fullmatch(row)
     return found is not None and not found[1].islower() and not found[1].isdigit()
 

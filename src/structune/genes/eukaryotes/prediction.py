@@ -28,19 +28,14 @@ def found_genes(
 
     Hints, and spans whose bases count, are by sequence.
     """
-    shard, evidence, used = (
-        graph.encode([piece.input for piece in pieces]),
-        None,
-        [set[int]() for _ in pieces],
-    )
+    shard = graph.encode([piece.input for piece in pieces])
+    evidence, used = None, [set[int]() for _ in pieces]
     if hints is not None:
-        evidence = []
-        for s, piece in enumerate(pieces):
-            of_piece, numbers = hints[piece.sequence].evidence(
-                piece.start, len(piece.text), shard.nodes.of(s)
-            )
-            evidence.append(of_piece)
-            used[s].update(numbers.tolist())
+        known = [
+            hints[piece.sequence].evidence(piece.start, len(piece.text), shard.nodes.of(s))
+            for s, piece in enumerate(pieces)
+        ]
+        evidence, used = [each for each, _ in known], [set(numbers.tolist()) for _, numbers in known]
     paths, _ = graph.best(w, shard, None, evidence)
     coding = None
     if has_probabilities:
