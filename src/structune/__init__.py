@@ -11,10 +11,7 @@ Public names load when first used, so that ``import structune`` stays fast.
 
 import lazy_loader
 
-from structune import _old_paths
-
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
-_old_paths.install()

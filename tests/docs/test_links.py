@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from pages import DOCS, pages
 
-from structune._old_paths import _HOMES
-
 ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "src" / "structune"
 FILES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *pages()]
@@ -62,19 +60,3 @@ def test_what_is_said_of_the_house_is_there(page):
     named = set(_MODULE.findall(page.read_text(encoding="utf-8")))
     assert {name for name in named if not any((root / name).exists() for root in (ROOT, HOUSE))} == set()
     assert len(named) > 5
-
-
-_OLD_NAME = re.compile(rf"\bstructune\.(?:{'|'.join(map(re.escape, _HOMES))})\b(?!\()")
-_OLD_WORD = re.compile(r"\b(?:train|tune|evaluate|shard) (?:tagger|rank|align)\b")
-EXAMPLES = [path for folder in ("examples", "benchmarks") for path in sorted((ROOT / folder).glob("*.py"))]
-
-
-@pytest.mark.parametrize(
-    "path",
-    [*(path for path in FILES if path.name != "CHANGELOG.md"), *EXAMPLES],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_names_are_those_of_now(path):
-    text = path.read_text(encoding="utf-8")
-    assert _OLD_NAME.findall(text) == []
-    assert _OLD_WORD.findall(text) == []

@@ -6,7 +6,4 @@
 
 import lazy_loader
 
-from structune._old_paths import with_old_names
-
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = with_old_names(__name__, __getattr__)
