@@ -109,11 +109,9 @@ def fitted(part: list[rna_families.Known], fixed: Models, quick: bool) -> Models
     models = {FIRST: recipe.fit(precisions, data)}
     plain = {name: value for name, value in precisions.items() if name in recipe.CONTRAFOLD_GROUPS}
     models["CONTRAfold's features"] = recipe.fit(plain, data, features="contrafold")
-    for name, criterion in (("log loss", "loss"), ("F1", "f1")):
-        search = ImplicitTuner(list(precisions.values()), EVALUATIONS, refit=False, criterion=criterion)
-        models[f"precisions by {name}"] = recipe.fit(
-            recipe.rounded(recipe.tune(data, data.families, search)), data
-        )
+    search = ImplicitTuner(list(precisions.values()), EVALUATIONS, refit=False)
+    found = recipe.rounded(recipe.tune(data, data.families, search))
+    models["precisions by log loss"] = recipe.fit(found, data)
     models[f"and {DESIGNS} designs"] = recipe.fit(precisions, data, probed)
     taught = recipe.pieces(data, 60 if quick else recipe.TAUGHT)
     models["energies"] = recipe.of_energies(models[FIRST], taught)

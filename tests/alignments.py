@@ -207,7 +207,7 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         for p, every in enumerate(outputs)
     ]
     own = [int(rng.integers(len(every))) for every in outputs]
-    known, given, costs, having, agree, counts = [], [], [], [], [], []
+    known, given, costs, having, agree = [], [], [], [], []
     for k, ((x, y), every, chosen) in enumerate(zip(pairs, outputs, own, strict=True)):
         truth = every[chosen]
         is_partial = partial and bool(len(x) + len(y)) and (k == 0 or rng.random() < 0.7)
@@ -216,13 +216,6 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         wrong = np.array([np.sum((p != truth) & known[-1]) for p in every])
         costs.append(wrong / max(1, known[-1].sum()))
         having.append(wrong == 0)
-        of_y = truth[known[-1]].tolist()
-        looked_at = [
-            [i for i, j in enumerate(p) if j >= 0 and (not is_partial or known[-1][i] or j in of_y)]
-            for p in every
-        ]
-        right = [sum(known[-1]) - n for n in wrong]
-        counts.append(np.array([[r, len(found)] for r, found in zip(right, looked_at, strict=True)]))
         agree.append(having[-1] if is_partial else np.arange(len(every)) == chosen)
     shard = structure.encode(inputs, given, rng.uniform(0.5, 2.0, len(pairs)))
     return Problem(
@@ -234,7 +227,6 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         agree=agree if shard.partial else None,
         own=own,
         costs=costs,
-        counts=counts,
         equivalent=having,
     )
 

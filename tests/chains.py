@@ -130,16 +130,7 @@ def chain_problem(chain, sequences, outputs, w, weights=None):
         np.array([float(sum(a != b for a, b in zip(ys, y, strict=True))) for ys in options])
         for options, y in zip(every, outputs, strict=True)
     ]
-    counts = [
-        np.array(
-            [
-                [sum(a == b != "O" for a, b in zip(ys, y, strict=True)), len(ys) - ys.count("O")]
-                for ys in options
-            ]
-        )
-        for options, y in zip(every, outputs, strict=True)
-    ]
-    return Problem(chain, shard, problem.w, arrays, features, own=own, costs=costs, counts=counts)
+    return Problem(chain, shard, problem.w, arrays, features, own=own, costs=costs)
 
 
 # --- strategies -------------------------------------------------------------------------------------------

@@ -50,8 +50,6 @@ class Problem:
         Cost of each output relative to the example's own.
     equivalent : list of ndarray of bool, or None
         Which outputs are as good as the example's own: any cost is the same relative to them.
-    counts : list of ndarray, shape (n_outputs, 2), or None
-        Right and predicted parts of each output.
     """
 
     structure: Structure
@@ -63,7 +61,6 @@ class Problem:
     own: list[int] | None = None
     costs: list[np.ndarray] | None = field(default=None, repr=False)
     equivalent: list[np.ndarray] | None = field(default=None, repr=False)
-    counts: list[np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -88,14 +85,6 @@ class Problem:
             outputs=[[ys[k] for k in keep] for ys, keep in zip(self.outputs, chosen, strict=True)],
             features=[rows[keep] for rows, keep in zip(self.features, chosen, strict=True)],
         )
-
-    @property
-    def tilts(self) -> dict[str, list[np.ndarray]]:
-        """What may be added to the scores of all outputs."""
-        found = {} if self.costs is None else {"cost": self.costs}
-        if self.counts is not None:
-            found |= {name: [c[:, k] for c in self.counts] for k, name in enumerate(("right", "predicted"))}
-        return found
 
     def log_partition(self) -> np.ndarray:
         return np.array([logsumexp(scores) for scores in self.scores])
@@ -453,45 +442,6 @@ def per_example(problem, shard):
     return values
 
 
-# --- sums with costs and counts ---------------------------------------------------------------------------
-
-
-@needs("augmented")
-def tilted_sums_are_enumerated(problem):
-    weights = problem.shard.weights
-    for name, counts in problem.tilts.items():
-        for rates in (problem.rng.uniform(-2.0, 2.0, len(weights)), np.zeros(len(weights))):
-            scores = [s + r * c for s, r, c in zip(problem.scores, rates, counts, strict=True)]
-            means = [np.exp(s - logsumexp(s)) @ f for s, f in zip(scores, problem.features, strict=True)]
-            log_z, expected = log_partition_and_gradient(problem, tilt=(name, rates))
-            assert_allclose(log_z, [logsumexp(s) for s in scores], rtol=1e-10, atol=1e-10, err_msg=name)
-            assert_allclose(expected, weights @ np.array(means), rtol=1e-10, atol=1e-10, err_msg=name)
-
-
-@needs("augmented", "complex")
-def complex_tilts_give_means_and_covariances(problem):
-    weights = problem.shard.weights
-    for name, counts in problem.tilts.items():
-        p = [np.exp(s - logsumexp(s)) for s in problem.scores]
-        means = [q @ c for q, c in zip(p, counts, strict=True)]
-        slopes = [(q * (c - m)) @ f for q, c, m, f in zip(p, counts, means, problem.features, strict=True)]
-        log_z, slope = log_partition_and_gradient(
-            problem, problem.w + 0j, tilt=(name, np.full(len(weights), 1j * _STEP))
-        )
-        assert_allclose(log_z.imag / _STEP, means, rtol=1e-9, atol=1e-9, err_msg=name)
-        assert_allclose(slope.imag / _STEP, weights @ np.array(slopes), rtol=1e-9, atol=1e-9, err_msg=name)
-
-
-@needs("counts")
-def counts_follow_the_definition(problem):
-    if problem.counts is not None:
-        choice = problem.draw()
-        found = problem.structure.counts(problem.shard, problem.join(choice))
-        assert_allclose(np.transpose(found), problem.pick(problem.counts, choice), rtol=0, atol=0)
-        own = np.transpose(problem.structure.counts(problem.shard))
-        assert_allclose(own, problem.pick(problem.counts, np.array(problem.own)), rtol=0, atol=0)
-
-
 # --- the rest ---------------------------------------------------------------------------------------------
 
 
@@ -527,8 +477,6 @@ def missing_abilities_are_refused(problem):
         "squared_error": lambda: structure.squared_error(w, shard),
         "best": lambda: structure.best(w, shard),
         "cost": lambda: structure.best(w, shard, np.ones(len(shard))),
-        "augmented": lambda: structure.log_partition(w, shard, tilt=("cost", np.ones(len(shard)))),
-        "counts": lambda: structure.log_partition(w, shard, tilt=("right", np.ones(len(shard)))),
         "rescaled": lambda: structure.best_rescaled(w, shard),
         "equivalent": lambda: structure.best_equivalent(w, shard),
     }
@@ -563,9 +511,6 @@ LAWS: list[Law] = [
     best_rescaled_is_the_enumerated_maximum,
     best_equivalent_is_the_enumerated_maximum,
     n_best_are_the_enumerated_top,
-    tilted_sums_are_enumerated,
-    complex_tilts_give_means_and_covariances,
-    counts_follow_the_definition,
     shards_slice,
     shards_add_up,
     shards_and_structures_pickle,

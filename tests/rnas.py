@@ -316,10 +316,6 @@ def problem_of(rna, rng, sequences, scale):
         ],
         own=own,
         costs=[np.array([missed(ys[k], y) for y in ys]) for ys, k in zip(outputs, own, strict=True)],
-        counts=[
-            np.array([[len(pairs_of(ys[k]) & pairs_of(y)), len(pairs_of(y))] for y in ys])
-            for ys, k in zip(outputs, own, strict=True)
-        ],
     )
 
 
@@ -443,7 +439,6 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
         of_kept(problem.features),
         own=[sum(keep[:k]) for keep, k in zip(kept, problem.own, strict=True)],
         costs=of_kept(problem.costs),
-        counts=of_kept(problem.counts),
         beside=of_kept(beside),
         free=problem.outputs,
         given=given,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structune import Classifier, MultitaskEstimator, SequenceTagger
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning import DirectTuner, GridTuner, MajorizeTuner
 from structune.tagging.data.hmm import simulate_hmm
 
 OBSERVED, HIDDEN = simulate_hmm(24, 3, 6, length=6, agreement=0.7, random_state=np.random.default_rng(0))[
@@ -54,7 +54,6 @@ WORKS = {  # functions of a checkpoint that give what was fitted; and every whic
     "constraints": (tagger(constraints="validation"), 150),
     "implicit": (tagger(tuning="implicit", folds=2, groups=by_sum), 32),
     "implicit by newton": (classifier(tuning="implicit", folds=2, groups=by_sum), 32),
-    "accuracy": (tagger(tuning=ImplicitTuner(criterion="accuracy"), folds=2), 50),
     "majorize": (tagger(tuning="majorize"), 40),
     "effective": (tagger(tuning=MajorizeTuner(count="effective", tolerance=1e-3)), 40),
     "calibrated": (tagger(tuning=MajorizeTuner(calibrated=True), folds=2), 40),

@@ -20,7 +20,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 HessianProduct = Callable[[FloatArray], FloatArray]
 COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digits cancel
-Tilt = tuple[str, Array]  # a count of outputs, and how much times it is added to the scores of each example
 
 
 @dataclass(frozen=True)
@@ -168,14 +167,6 @@ class Structure(ABC):
         """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
         raise self._cannot("cost")
 
-    def counts(self, shard: Any, outputs: Any = None) -> tuple[FloatArray, FloatArray]:
-        """Parts of `outputs`, or of the shard's own, that are right and that are predicted at all.
-
-        Both of shape (n_examples,): F1 follows from them. Parts are pairs, or tokens with a label that is not
-        "O".
-        """
-        raise self._cannot("counts")
-
     # --- sums over all outputs ----------------------------------------------------------------------------
 
     def log_partition(
@@ -185,7 +176,6 @@ class Structure(ABC):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         """Log of the sum of exp(score) over outputs, shape (n_examples,).
 
@@ -199,9 +189,6 @@ class Structure(ABC):
             Example weights for `expected`; the shard's own by default.
         within : bool
             Sum only over outputs that agree with the shard's partial labels (capability ``within``).
-        tilt : (str, ndarray of shape (n_examples,)), optional
-            So much times a count is added to the score of an output, complex if `w` is: of its "cost"
-            (capability ``augmented``), or of its "right" or "predicted" parts (``counts``). Not if `within`.
         """
         raise self._cannot("log_partition")
 
@@ -214,12 +201,6 @@ class Structure(ABC):
         scores[chosen] = self.score(w, part)
         if expected is not None:
             expected += self.feature_rows(part).T @ weights[chosen]
-
-    def _costs_alone(self, tilt: Tilt | None) -> Array | None:
-        """How much times the cost is added to scores, of a structure without ``counts``."""
-        if tilt is not None and tilt[0] != "cost":
-            raise self._cannot("counts")
-        return None if tilt is None else tilt[1]
 
     # --- second derivatives of these sums -----------------------------------------------------------------
 

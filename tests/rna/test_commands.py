@@ -962,15 +962,6 @@ def test_tune(files, tmp_path, method):
     assert loaded.penalty_.shape == (1,)
 
 
-def test_tuning_by_a_score(files, tmp_path):
-    path, args = tmp_path / "m.structune", ["--groups", "single", "--criterion", "f1", *QUIET]
-    out = succeed("tune", "rna", files / "train.dbn", "--model", path, "--folds", 2, *args)
-    assert "lost f1 of what is held out" in out
-    assert structune.load(path).penalty_.shape == (1,)
-    told = fail("tune", "rna", files / "train.dbn", "--model", path, *args, "--method", "majorize")
-    assert "found --criterion f1 and --method majorize" in told
-
-
 def test_families(files, tmp_path, monkeypatch):
     seen, fit = [], RNAFolder.fit
 

@@ -124,10 +124,8 @@ def _record(model: StructuredEstimator, seconds: float, path: Path) -> Iterator[
     yield "seconds", f"{seconds:.1f}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
-        criterion = getattr(model.tuning, "criterion", "loss")
-        name = "held-out loss" if criterion == "loss" else f"lost {criterion} of what is held out, as a loss"
         chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
-        yield name, f"{chosen:.6g}, from {first:.6g}"
+        yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
     if isinstance(model, ConstrainedEstimator) and model.constraints is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model.gamma:g}"

@@ -18,14 +18,6 @@ class Method(StrEnum):
     grid = "grid"
 
 
-class Criterion(StrEnum):
-    """What held-out data are judged by."""
-
-    loss = "loss"
-    accuracy = "accuracy"
-    f1 = "f1"
-
-
 class Loss(StrEnum):
     """What is minimised."""
 
@@ -100,13 +92,6 @@ MethodOption = Annotated[
         help="implicit: descend the held-out loss along its gradient in the precisions. majorize: no "
         "held-out data, the precisions are integrated out. direct: the same objective at once (a "
         "baseline). grid: try 2^-10 .. 2^10, one for all (a baseline)."
-    ),
-]
-CriterionOption = Annotated[
-    Criterion,
-    typer.Option(
-        help="Of --method implicit and grid, what held-out data are judged by: their loss, the expected "
-        "cost of what is predicted, or a smooth F1 of its parts. The last two take more passes."
     ),
 ]
 LossOption = Annotated[

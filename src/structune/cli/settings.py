@@ -102,7 +102,6 @@ class Tuning:
     """How precisions are chosen."""
 
     method: opt.MethodOption = opt.Method.implicit
-    criterion: opt.CriterionOption = opt.Criterion.loss
     holdout: opt.Holdout = None
     folds: opt.Folds = None
     plot: opt.TuningPlot = None
@@ -117,24 +116,11 @@ class Tuning:
             held_out["--seed"] = self.seed
         check_held_out(self.method.value, held_out)
         return {
-            "tuning": self._tuner(),
+            "tuning": self.method.value,
             "holdout": _HOLDOUT if self.holdout is None else self.holdout,
             "folds": self.folds,
             "random_state": self.seed or 0,
         }
-
-    def _tuner(self) -> Any:
-        if self.criterion is opt.Criterion.loss:
-            return self.method.value
-        from structune.learning.tuning.problem import make_tuner
-
-        tuner: Any = make_tuner(self.method.value)
-        if not hasattr(tuner, "criterion"):
-            raise DataError(
-                f"found --criterion {self.criterion} and --method {self.method}, expected implicit or grid"
-            )
-        tuner.criterion = self.criterion.value
-        return tuner
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structune.structure import COMPLEX_STEP, Array, FloatArray, HessianProduct, Structure
+from structune.structure import Array, FloatArray, HessianProduct, Structure
 
 
 class Loss(Protocol):
@@ -92,44 +92,6 @@ class SquaredLoss:
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
-
-    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        return structure.linearize(w, shard)
-
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)
-
-
-class ExpectedCount:
-    """E[count of y | x; w]: of a cost, or of the right or the predicted parts of outputs.
-
-    An imaginary tilt of the scores gives it, and its gradient Cov[F, count], to rounding. It is to judge by,
-    not to fit: it is not convex, and its second derivatives are those of the log loss, a stand-in that is
-    positive.
-    """
-
-    name = "expected count"
-    quadratic = False
-    smooth = True
-    convex = False
-
-    def __init__(self, count: str) -> None:
-        self.count = count
-        self.needs = frozenset({"complex", "augmented" if count == "cost" else "counts"})
-
-    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        return None
-
-    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        tilt = self.count, np.full(len(shard), 1j * COMPLEX_STEP)
-        sums = None if gradient is None else np.zeros(structure.n_weights, np.complex128)
-        log_z = structure.log_partition(w.astype(np.complex128), shard, sums, tilt=tilt)
-        if gradient is not None and sums is not None:
-            gradient += sums.imag / COMPLEX_STEP
-        return shard.weights @ log_z.imag / COMPLEX_STEP
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         return structure.linearize(w, shard)

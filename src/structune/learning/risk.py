@@ -268,10 +268,6 @@ class Risk:
 
         return float(self._sum(_task_cost, w))
 
-    def n_true_parts(self) -> float:
-        """Weighted sum of the parts that outputs have, as `Structure.counts` counts them."""
-        return float(self._sum(_n_true_parts))
-
     # --- second derivatives -------------------------------------------------------------------------------
 
     def linearize(self, w: FloatArray) -> HessianProduct:
@@ -369,10 +365,6 @@ def _value_and_gradient(
 
 def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
     return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
-
-
-def _n_true_parts(shard: Any, structure: Structure) -> float:
-    return float(shard.weights @ structure.counts(shard)[0])
 
 
 def _linearize(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> HessianProduct:

@@ -13,7 +13,7 @@ import scipy
 from structune.alignment.structure import inference
 from structune.alignment.structure.alphabets import LETTERS, PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.best import best
-from structune.alignment.structure.counts import bonus, count_matches, known_matches
+from structune.alignment.structure.costs import known_matches, match_costs
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
@@ -31,7 +31,6 @@ from structune.structure import (
     Groups,
     IntArray,
     Structure,
-    Tilt,
     check_finite,
     check_offsets,
     check_range,
@@ -71,7 +70,7 @@ class Alignment(Structure):
     name = "alignment"
     capabilities = frozenset(
         {
-            *("log_partition", "hessian", "complex", "within", "best", "cost", "augmented", "counts"),
+            *("log_partition", "hessian", "complex", "within", "best", "cost"),
             "equivalent",
         }
     )
@@ -260,15 +259,15 @@ class Alignment(Structure):
         shard: AlignmentShard,
         within: bool = False,
         forced: bool = False,
-        tilt: Tilt | None = None,
+        cost: FloatArray | None = None,
         keep: bool = False,
     ) -> Iterator[tuple[int, Pair]]:
         """Pairs, by number, with their scores; each has its memory as long as it is looked at.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
-        be. What a tilt adds to all alignments of a pair is in its `base`.
+        be. What `cost` adds to all alignments of a pair is in its `base`.
         """
-        if tilt is not None:
+        if cost is not None:
             self._alignments(shard, None)
         described, matrix = self._described(shard), self.feature_set.bilinear(w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
@@ -277,8 +276,9 @@ class Alignment(Structure):
             n, m = len(described[x]), len(described[y])
             with inference.room_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
                 known = known_matches(shard, p) if within or forced else None
-                added, base = (None, 0.0) if tilt is None else bonus(shard, p, tilt[0], tilt[1][p])
-                most = 0.0 if added is None or tilt is None else abs(tilt[1][p])
+                rate = 0.0 if cost is None else float(cost[p])
+                added = None if cost is None else match_costs(shard, p, rate)
+                most, base = (0.0, 0.0) if added is None else (abs(rate), rate)
                 parts = self.feature_set, w, matrix, described[x], described[y], known, self.band
                 pair = Pair(*parts, added, most)
                 pair.base += base
@@ -295,15 +295,12 @@ class Alignment(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
-        if within and tilt is not None:
-            raise self._cannot("tilted sum of partial labels")
         weights = shard.weights if weights is None else weights
         log_z = np.empty(len(shard), w.dtype)
         if within and shard.whole.any():
             self._own_scores(w, shard, log_z, expected, weights)
-        for p, pair in self._pairs(w, shard, within, tilt=tilt):
+        for p, pair in self._pairs(w, shard, within):
             if expected is None:
                 log_z[p] = inference.log_partition(pair)
             else:
@@ -331,7 +328,7 @@ class Alignment(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
         partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
-        for p, pair in self._pairs(w, shard, tilt=None if cost is None else ("cost", cost)):
+        for p, pair in self._pairs(w, shard, cost=cost):
             partner, values[p] = best(pair)
             partners.append(partner)
         return np.concatenate(partners), values
@@ -378,13 +375,6 @@ class Alignment(Structure):
             i = known_matches(shard, p)[0]
             costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
         return costs
-
-    def counts(self, shard: AlignmentShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Right and predicted matches; where only a part is known, those of residues of scored matches."""
-        pairs = zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
-        found = [count_matches(shard, p, own, partner) for p, (own, partner) in enumerate(pairs)]
-        right, predicted = np.array(found, np.float64).reshape(-1, 2).T
-        return right, predicted
 
 
 def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:

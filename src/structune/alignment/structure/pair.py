@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structune.alignment.kernels.sums import Cells, Factors, Rows, Side
-from structune.alignment.structure.counts import Bonus
+from structune.alignment.structure.costs import Bonus
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.structure import Array, IntArray
 

@@ -20,7 +20,6 @@ from structune.structure import (
     HessianProduct,
     IntArray,
     Structure,
-    Tilt,
     check_range,
     check_weights,
     template_of,
@@ -47,7 +46,7 @@ class Classes(Structure):
     name = "classes"
     capabilities = frozenset(
         {
-            *("log_partition", "hessian", "dense_hessian", "best", "cost", "augmented", "rescaled"),
+            *("log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled"),
             *("complex", "marginals"),
         }
     )
@@ -156,9 +155,9 @@ class Classes(Structure):
             scores += cost[:, None] * (self._labels_of(shard, None)[:, None] != np.arange(self.n_labels))
         return scores
 
-    def _softmax(self, w: Array, shard: FlatShard, cost: Array | None = None) -> tuple[Array, Array]:
+    def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
         """Probabilities, and log-partitions."""
-        p, log_z = self._augmented(w, shard, cost), np.empty(len(shard), w.dtype)
+        p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
         kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
         return p, log_z
 
@@ -169,10 +168,9 @@ class Classes(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         self._refuse_partial(within)
-        p, log_z = self._softmax(w, shard, self._costs_alone(tilt))
+        p, log_z = self._softmax(w, shard)
         if expected is not None:
             self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
         return log_z

@@ -4,7 +4,6 @@
 - ``majorize``: integrates the precisions out (Foo, Do & Ng 2009); ``direct``: the same, as one function
 - ``calibration``: a factor of precisions so found, by held-out loss
 - ``grid``: one precision for all, by trial
-- ``criterion``: the held-out loss, or a smooth score in its place
 """
 
 import lazy_loader

@@ -16,7 +16,6 @@ from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.criterion import Criterion, criterion_of
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
@@ -47,8 +46,6 @@ class GridTuner:
     fit_tolerance : float
     refit : bool
         Fit on all data at the end.
-    criterion : {"loss", "accuracy", "f1"}
-        What the point has the lowest of, as for `ImplicitTuner`.
     """
 
     values: Sequence[float] = tuple(2.0**k for k in range(-10, 11))
@@ -57,7 +54,6 @@ class GridTuner:
     warm: bool = False
     fit_tolerance: float = TOLERANCE
     refit: bool = True
-    criterion: str = "loss"
     needs_splits = True
     takes_l1 = True
 
@@ -94,7 +90,6 @@ class _Search:
     ) -> None:
         self.tuner, self.problem, self.monitor, self.points = tuner, problem, monitor, points
         self.passes = PassCount.of(monitor, *problem.risks)
-        self.criterion = criterion_of(problem, tuner.criterion)
         self.loss: float | None = None
         self.w, (self.d, self.l1) = np.zeros(problem.full.n_weights), points[0]
         self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
@@ -122,7 +117,7 @@ class _Search:
         """Weights and held-out losses of every split at every point."""
         splits, warm = self.problem.splits, self.tuner.warm
         n = len(splits)
-        shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor, self.criterion
+        shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
         pairs = [(split.train, split.heldout) for split in splits]
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
@@ -180,14 +175,13 @@ def fit_and_judge(
     groups: Groups,
     tolerance: float,
     monitor: Monitor,
-    criterion: Criterion | None = None,
 ) -> tuple[FloatArray, float]:
-    """Weights learned by the first risk, and the loss (or another criterion) by the second."""
+    """Weights learned by the first risk, and the loss by the second."""
     train, heldout = risks
     fit = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
     fit.check()
     try:
-        return fit.w, heldout.heldout_loss(fit.w) if criterion is None else criterion.of(heldout).value(fit.w)
+        return fit.w, heldout.heldout_loss(fit.w)
     except STOPS as stop:
         raise FitStopped(stop_status(stop), fit.w) from None
 

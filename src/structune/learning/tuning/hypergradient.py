@@ -10,13 +10,11 @@ import numpy as np
 
 from structune.learning.defaults import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
 from structune.learning.solvers.cholesky import FactoredSystem, system_at
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import HessianSystem
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.criterion import Criterion, HeldOutScore
 from structune.learning.tuning.problem import Split
 from structune.learning.tuning.response import GRID, Response, of_precisions, positive_part
 from structune.running.checkpoints import Restored, State
@@ -39,8 +37,7 @@ class HyperGradient:
     Attributes
     ----------
     value : float
-        Held-out loss, or what is lost by another criterion, corrected to first order for what the fit on the
-        training part left undone.
+        Held-out loss, corrected to first order for what the fit on the training part left undone.
     gradient : ndarray, shape (n_hyperparameters,)
         In the log precisions and, where the prior has its mean at gamma times the weights of a parent, in
         gamma, which is the last.
@@ -73,7 +70,6 @@ def hypergradient(
     log_precision: FloatArray,
     gamma: float = 0.0,
     *,
-    criterion: Criterion | None = None,
     start: HyperGradient | None = None,
     tolerance: float = TOLERANCE,
     cg_tolerance: float = 0.01,
@@ -89,8 +85,6 @@ def hypergradient(
 
     Parameters
     ----------
-    criterion : Criterion, optional
-        What is held out is judged by a score in place of the loss.
     tolerance : float
         Of the first fit: norm of its gradient, relative to w = 0.
     cg_tolerance : float
@@ -100,7 +94,7 @@ def hypergradient(
         value moves by more, and by more again where the system is solved at the new weights, it goes on.
         Newton's fits are exact enough.
     """
-    fits, known = _Fits(split, criterion, groups, log_precision, gamma, start, monitor), np.inf
+    fits, known = _Fits(split, groups, log_precision, gamma, start, monitor), np.inf
     while True:
         fits.go_on(tolerance)
         before = fits.n_products
@@ -159,15 +153,13 @@ class _Fits:
     def __init__(
         self,
         split: Split,
-        criterion: Criterion | None,
         groups: Groups,
         log_precision: FloatArray,
         gamma: float,
         start: HyperGradient | None,
         monitor: Monitor | None,
     ) -> None:
-        heldout = split.heldout
-        self.heldout: Risk | HeldOutScore = heldout if criterion is None else criterion.of(heldout)
+        self.heldout = split.heldout
         self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
         self.precision = GroupedL2(groups, log_precision).precision
         self.w = None if start is None else start.fit.w

@@ -1,4 +1,4 @@
-"""A held-out loss or score minimised over the log precisions of the prior (Do, Foo & Ng 2007)."""
+"""A held-out loss minimised over the log precisions of the prior (Do, Foo & Ng 2007)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from structune.learning.risk import Risk
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.criterion import Criterion, criterion_of
 from structune.learning.tuning.hypergradient import (
     MOST_COUPLED,
     HyperGradient,
@@ -66,13 +65,10 @@ def _of_risks(
     log_precision: FloatArray,
     gamma: float,
     tolerances: dict[str, float],
-    criterion: Criterion | None,
     monitor: Monitor,
 ) -> HyperGradient:
     split = Split(*risks, parent)
-    return hypergradient(
-        split, groups, log_precision, gamma, criterion=criterion, start=start, monitor=monitor, **tolerances
-    )
+    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 
 
 @dataclass
@@ -98,12 +94,6 @@ class ImplicitTuner:
     refit : bool
         Fit on all data at the end. The precisions stay as they are: the loss is a sum over examples and the
         precision belongs to the prior of the weights, which more data does not change.
-    criterion : {"loss", "accuracy", "f1"}
-        What is minimised: the held-out loss; the expected cost of outputs drawn by their probabilities, such
-        as the number of wrong tokens; or one minus a smooth F1 of the parts of all held-out examples: tokens
-        with a label that is not "O", which stand for segments, pairs of bases, or matches of residues. Fits
-        minimise the log loss all the same. Costs and F1 are counted in the unit at which they equal the
-        held-out loss at weights of zero.
     """
 
     start: Any = 1.0
@@ -112,7 +102,6 @@ class ImplicitTuner:
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
-    criterion: str = "loss"
     needs_splits = True
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -157,7 +146,6 @@ class _Search:
     def __init__(self, tuner: ImplicitTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.problem, self.monitor = tuner, problem, monitor
         self.passes = PassCount.of(monitor, *problem.risks)
-        self.criterion = criterion_of(problem, tuner.criterion)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
@@ -339,7 +327,7 @@ class _Search:
         }
         parents = [split.parent for split in self.problem.splits]
         starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
-        shared = (self.problem.groups, *self._parts(d), tolerances, self.criterion, self.monitor)
+        shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
         known = self._known(self._parts(d)[0])
         columns = range(known, len(parents)), parents[known:], starts[known:]
         for point in self.splits.map(_of_risks, *columns, shared=shared):

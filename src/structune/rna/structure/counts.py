@@ -1,9 +1,8 @@
-"""Counts that add up to what structures have: table cells, and pairs that are right or predicted."""
+"""The table cells that structures use, and what their pairs cost."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy
@@ -13,9 +12,8 @@ from structune.rna.structure.decoding import add_to_pairs
 from structune.rna.structure.features import N_CELLS, STARTS
 from structune.rna.structure.potentials import with_ends
 from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import n_cells
 from structune.rna.structure.strands import nick_of
-from structune.structure import Array, FloatArray, IntArray, offsets_of
+from structune.structure import FloatArray, IntArray, offsets_of
 
 
 def count_cells(shard: RNAShard, partners: IntArray, circular: bool = False) -> scipy.sparse.csr_array:
@@ -35,26 +33,13 @@ def count_cells(shard: RNAShard, partners: IntArray, circular: bool = False) -> 
     return counts
 
 
-def augmented(extra: Array, truth: IntArray, reach: int, count: str, rate: Any) -> tuple[Array, Any]:
-    """Scores of pairs beside their own if `rate` times a count is added to that of a structure.
+def with_costs(extra: FloatArray, truth: IntArray, reach: int, cost: float) -> tuple[FloatArray, float]:
+    """Scores of pairs with their costs, and what all structures cost beside.
 
-    Also what that adds to all structures: their cost is what their true pairs save of that of having none.
+    A structure costs 1 - recall, times `cost`: the one without pairs has the whole of it, and each true pair
+    saves its share.
     """
-    if count == "predicted":
-        return (extra if extra.size else np.zeros(n_cells(truth.size, reach))) + rate, 0.0
     n_paired = np.count_nonzero(truth >= 0)
     if not n_paired:
         return extra, 0.0
-    if count == "right":
-        return add_to_pairs(extra, truth, reach, rate), 0.0
-    return add_to_pairs(extra, truth, reach, -2 * rate / n_paired), rate
-
-
-def count_pairs(shard: RNAShard, truth: IntArray, found: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Right and predicted pairs of each sequence."""
-    sequence = np.repeat(np.arange(len(shard)), shard.sizes())
-    right, predicted = (
-        np.bincount(sequence[marked], minlength=len(shard)) / 2
-        for marked in ((found >= 0) & (found == truth), found >= 0)
-    )
-    return right, predicted
+    return add_to_pairs(extra, truth, reach, -2 * cost / n_paired), cost

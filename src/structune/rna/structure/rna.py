@@ -11,7 +11,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.rna.structure.constraints import FORCED
-from structune.rna.structure.counts import count_pairs
+from structune.rna.structure.counts import with_costs
 from structune.rna.structure.decoding import (
     Gain,
     Viterbi,
@@ -85,10 +85,13 @@ class RNA(RNASums):
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
         most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
-        tilt = None if cost is None else ("cost", cost)
 
         def fold(s: int) -> None:
-            extra, most[s] = self._scores_beside(shard, s, tilt)
+            reach = self._reach(shard, s)
+            extra = shard.pair_scores(s, reach)
+            if cost is not None:
+                truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
+                extra, most[s] = with_costs(extra, truth, reach, float(cost[s]))
             viterbi = self._viterbi(scores, shard, s, extra)
             partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
 
@@ -125,10 +128,6 @@ class RNA(RNASums):
         paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
         missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
         return np.asarray(missed / np.maximum(paired, 1))
-
-    def counts(self, shard: RNAShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Right and predicted pairs of each sequence."""
-        return count_pairs(shard, self._structures(shard, None), self._structures(shard, outputs))
 
     def best_mea(
         self,
@@ -191,7 +190,7 @@ class RNA(RNASums):
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, shard = Scores(self._cells(w), self._allowed), shard.free()
 
-        def draw(s: int, inference: Inference, _: Any) -> IntArray:
+        def draw(s: int, inference: Inference) -> IntArray:
             letters = letters_of(shard, s)
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             return samples(inference, model, n, rng)
@@ -239,7 +238,7 @@ class RNA(RNASums):
                 f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
             )
 
-        def windows(_: int, inference: Inference, __: Any) -> Array:
+        def windows(_: int, inference: Inference) -> Array:
             if isinstance(inference, ScaledInference):
                 return inference.unpaired_windows(size)
             return np.array(np.nan)

@@ -11,7 +11,7 @@ import scipy
 from structune.errors import DataError
 from structune.rna.defaults import INITIATION
 from structune.rna.structure.constraints import FORCED
-from structune.rna.structure.counts import augmented, count_cells
+from structune.rna.structure.counts import count_cells
 from structune.rna.structure.encoding import Output, check_shard, encode
 from structune.rna.structure.features import (
     CANONICAL,
@@ -46,7 +46,6 @@ from structune.structure import (
     Groups,
     IntArray,
     Structure,
-    Tilt,
 )
 
 Inference = ScaledInference | LogInference
@@ -59,9 +58,7 @@ class RNASums(Structure):
     """Nested pairs of bases, as `RNA` has them: shards, features, and sums over structures."""
 
     name = "rna"
-    capabilities = frozenset(
-        {"log_partition", "hessian", "complex", "within", "best", "cost", "augmented", "counts"}
-    )
+    capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost"})
     decoding_is_costly = True
 
     def __init__(
@@ -206,16 +203,11 @@ class RNASums(Structure):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
-        if within and tilt is not None:
-            raise self._cannot("tilted sum of partial labels")
         weights = shard.weights if weights is None else weights
-        if tilt is not None:
-            self._structures(shard, None)
         if within:
             return self._log_partition_within(w, shard, expected, weights)
-        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights, tilt=tilt)
+        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
         if expected is not None:
             expected += self._features.matrix.T @ counts
         return log_z
@@ -232,14 +224,6 @@ class RNASums(Structure):
             expected += self._features.matrix.T @ counts
         return log_z
 
-    def _scores_beside(self, shard: RNAShard, s: int, tilt: Tilt | None) -> tuple[Array, Any]:
-        """Scores of the pairs of a sequence beside their own, and of all its structures."""
-        reach = self._reach(shard, s)
-        if tilt is None:
-            return shard.pair_scores(s, reach), 0.0
-        truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
-        return augmented(shard.pair_scores(s, reach), truth, reach, tilt[0], tilt[1][s])
-
     def _reach(self, shard: RNAShard, s: int) -> int:
         return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
 
@@ -247,12 +231,11 @@ class RNASums(Structure):
         self,
         w: Array,
         shard: RNAShard,
-        collect: Callable[[int, Inference, Any], R],
+        collect: Callable[[int, Inference], R],
         log_domain: bool = False,
-        tilt: Tilt | None = None,
         n_tables: float = OF_SUMS,
     ) -> list[R]:
-        """What is collected of each sequence from its sums, and from what all its structures score beside.
+        """What is collected of each sequence from its sums.
 
         The tables are gone before those of the next sequence ask for memory.
 
@@ -265,10 +248,10 @@ class RNASums(Structure):
         how = LogInference if log_domain else infer
 
         def of_one(s: int) -> R:
-            extra, beside = self._scores_beside(shard, s, tilt)
+            extra = shard.pair_scores(s, self._reach(shard, s))
             inference = how(potentials, letters_of(shard, s), self._space, extra)
             check_forced(shard, s, inference.log_partition.real)
-            return collect(s, inference, beside)
+            return collect(s, inference)
 
         return [self._with_room(shard, s, n_tables, of_one) for s in range(len(shard))]
 
@@ -297,24 +280,23 @@ class RNASums(Structure):
         shard: RNAShard,
         weights: FloatArray | None,
         log_domain: bool = False,
-        tilt: Tilt | None = None,
     ) -> tuple[Array, Array]:
         """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
         shard, log_z = shard.free(), np.empty(len(shard), w.dtype)
         counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
 
-        def add(s: int, inference: Inference, beside: Any) -> None:
-            log_z[s] = inference.log_partition + beside - shard.forced[s]
+        def add(s: int, inference: Inference) -> None:
+            log_z[s] = inference.log_partition - shard.forced[s]
             if weights is not None:
                 inference.count(counts, float(weights[s]))
 
-        self._of_each(w, shard, add, log_domain, tilt)
+        self._of_each(w, shard, add, log_domain)
         if weights is None:
             return log_z, counts.cells
         found = counts.gather()
         if np.all(np.isfinite(found)) or log_domain:
             return log_z, found
-        return self._inside_outside(w, shard, weights, True, tilt)  # outside, sums left the range
+        return self._inside_outside(w, shard, weights, True)  # outside, sums left the range
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""
@@ -330,7 +312,7 @@ class RNASums(Structure):
     ) -> list[R]:
         """What is collected of each sequence from the probabilities of all its pairs, a table of pairs."""
 
-        def of_one(s: int, inference: Inference, _: Any) -> R:
+        def of_one(s: int, inference: Inference) -> R:
             inference.count(Counts(inference.n, w.dtype))
             if log_domain or np.all(np.isfinite(inference.pairs)):
                 return collect(s, inference.pairs)

@@ -41,7 +41,7 @@ class Chain(ChainInference):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
-            *("augmented", "counts", "complex", "n_best", "marginals", "flips"),
+            *("complex", "n_best", "marginals", "flips"),
         }
     )
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Array, FloatArray, IntArray, Tilt
+from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
+from structune.tagging.structure.costs import token_costs, wrong_tokens
 from structune.tagging.structure.posterior import MoveScores, Posterior
 from structune.tagging.structure.shard import ChainShard, check_room, runs_of_sequences
 from structune.tagging.structure.space import ChainSpace
@@ -57,7 +56,7 @@ class ChainInference(ChainSpace):
         check_room(self.memory_of(n, n_tables, n_marginals), n, self.n_labels)
 
     def _scores_of(
-        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, tilt: Tilt | None = None
+        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, cost: FloatArray | None = None
     ) -> tuple[IntArray, Array]:
         """Offsets within a block, and the scores of its tokens; -inf for labels that are ruled out."""
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
@@ -65,9 +64,9 @@ class ChainInference(ChainSpace):
         scores = self.pairs.scores(w, shard.rows, first, last)
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
-        if tilt is not None:
+        if cost is not None:
             own = self._labels_of(shard, None)[first:last]
-            scores += tilted(tilt, block, np.diff(offsets), own, self.labels)
+            scores += token_costs(cost[block], np.diff(offsets), own, self.n_labels)
         return offsets, scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -79,15 +78,9 @@ class ChainInference(ChainSpace):
         return self._mixing + self.order - 1
 
     def _posterior(
-        self,
-        w: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        block: slice,
-        within: bool,
-        tilt: Tilt | None = None,
+        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
     ) -> Posterior:
-        offsets, scores = self._scores_of(w, shard, block, within, tilt)
+        offsets, scores = self._scores_of(w, shard, block, within)
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
         kernels.shift_rows(offsets, scores, peaks, spreads)
         is_linear = kernels.fits_double(
@@ -103,18 +96,15 @@ class ChainInference(ChainSpace):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         self._check_room(shard, self._tables[1])
         within = within and shard.partial
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        # the kernels of whole shards know no tilt
-        at_once = self._whole_shard if tilt is None else partial(ChainInference._whole_shard, self)
-        log_z, left = at_once(opened, moves, shard, expected, tokens, weights, within)
+        log_z, left = self._whole_shard(opened, moves, shard, expected, tokens, weights, within)
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within, tilt)
+            posterior = self._posterior(opened, moves, shard, block, within)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
                 counts = self._no_moves(w.dtype)
@@ -203,19 +193,13 @@ class ChainInference(ChainSpace):
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            tilt = None if cost is None else ("cost", cost)
-            offsets, scores = self._scores_of(pairs, shard, block, within and shard.partial, tilt)
+            offsets, scores = self._scores_of(pairs, shard, block, within and shard.partial, cost)
             self._viterbi(moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens labelled differently."""
         return wrong_tokens(self._labels_of(shard, None), outputs, shard.offsets[:-1])
-
-    def counts(self, shard: ChainShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Tokens with the right label and with any, that is not "O"; shape (n_sequences,) each."""
-        own, found = self._labels_of(shard, None), self._labels_of(shard, outputs)
-        return count_tokens(own, found, shard.offsets[:-1], self.labels)
 
     @abstractmethod
     def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:

@@ -40,7 +40,7 @@ class SecondOrderChain(ChainInference):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost", "within"),
-            *("augmented", "counts", "complex", "n_best", "marginals"),
+            *("complex", "n_best", "marginals"),
         }
     )
     order, _tables = 2, (1, 2)

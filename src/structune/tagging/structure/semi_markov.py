@@ -10,10 +10,10 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, HessianProduct, IntArray, Tilt
+from structune.structure import Array, FloatArray, HessianProduct, IntArray
 from structune.tagging.kernels import segments as kernels
 from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.counts import count_tokens, tilted, wrong_tokens
+from structune.tagging.structure.costs import token_costs, wrong_tokens
 from structune.tagging.structure.segment_shard import SegmentShard
 from structune.tagging.structure.segment_space import SegmentSpace
 from structune.tagging.structure.shard import check_room, runs_of_sequences
@@ -91,7 +91,7 @@ class SemiMarkovChain(SegmentSpace):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost"),
-            *("augmented", "counts", "complex", "n_best", "marginals"),
+            *("complex", "n_best", "marginals"),
         }
     )
 
@@ -139,12 +139,12 @@ class SemiMarkovChain(SegmentSpace):
         shard: SegmentShard,
         block: slice,
         shift: bool = True,
-        tilt: Tilt | None = None,
+        cost: FloatArray | None = None,
     ) -> Block:
         """The block with scores in its cells.
 
-        With `shift`, the largest score of each token is taken off: small numbers are exact. `tilt` is as in
-        `log_partition`.
+        With `shift`, the largest score of each token is taken off: small numbers are exact. A wrong
+        tag is worth so much `cost` more.
         """
         tokens = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
         span_offsets = shard.span_offsets[tokens.start : tokens.stop + 1]
@@ -158,9 +158,9 @@ class SemiMarkovChain(SegmentSpace):
             )
         )  # fmt: skip
         peaks = np.zeros(offsets.size - 1)
-        if tilt is not None:
+        if cost is not None:
             own = self._tags_of(shard, None)[tokens]
-            scores += tilted(tilt, block, np.diff(offsets), own, self.tags)
+            scores += token_costs(cost[block], np.diff(offsets), own, len(self.tags))
         if shift:
             highest = scores.real.max(axis=1)
             scores -= highest[:, None]
@@ -177,15 +177,9 @@ class SemiMarkovChain(SegmentSpace):
         return found
 
     def _forward(
-        self,
-        opened: tuple[OpenWeights, ...],
-        w: Array,
-        moves: Moves,
-        shard: SegmentShard,
-        block: slice,
-        tilt: Tilt | None = None,
+        self, opened: tuple[OpenWeights, ...], w: Array, moves: Moves, shard: SegmentShard, block: slice
     ) -> Block:
-        found = self._fill(opened, w, shard, block, tilt=tilt)
+        found = self._fill(opened, w, shard, block)
         kernels.forward(
             found.offsets, self.longest, *moves.of_sums, moves.start, moves.end,
             found.cells, found.alpha, found.log_z,
@@ -248,7 +242,6 @@ class SemiMarkovChain(SegmentSpace):
         expected: Array | None = None,
         weights: FloatArray | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
@@ -258,7 +251,7 @@ class SemiMarkovChain(SegmentSpace):
         counts = None if expected is None else self._open_counts(expected)
         log_z = np.empty(len(shard), np.result_type(w, np.float64))
         for sequences in self._blocks(shard):
-            block = self._forward(opened, w, moves, shard, sequences, tilt)
+            block = self._forward(opened, w, moves, shard, sequences)
             log_z[sequences] = block.log_z + block.peaks
             if expected is not None and counts is not None:
                 found = self._probabilities(moves, block, weights, block.cells)
@@ -321,8 +314,7 @@ class SemiMarkovChain(SegmentSpace):
         moves, opened = self._moves(w), self._open(w)
         tags, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for sequences in self._blocks(shard):
-            tilt = None if cost is None else ("cost", cost)
-            block = self._fill(opened, w, shard, sequences, tilt=tilt)
+            block = self._fill(opened, w, shard, sequences, cost=cost)
             kernels.best(
                 block.offsets, self.longest, moves.transition, moves.start, moves.end, self.begin,
                 block.cells, tags[block.tokens], scores[sequences],
@@ -333,11 +325,6 @@ class SemiMarkovChain(SegmentSpace):
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens with another tag."""
         return wrong_tokens(self._tags_of(shard, None), outputs, shard.offsets[:-1])
-
-    def counts(self, shard: SegmentShard, outputs: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Tokens with the right tag and with any, that is not "O"; shape (n_sequences,) each."""
-        own, found = self._tags_of(shard, None), self._tags_of(shard, outputs)
-        return count_tokens(own, found, shard.offsets[:-1], self.tags)
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""

@@ -33,7 +33,6 @@ from structune.structure import (
     Groups,
     IntArray,
     Structure,
-    Tilt,
     check_finite,
     check_offsets,
     check_range,
@@ -55,7 +54,7 @@ class ExonGraph(Structure):
     """
 
     name = "exon-graph"
-    capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
+    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
 
     def __init__(self, weights: ExonWeights, scaling: Scaling | None = None) -> None:
         self.weights, self.rules, self.scaling = weights, weights.rules, scaling
@@ -298,13 +297,12 @@ class ExonGraph(Structure):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
         factors, spread = shard.weights if weights is None else weights, self._spread(w)
         values, totals = np.empty(len(shard), w.dtype), np.zeros_like(spread)
-        for s, sequence in enumerate(self._scores.of(shard, spread, self._costs_alone(tilt))):
+        for s, sequence in enumerate(self._scores.of(shard, spread)):
             values[s], filled = self._forward(sequence)
             if expected is not None:
                 counts = self._backward(sequence, filled, values[s])

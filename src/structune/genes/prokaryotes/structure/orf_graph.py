@@ -18,7 +18,7 @@ from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.encoding import find_frames
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays
 from structune.genes.prokaryotes.structure.weights import OrfWeights
-from structune.structure import Array, FloatArray, Groups, Structure, Tilt, check_weights
+from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
 
@@ -35,7 +35,7 @@ class OrfGraph(Structure):
     """
 
     name = "orf-graph"
-    capabilities = frozenset({"log_partition", "best", "cost", "augmented", "complex", "marginals"})
+    capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
 
     def __init__(self, rules: OrfRules) -> None:
         self.rules = rules
@@ -179,17 +179,15 @@ class OrfGraph(Structure):
         expected: Array | None = None,
         weights: Array | None = None,
         within: bool = False,
-        tilt: Tilt | None = None,
     ) -> Array:
         if within:
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
-        scores, base = self._augmented(w, shard, self._costs_alone(tilt))
-        values, used, gaps = self._sums(w, shard, scores, factors)
+        values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
         if expected is not None:
             self._add(shard, used, expected)
             self.weights.part(expected, "gaps")[:] += gaps
-        return np.asarray(values + base)
+        return values
 
     def _augmented(self, w: Array, shard: OrfShard, cost: Array | None) -> tuple[Array, Array | float]:
         """Scores of candidates with so much times their costs, and that of an empty set."""
