@@ -166,7 +166,7 @@ def p_value(drawn, outputs, scores):
 
 
 def inference_of(rna, w, shard):
-    return rna._of_each(w, shard, lambda _, inference, beside: inference)[0]
+    return rna._of_each(w, shard, lambda _, inference: inference)[0]
 
 
 @pytest.mark.parametrize("log_domain", [False, True])
