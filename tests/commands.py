@@ -1,12 +1,42 @@
 """Commands as a user gives them, and what comes back."""
 
-from typer.testing import CliRunner
+import io
+import sys
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from unittest.mock import patch
 
-from structune.cli.app import app
+from structune.cli import run as run_command
+
+
+@dataclass
+class Result:
+    """How a command ended, and what it wrote."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    exception: BaseException | None
 
 
 def run(*args, stdin=None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
+    text = stdin.encode() if isinstance(stdin, str) else stdin or b""
+    source, out, err = (io.TextIOWrapper(io.BytesIO(each), "utf-8") for each in (text, b"", b""))
+    code, exception = 0, None
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(sys, "stdin", source))
+        stack.enter_context(redirect_stdout(out))
+        stack.enter_context(redirect_stderr(err))
+        try:
+            run_command([str(arg) for arg in args])
+        except SystemExit as end:
+            exception = end
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception as error:
+            exception, code = error, 1
+    for stream in (out, err):
+        stream.flush()
+    return Result(code, *(stream.buffer.getvalue().decode() for stream in (out, err)), exception)
 
 
 def succeed(*args, stdin=None):

@@ -33,6 +33,8 @@ class Kind:
         Its class, which `structune.load` makes of a model file.
     about : str
         What is predicted, from which files: a clause of the help.
+    task : str, optional
+        Its `structune.cli.task.Task`, for the command line, as ``"package.module:object"``.
     commands : str, optional
         The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, some of which may be
         missing, and those named in `own`. If it has kernels, a function ``warm`` without parameters learns
@@ -48,6 +50,7 @@ class Kind:
     word: str
     estimator: str
     about: str = ""
+    task: str | None = None
     commands: str | None = None
     own: tuple[str, ...] = ()
     shard: str | None = None
@@ -57,10 +60,10 @@ class Kind:
         for words in (self.own, self.also):
             if not isinstance(words, tuple):
                 raise DataError(f"kind {self.word!r}: found {words!r}, expected a tuple of words")
-        for place in (self.estimator, self.shard):
+        for place in (self.estimator, self.shard, self.task):
             if place is not None and place.count(":") != 1:
                 raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
-        if self.own and self.commands is None:
+        if self.own and self.commands is None and self.task is None:
             raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected their module, too")
 
     @property
@@ -81,6 +84,23 @@ class Kind:
             raise ModelFileError(
                 f"found no {place}, which is named by the kind {self.word!r} ({error})"
             ) from error
+
+    def make_task(self) -> Any:
+        """Its nouns for the command line, or None; none if those of another package cannot be imported."""
+        if self.task is None:
+            return None
+        try:
+            return self._found(self.task)
+        except Exception as error:  # whatever it is, ours can be used
+            if self.task.startswith("structune."):
+                raise
+            warnings.warn(f"{self.task} is left out: {type(error).__name__}: {error}", stacklevel=2)
+            return None
+
+    def has(self, verb: str) -> bool:
+        """Whether the command line has a command of this verb for it."""
+        task = self.make_task()
+        return task is not None and task.has(verb)
 
     def command(self, name: str) -> Any:
         """One of its commands, or None."""
@@ -118,7 +138,7 @@ _OURS = (
         word="ranking",
         estimator="structune.ranking.ranker:Ranker",
         about="orders of the documents of queries, from LETOR files",
-        commands="structune.ranking.commands",
+        task="structune.ranking.task:TASK",
         own=("rank",),
         shard="structune.ranking.structure.shard:RankingShard",
         also=("rank", "ranker"),
@@ -179,6 +199,11 @@ def kinds() -> dict[str, Kind]:
 def find_kind(word: str) -> Kind | None:
     """The kind that is called so; other packages are asked only if it is none of ours."""
     return next((kind for kind in every_kind() if word in (kind.word, *kind.also)), None)
+
+
+def kind_of_place(estimator: str) -> Kind:
+    """The kind whose estimator is at a place, ``"package.module:Class"``."""
+    return next(kind for kind in every_kind() if kind.estimator == estimator)
 
 
 def kind_of(estimator: Any) -> Kind:

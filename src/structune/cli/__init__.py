@@ -8,13 +8,12 @@ from contextlib import suppress
 def main() -> None:
     """Run the command line."""
     _replace_closed_streams()
-    from structune.cli.app import app
     from structune.cli.checks import short_warnings
 
     code = 0
     try:
         with short_warnings():
-            app(prog_name="structune")
+            run(sys.argv[1:])
     except SystemExit as end:
         if not isinstance(end.code, int) or not end.code:
             raise
@@ -36,3 +35,15 @@ def _end_at_once(code: int) -> None:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+def run(args: list[str]) -> None:
+    """Run a command line; ends with `SystemExit`."""
+    from structune.cli import commands
+
+    if commands.is_moved(args):
+        commands.run(args)
+    else:
+        from structune.cli.app import app
+
+        app(args, prog_name="structune")

@@ -7,7 +7,9 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -80,3 +82,29 @@ def counted_from_one(message: str) -> str:
 
 def _next(number: re.Match[str]) -> str:
     return str(int(number[0]) + 1)
+
+
+# --- the command that runs --------------------------------------------------------------------------------
+
+_running: ContextVar[Any] = ContextVar("_running")
+
+
+def remember(ctx: Any) -> None:
+    """Keep the context of the command that runs, for its results to tell what was asked for."""
+    _running.set(ctx)
+
+
+def asking() -> Any:
+    """The context of the command that runs."""
+    return _running.get()
+
+
+def asked() -> tuple[str, list[tuple[str, str]]]:
+    """The command that runs, and the arguments and options that it was given."""
+    ctx, given = asking(), []
+    for parameter in ctx.command.params:
+        if ctx.get_parameter_source(parameter.name).name in ("COMMANDLINE", "DEFAULT_MAP"):
+            value = ctx.params[parameter.name]
+            values = value if isinstance(value, list | tuple) else [value]
+            given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))
+    return ctx.command_path, given

@@ -11,14 +11,13 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from structune.cli.checks import say
+from structune.cli.checks import asking, remember, say
 from structune.errors import StructuneError
 from structune.kinds import Kind, every_kind, find_kind, kinds
 
@@ -136,27 +135,13 @@ class Command(TyperCommand):
     """A command whose results can tell what was asked for."""
 
     def invoke(self, ctx: Any) -> Any:
-        _asked.set(ctx)
+        remember(ctx)
         return super().invoke(ctx)
-
-
-_asked: ContextVar[Any] = ContextVar("asked")
-
-
-def asked() -> tuple[str, list[tuple[str, str]]]:
-    """The command that runs, and the arguments and options that it was given."""
-    ctx, given = _asked.get(), []
-    for parameter in ctx.command.params:
-        if ctx.get_parameter_source(parameter.name).name == "COMMANDLINE":
-            value = ctx.params[parameter.name]
-            values = value if isinstance(value, list | tuple) else [value]
-            given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))
-    return ctx.command_path, given
 
 
 def asked_kind() -> Kind:
     """The kind that the command which runs is for: one command may be that of several."""
-    kind = find_kind(_asked.get().info_name)
+    kind = find_kind(asking().info_name)
     assert kind is not None  # by its word the command was found
     return kind
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 from rich.table import Table
 
-from structune.cli.checks import short_warnings
-from structune.cli.dispatch import asked
-from structune.cli.settings import Telling
+from structune.cli.checks import asked, short_warnings
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
@@ -27,6 +25,15 @@ class Evaluation(Protocol):
     def tables(self) -> list[Table]: ...
     def as_dict(self) -> Mapping[str, Any]: ...
     def sections(self) -> Iterable[Section]: ...
+
+
+class Telling(Protocol):
+    """What an evaluation is told as."""
+
+    @property
+    def report(self) -> Path | None: ...
+    @property
+    def json(self) -> bool: ...
 
 
 def tell(evaluation: Evaluation, telling: Telling) -> None:

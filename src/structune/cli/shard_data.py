@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from structune.cli.dispatch import asked
+from structune.cli.checks import asked
 from structune.cli.settings import Sharding
 from structune.cli.tables import print_tables, record_table
 from structune.errors import DataError

@@ -102,6 +102,18 @@ def checksum(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
+def kind_in_file(path: str | os.PathLike[str]) -> str | None:
+    """The word of the kind of a model file; None of other files."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = json.loads((file.metadata() or {})[_HEADER])
+        return str(header["kind"])
+    except (SafetensorError, OSError, *_DAMAGE):
+        return None
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """The estimator saved in a model file.
 

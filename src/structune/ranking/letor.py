@@ -150,6 +150,13 @@ def _data(
     )
 
 
+def with_features(data: LetorData, features: Sequence[int]) -> LetorData:
+    """The documents with these features, in this order; those that files lack are 0."""
+    X = np.zeros((len(data), len(features)))
+    X[:, np.searchsorted(features, data.feature_indices)] = data.X
+    return LetorData(X, data.relevance, data.queries, np.array(features), data.comments)
+
+
 def write_letor(target: Source, data: LetorData) -> None:
     """Write a LETOR file, compressed by gzip where the path ends in ``.gz``; nan is written as ``NULL``.
 

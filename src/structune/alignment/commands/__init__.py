@@ -41,7 +41,7 @@ def train(
       structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3
     """
     from structune.alignment.commands.training import run
-    from structune.cli.dispatch import asked
+    from structune.cli.checks import asked
 
     if most_pairs is None and any(name == "--seed" for name, _ in asked()[1]):
         raise DataError("found --seed, expected it with --most-pairs only")

@@ -1,0 +1,225 @@
+"""Options of commands, made of fields: those of dataclasses and those of estimators.
+
+The parameters of an estimator are read from its source and not from its class, so that ``--help`` does not
+wait for numerical libraries: name and default from the annotated assignments of the class and its bases, and
+values and help from the section "Parameters" of their docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from importlib.util import find_spec
+from inspect import cleandoc
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import click
+
+T = TypeVar("T")
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
+_CODE = re.compile(r"`+([^`]+)`+")
+
+
+class Option(click.Option):
+    """An option in a panel of the help."""
+
+    def __init__(self, *args: Any, panel: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.panel = panel
+
+
+class GroupedNumbers(click.ParamType[Any]):
+    """Numbers, of which one is for all groups and others, as GROUP=NUMBER, for one of them."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str | None, float]:
+        name, is_of_group, number = str(value).rpartition("=")
+        try:
+            return (name if is_of_group else None), float(number)
+        except ValueError:
+            self.fail("expected a number, or GROUP=NUMBER.", param, ctx)
+
+
+def option(default: Any = MISSING, *names: str, help: str, panel: str = "Data", **more: Any) -> Any:
+    """A field of a dataclass that is an option: ``--name``, or other `names`.
+
+    Parameters
+    ----------
+    default : object
+    names : str
+        As `click.Option` takes them; the field's own by default.
+    help : str
+    panel : str
+        The part of the help where it stands.
+    more : dict
+        What `click.Option` takes, and ``min`` and ``max`` of numbers.
+    """
+    return field(default=default, metadata={"names": names, "help": help, "panel": panel, **more})
+
+
+def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Option]:
+    """An option for each field of a dataclass that was made by `option`."""
+    hints = get_type_hints(cls)
+    for each in fields(cls):
+        more = dict(each.metadata)
+        names = more.pop("names") or (f"--{each.name.replace('_', '-')}",)
+        is_required = each.default is MISSING
+        shape = _shape(hints[each.name], more.pop("min", None), more.pop("max", None)) | more
+        shape |= {"required": is_required} if is_required else {"default": each.default}
+        shape["panel"] = panel or shape["panel"]
+        yield _made(each.name, names, shape)
+
+
+def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
+    """An instance of a dataclass of options, from what was given."""
+    return cls(**{each.name: values[each.name] for each in fields(cls)})  # type: ignore[arg-type]
+
+
+def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
+    shape["show_default"] = shape.get("default") not in (None, False, (), "")
+    return Option([*names, name], **shape)
+
+
+def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
+    """How click reads a value of this type."""
+    if isinstance(hint, UnionType):
+        hint = next(each for each in get_args(hint) if each is not NoneType)
+    if get_origin(hint) in (list, tuple):
+        return _shape(get_args(hint)[0], least, most) | {"multiple": True}
+    if get_origin(hint) is Literal:
+        return {"type": click.Choice(get_args(hint))}
+    if hint is bool:
+        return {"is_flag": True}
+    if hint is Path:
+        return {"type": click.Path(path_type=Path), "metavar": "FILE"}
+    if hint in (int, float) and (least is not None or most is not None):
+        return {"type": (click.IntRange if hint is int else click.FloatRange)(least, most)}
+    return {"type": hint}
+
+
+# --- of estimators ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an estimator, as its source says it.
+
+    Attributes
+    ----------
+    default : object
+    type : str
+        Of the docstring, such as ``{"log", "margin"}`` or ``int, optional``.
+    help : str
+        The first sentence of the docstring.
+    """
+
+    default: Any
+    type: str
+    help: str
+
+    def shape(self) -> dict[str, Any]:
+        """How click reads it."""
+        words = re.findall(r'"([^"]+)"', self.type)
+        if words:
+            return {"type": click.Choice(words)}
+        kind = re.split(r"[ ,]", self.type)[0]
+        if "dict" in self.type:
+            return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
+        return {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float}[kind]}
+
+
+def estimator_options(
+    estimator: str, panels: Mapping[str, Iterable[str]], other_names: Mapping[str, str]
+) -> Iterator[click.Option]:
+    """Options for some parameters of an estimator.
+
+    Parameters
+    ----------
+    estimator : str
+        Its class, as ``"package.module:Class"``.
+    panels : mapping of str to iterable of str
+        The parameters in each panel of the help.
+    other_names : mapping of str to str
+        Options that are not called like their parameters.
+    """
+    known = parameters_of(estimator)
+    for panel, names in panels.items():
+        for name in names:
+            found = known[name]
+            shape = found.shape() | {"help": found.help, "panel": panel}
+            if not shape.get("multiple"):
+                shape["default"] = found.default
+            yield _made(name, (other_names.get(name, f"--{name.replace('_', '-')}"),), shape)
+
+
+@cache
+def parameters_of(estimator: str) -> dict[str, Parameter]:
+    """The parameters of an estimator by name, without an import of its module."""
+    defaults: dict[str, Any] = {}
+    told: dict[str, tuple[str, str]] = {}
+    for tree in _classes(*estimator.split(":")):
+        for statement in tree.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                defaults.setdefault(statement.target.id, statement.value)
+        for entry in _entries(ast.get_docstring(tree) or ""):
+            for name in entry["names"].split(", "):
+                told.setdefault(name, (entry["type"], _first_sentence(entry["text"])))
+    return {
+        name: Parameter(_literal(value), *told[name])
+        for name, value in defaults.items()
+        if name in told and _literal(value) is not MISSING
+    }
+
+
+def _entries(doc: str) -> Iterator[re.Match[str]]:
+    section = _SECTION.search(cleandoc(doc) + "\n")
+    yield from _ENTRY.finditer(section[1]) if section else ()
+
+
+def _first_sentence(text: str) -> str:
+    return _CODE.sub(r"\1", _SENTENCE.split(" ".join(text.split()))[0])
+
+
+def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:
+    """The source of a class, and of those of this package that it derives from, nearest first."""
+    tree = _parsed(module)
+    found = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name), None)
+    if found is None:
+        return
+    yield found
+    imported = {
+        alias.asname or alias.name: node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    for base in found.bases:
+        if isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Name):
+            source = imported.get(base.id, module)
+            if source.partition(".")[0] == module.partition(".")[0]:
+                yield from _classes(source, base.id)
+
+
+@cache
+def _parsed(module: str) -> ast.Module:
+    spec = find_spec(module)
+    assert spec is not None, module
+    return ast.parse(Path(str(spec.origin)).read_text(encoding="utf-8"))
+
+
+def _literal(node: Any) -> Any:
+    """The value of a default; names of numbers stand in the class's own module, and are not shown."""
+    try:
+        return ast.literal_eval(node) if node is not None else MISSING
+    except ValueError:
+        return None if isinstance(node, ast.Name) else MISSING

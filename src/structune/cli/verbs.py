@@ -1,0 +1,544 @@
+"""The verbs of the command line, each written once over the nouns of a kind (`structune.cli.task`)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, remember, short_warnings
+from structune.cli.fields import Option, dataclass_options, estimator_options, option, values_of
+from structune.cli.reports import tell, write_training_page
+from structune.cli.streams import open_bytes, write_texts
+from structune.cli.tables import precisions_table, print_tables, record_table
+from structune.cli.task import Rule, Task
+from structune.errors import DataError, StructuneError
+from structune.kinds import Kind, kind_of_place
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder
+
+_OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
+_HOLDS_NOTHING_OUT = ("--method majorize", "--method direct")
+_RULES = (
+    Rule("--holdout", forbids=("--folds", *_HOLDS_NOTHING_OUT), because="nothing else is held out"),
+    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because="these methods hold nothing out"),
+    Rule("--validation-sets", needs=("--constraints",)),
+    Rule("--gamma", needs=("--constraints",)),
+)
+_PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
+PATH = click.Path(path_type=Path)
+VERBS = ("train", "tune", "predict", "evaluate", "shard")
+_PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where and how long a training works, and what it shows."""
+
+    jobs: int = option(-1, help="Number of threads. -1 uses all cores, -2 all but one, and so on.")
+    executor: str | None = option(
+        None,
+        help="Where to work: dask for --jobs processes of this machine, dask://HOST:PORT for a Dask cluster; "
+        "threads by default. Needs structune[dask].",
+    )
+    max_seconds: float | None = option(
+        None, min=0.0, help="Stop after this many seconds with the best model so far."
+    )
+    resume: bool = option(
+        False, help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short."
+    )
+    verbose: bool = option(False, "--verbose", "-v", help="Keep a line of progress per iteration.")
+    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+
+    def parameters(self, model: Path) -> dict[str, Any]:
+        """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
+        from structune.running.checkpoints import Checkpoint
+
+        path = model.with_name(f"{model.name}.checkpoint")
+        if path.exists() and not self.resume:
+            click.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
+        if self.resume and not path.exists():
+            click.echo(f"structune: {path} does not exist: training starts from the beginning", err=True)
+        return {
+            "checkpoint": Checkpoint(path, resume=self.resume, lasting=True),
+            "n_jobs": self.jobs,
+            "executor": self.executor,
+            "max_seconds": self.max_seconds,
+            "verbose": 0 if self.quiet else 2 if self.verbose else 1,
+        }
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where what a training learns goes."""
+
+    model: Path = option(MISSING, "--model", "-m", help="Where to save the model.")
+    report: Path | None = option(
+        None, help="Write a page to this .html file: how it went, the precisions, and the errors on --test."
+    )
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is drawn of tuning."""
+
+    plot: Path | None = option(
+        None,
+        help="Draw the course of tuning to this file, and the precisions to NAME-precisions beside it.",
+    )
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What an evaluation is told as."""
+
+    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
+    json: bool = option(False, help="Write JSON instead of tables.")
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """How examples are dealt to shards."""
+
+    folds: int = option(5, min=2, help="Number of random parts, of which tuning can hold some out.")
+    seed: int = option(0, min=0, help="Random seed of the parts.")
+    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where predictions go."""
+
+    output: str = option(
+        "-", "--output", "-o", help="Where to write (compressed if it ends in .gz); - is standard output."
+    )
+
+
+class Command(click.Command):
+    """A command whose help has panels, and whose examples stand at its end."""
+
+    def __init__(self, name: str, examples: Iterable[str] = (), **options: Any) -> None:
+        super().__init__(name, **options)
+        self.examples = tuple(examples)
+
+    def invoke(self, ctx: Any) -> Any:
+        remember(ctx)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options of each panel below its name."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                panels.setdefault(getattr(parameter, "panel", "Help"), []).append(record)
+        for name in sorted(panels, key=_PANELS.index):
+            with formatter.section(name):
+                formatter.write_dl(panels[name])
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+# --- train and tune ---------------------------------------------------------------------------------------
+
+
+def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
+    tunes = verb == "tune"
+    panels = {
+        "Model": [*task.space, *task.parameters, *(() if tunes else task.penalties)],
+        "Tuning": task.tuning if tunes else (),
+    }
+    files = task.files + (" Or a folder that shard wrote." if task.has_shards else "")
+    params = [
+        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
+        *dataclass_options(Results, "Output"),
+        *([*dataclass_options(Course, "Output"), _method(task)] if tunes else []),
+        *dataclass_options(task.learning_options),
+        *_test_options(task),
+        *estimator_options(task.estimator, panels, _OTHER_NAMES),
+        *dataclass_options(Running, "Running"),
+        _config_option(),
+    ]
+    how = "and its regularization" if tunes else "with a regularization that you give"
+    stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
+    return _command(verb, kind, task, [f"Learn {task.learns}, {how}.", task.about, stopped], params, _learn)
+
+
+def _config_option() -> click.Option:
+    return Option(
+        ["--config"],
+        type=PATH,
+        metavar="FILE",
+        help="YAML file with options by name, such as 'max-seconds: 60', as the page of --report shows them. "
+        "Options of the command line come first.",
+        is_eager=True,
+        expose_value=False,
+        callback=_take_settings,
+        panel="Running",
+    )
+
+
+def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+    """Make the settings of a file the defaults of the command that runs."""
+    if path is None:
+        return
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: expected options by name, such as 'max-seconds: 60'")
+    options = {each.opts[0]: each for each in ctx.command.params if isinstance(each, click.Option)}
+    ctx.default_map = {}
+    for name, value in found.items():
+        option = options.get(f"--{name}")
+        if option is None or option.name == "config":
+            near = difflib.get_close_matches(f"--{name}", options, 1)
+            raise DataError(
+                f"{path}: {ctx.command_path} has no option --{name}."
+                + (f" Did you mean {near[0].removeprefix('--')!r}?" if near else "")
+            )
+        if isinstance(value, dict):
+            value = [f"{group}={number}" for group, number in value.items()]
+        elif option.multiple and not isinstance(value, list):
+            value = [value]
+        ctx.default_map[str(option.name)] = value
+
+
+def _method(task: Task) -> click.Option:
+    told = {
+        "implicit": "descend the held-out loss along its gradient in the precisions",
+        "majorize": "hold nothing out, and integrate the precisions out",
+        "direct": "minimize the same objective at once (a baseline)",
+        "grid": "try precisions that all groups share, and keep the best on held-out examples",
+    }
+    text = " ".join(f"{name}: {told[name]}." for name in task.methods)
+    return Option(
+        ["--method", "tuning"],
+        type=click.Choice(task.methods),
+        default=task.methods[0],
+        show_default=True,
+        help=f"How to choose the precisions. {text}",
+        panel="Tuning",
+    )
+
+
+def _test_options(task: Task) -> Iterator[click.Option]:
+    """Files to evaluate on, and what lies beside these."""
+    text = "File or folder to evaluate the model on; may be given several times."
+    yield Option(["--test"], multiple=True, metavar="FILE", help=text, panel="Data")
+    for name in _beside(task):
+        names = [f"--test-{name.replace('_', '-')}", f"test_{name}"]
+        text = f"What --{name.replace('_', '-')} is for TRAIN, for --test."
+        yield Option(names, multiple=True, type=PATH, metavar="FILE", help=text, panel="Data")
+
+
+def _beside(task: Task) -> list[str]:
+    """Options of reading that name files, one beside each of the others."""
+    return [each.name for each in fields(task.reading_options) if each.type.startswith("tuple[Path")]
+
+
+def _learn(task: Task, values: dict[str, Any]) -> int:
+    """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
+    results, plot = values_of(Results, values), values.get("plot")
+    files, test = values["files"], values["test"]
+    learning: Any = values_of(task.learning_options, values)
+    parameters = values_of(Running, values).parameters(results.model)
+    model = _estimator(task, parameters | {"tuning": values.get("tuning")})
+    check_targets([results.model], [plot], results.report)
+    check_apart([*files, *test, *_paths(learning)], [results.model, results.report, plot])
+    task.prepare(model, learning)
+    folder = _shards(task, files, bool(test))
+    examples = task.read(files, learning, model) if folder is None else task.read_shards(folder)
+    known = list(task.read_known(test, _test_reading(task, values), model, examples.header)) if test else None
+    start = time.perf_counter()
+    with short_warnings(*examples.heard):
+        if folder is None:
+            model.fit(*examples.data, **examples.options)
+        else:
+            model.fit_shards(folder.path)
+    seconds = time.perf_counter() - start
+    check_begun(model)
+    save(model, results.model, examples.header)
+    told = [*examples.told, *(examples.told_after() if examples.told_after else [])]
+    record = record_table("Training", [*told, *_record(model, seconds, results.model)])
+    sizes = model.group_sizes_.tolist()
+    print_tables(precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record)
+    scores = None
+    if known is not None:
+        scores = task.score(model, known, task.scoring_options())
+        print_tables(*scores.tables())
+    if plot is not None:
+        _draw(model, plot)
+    if results.report is not None:
+        write_training_page(results.report, model, record, scores)
+    return INTERRUPTED if model.status_ == "interrupted" else 0
+
+
+def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
+    """The estimator with what was given of its parameters."""
+    names = [*task.space, *task.parameters, *task.penalties, *task.tuning]
+    given = {name: value for name, value in _given().items() if name in names}
+    for name, value in given.items():
+        if isinstance(value, tuple):  # numbers by group
+            numbers = dict(value)
+            given[name] = numbers[None] if {*numbers} == {None} else numbers
+    model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
+    try:
+        model._check_ranges()
+    except DataError as error:
+        raise DataError(_PARAMETER.sub(_as_option, str(error))) from None
+    return model
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """A parameter in a message as the option that it is."""
+    return f"{_OTHER_NAMES.get(found[1], '--' + found[1].replace('_', '-'))} {found[2]}: expected "
+
+
+def _paths(options: Any) -> Iterator[Path]:
+    """The files that options name."""
+    for value in vars(options).values():
+        yield from (
+            each for each in (value if isinstance(value, tuple) else [value]) if isinstance(each, Path)
+        )
+
+
+def _test_reading(task: Task, values: Mapping[str, Any]) -> Any:
+    """How the files of --test are read: as those of TRAIN, but for those that lie beside them."""
+    return values_of(
+        task.reading_options, {**values, **{name: values[f"test_{name}"] for name in _beside(task)}}
+    )
+
+
+def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | None:
+    """The folder of shards, if that is what is to be learned from.
+
+    Raises
+    ------
+    DataError
+        There are other files beside it, or options that only shard can have.
+    """
+    from structune.files.shards import is_shard_folder, open_shards
+
+    path = next(filter(is_shard_folder, files), None)
+    if path is None:
+        return None
+    if len(files) > 1:
+        raise DataError(f"{path}: found a folder of shards beside other files, expected it alone")
+    decided = {*task.space, *(each.name for each in fields(task.learning_options))}
+    if has_test:  # whose files are read so
+        decided -= {each.name for each in fields(task.reading_options)} - {*_beside(task)}
+    for name, flag in _options_by_name().items():
+        if name in decided and name in _given():
+            raise DataError(f"{path}: {flag} has no effect on a folder of shards: give it to shard.")
+    return open_shards(path)
+
+
+def check_begun(model: Any) -> None:
+    """Do not replace a model by one that has learned nothing."""
+    from structune.running.monitor import STOPPED
+
+    if model.status_ in STOPPED and not model.coef_.any():
+        raise StructuneError("stopped before there was anything to save")
+
+
+def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> None:
+    """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
+    more = {} if header is None else {"extra": header}
+    try:
+        model.save(path, **more)
+    except OSError as error:
+        other = Path(tempfile.mkdtemp(prefix="structune-")) / path.name
+        model.save(other, **more)
+        raise StructuneError(
+            f"{path}: {error.strerror or error}: the model is saved as {other} instead"
+        ) from None
+    if model.checkpoint is not None and model.checkpoint.is_done:
+        model.checkpoint.remove()
+
+
+def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]:
+    from structune.plots.learning import chosen_step
+
+    yield "weights", f"{model.coef_.size:,}"
+    yield "status", model.status_
+    yield "passes over the data", f"{model.passes_:.1f}"
+    yield "seconds", f"{seconds:.1f}"
+    steps = [record for record in model.history_ if "heldout_loss" in record]
+    if steps:
+        chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
+        yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
+    if getattr(model, "constraints", None) is not None:
+        values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
+        yield "constraints", f"{values}, expected at most {model.gamma:g}"
+    yield "saved", str(path)
+
+
+def _draw(model: Any, path: Path) -> None:
+    """Draw the course of tuning, and beside it the precisions."""
+    from structune.plots import plot_penalties, plot_tuning
+
+    if model.history_:
+        plot_tuning(model.history_, model.group_names_, path)
+    plot_penalties(model.penalty_, model.group_names_, path.with_stem(f"{path.stem}-precisions"))
+
+
+# --- evaluate, predict, shard -----------------------------------------------------------------------------
+
+
+def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
+    params = [
+        _model_argument(kind),
+        click.Argument(
+            ["files"], nargs=-1, required=True, metavar="FILE...", help=f"{task.files} See train."
+        ),
+        *dataclass_options(task.reading_options),
+        *dataclass_options(task.scoring_options, "Evaluation"),
+        *dataclass_options(Telling, "Output"),
+    ]
+    about = "Compare predictions with known outputs."
+    return _command(verb, kind, task, [about, task.evaluates], params, _evaluate)
+
+
+def _evaluate(task: Task, values: dict[str, Any]) -> int:
+    reading: Any = values_of(task.reading_options, values)
+    scoring: Any = values_of(task.scoring_options, values)
+    telling, path, files = values_of(Telling, values), values["model"], values["files"]
+    check_targets([], [*_paths(scoring)], telling.report)
+    check_apart([path, *files, *_paths(reading)], [telling.report, *_paths(scoring)])
+    model = task.open(path, scoring)
+    known = task.read_known(files, reading, model, model.extra_)
+    tell(task.score(model, known, scoring), telling)
+    return 0
+
+
+def _predicting_command(verb: str, kind: Kind, task: Task) -> Command:
+    params = [
+        _model_argument(kind),
+        click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=f"{task.inputs} - is standard input."),
+        *dataclass_options(task.predicting_options, "Prediction"),
+        *dataclass_options(Writing, "Output"),
+    ]
+    return _command(verb, kind, task, [*task.predicts], params, _predict)
+
+
+def _predict(task: Task, values: dict[str, Any]) -> int:
+    predicting: Any = values_of(task.predicting_options, values)
+    output = values["output"]
+    path, files = values["model"], values["files"] or ("-",)
+    check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
+    texts = task.predict(task.open(path, predicting), files, predicting)
+    first = next(texts)  # what is wrong there is told before the output is opened
+    with open_bytes(output) as out:
+        write_texts(out, chain([first], texts))
+    return 0
+
+
+def _model_argument(kind: Kind) -> click.Argument:
+    return click.Argument(
+        ["model"], metavar="MODEL", help=f"A file that train {kind.word} or tune {kind.word} wrote."
+    )
+
+
+def _sharding_command(verb: str, kind: Kind, task: Task) -> Command:
+    params = [
+        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=task.files),
+        click.Argument(["folder"], type=PATH, metavar="FOLDER", help="A new or empty folder for the shards."),
+        *dataclass_options(task.learning_options),
+        *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
+        *dataclass_options(Dealing, "Shards"),
+    ]
+    about = [
+        "Encode examples that are larger than memory as a folder that train and tune can read.",
+        "The files are read some megabytes at a time. The folder is mapped into memory when it is needed.",
+    ]
+    return _command(verb, kind, task, about, params, _shard)
+
+
+def _shard(task: Task, values: dict[str, Any]) -> int:
+    from structune.files.shards import ShardWriter
+
+    dealing, start = values_of(Dealing, values), time.perf_counter()
+    model = _estimator(task, {})
+    writer = ShardWriter(values["folder"], dealing.folds, dealing.seed)
+    learning: Any = values_of(task.learning_options, values)
+    task.prepare(model, learning)
+    written, told = task.shard(values["files"], learning, model, writer, dealing.quiet)
+    rows = [
+        *told,
+        ("weights", f"{written.model._structure.n_weights:,}"),
+        ("shards", f"{len(written.fold)} in {written.path}, {written.n_bytes / 1e6:,.1f} MB"),
+        ("seconds", f"{time.perf_counter() - start:.1f}"),
+    ]
+    print_tables(record_table("Shards", rows))
+    return 0
+
+
+# --- what all have ----------------------------------------------------------------------------------------
+
+
+def command_of(verb: str, kind: Kind) -> Command | None:
+    """The command of a verb for a kind, if it has one."""
+    task = kind.make_task()
+    make = _MAKERS.get(verb, _predicting_command)
+    return make(verb, kind, task) if task is not None and task.has(verb) else None
+
+
+_MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
+    "train": _learning_command,
+    "tune": _learning_command,
+    "evaluate": _evaluating_command,
+    "predict": _predicting_command,
+    "shard": _sharding_command,
+}
+
+
+def _command(
+    verb: str,
+    kind: Kind,
+    task: Task,
+    paragraphs: Iterable[str],
+    params: list[click.Parameter],
+    work: Callable[[Task, dict[str, Any]], int],
+) -> Command:
+    def run(**values: Any) -> None:
+        everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
+        given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
+        for rule in (*_RULES, *task.rules):
+            rule.check(given, everything)
+        raise click.exceptions.Exit(work(task, values))
+
+    text = "\n\n".join(filter(None, paragraphs))
+    examples = [line for line in task.examples if line.split()[1] == verb]
+    name = kind.word if verb in VERBS else verb
+    return Command(name, examples, params=params, help=text, callback=run)
+
+
+def _given() -> dict[str, Any]:
+    """The parameters that were given, by the command line or a file of settings."""
+    ctx = click.get_current_context()
+    default = (ParameterSource.DEFAULT, None)
+    return {
+        name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) not in default
+    }
+
+
+def _options_by_name() -> dict[str, str]:
+    """Options by the names of their parameters."""
+    params = click.get_current_context().command.params
+    return {str(each.name): each.opts[0] for each in params if isinstance(each, click.Option)}

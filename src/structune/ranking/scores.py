@@ -1,0 +1,130 @@
+"""How well queries were ranked, on the terminal, as JSON and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from rich.table import Table
+
+from structune.cli.tables import numbers_table, record_table
+from structune.ranking.letor import LetorData
+from structune.ranking.metrics import ndcg
+from structune.ranking.ranker import Ranker
+
+if TYPE_CHECKING:
+    from structune.html_reports.page import Block, Section
+
+_POSITIONS = range(1, 11)
+_MOST_ROWS, _N_TOP = 100, 10
+_CONVENTIONS = {  # gain of a relevance r, discount of the position i
+    "letor": "2^r - 1, 1 / log2(max(i, 2))",
+    "burges": "2^r - 1, 1 / log2(1 + i)",
+    "scikit-learn": "r, 1 / log2(1 + i)",
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, the relevances of its documents by rank, and its NDCG@1 .. NDCG@10."""
+
+    name: str
+    relevance: Sequence[float]
+    ndcg: Sequence[float]
+
+
+@dataclass(frozen=True)
+class RankingScores:
+    """Mean NDCG@1 .. NDCG@10 over queries, in a convention; a query without relevant documents counts 0."""
+
+    convention: str
+    queries: list[Query]
+
+    @classmethod
+    def of_blocks(cls, model: Ranker, blocks: Iterable[LetorData]) -> Self:
+        """Compare rankings with relevances; queries of different blocks are different ones."""
+        queries = list[Query]()
+        for data in blocks:
+            scores = model.predict(data.X)
+            found = [ndcg(data.relevance, scores, data.queries, k, model.convention) for k in _POSITIONS]
+            names = groupby(range(len(data)), data.queries.__getitem__)
+            for (name, documents), values in zip(names, np.transpose(found).tolist(), strict=True):
+                by_rank = sorted(documents, key=lambda row: -scores[row])
+                queries.append(Query(name, data.relevance[by_rank].tolist(), values))
+        return cls(model.convention, queries)
+
+    @property
+    def ndcg(self) -> dict[int, float]:
+        """Mean NDCG@k by k."""
+        return dict(zip(_POSITIONS, np.mean([q.ndcg for q in self.queries], axis=0).tolist(), strict=True))
+
+    @property
+    def mean(self) -> float:
+        """Of all k."""
+        return float(np.mean(list(self.ndcg.values())))
+
+    @property
+    def n_documents(self) -> int:
+        return sum(len(query.relevance) for query in self.queries)
+
+    @property
+    def n_without(self) -> int:
+        """Queries without relevant documents."""
+        return sum(max(query.relevance) <= 0 for query in self.queries)
+
+    def tables(self) -> list[Table]:
+        rows = [*((str(k), [value]) for k, value in self.ndcg.items()), ("mean", [self.mean])]
+        record = [
+            ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
+            ("data", f"{len(self.queries):,} queries, {self.n_documents:,} documents"),
+            ("nothing relevant", f"{self.n_without:,} queries, which count 0"),
+        ]
+        return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", record)]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "convention": self.convention,
+            "queries": len(self.queries),
+            "documents": self.n_documents,
+            "queries_without_relevant_documents": self.n_without,
+            "ndcg": self.ndcg,
+            "mean": self.mean,
+        }
+
+    def sections(self) -> Iterator[Section]:
+        from structune.html_reports.page import Section
+        from structune.html_reports.pictures import histogram, line
+        from structune.html_reports.tables import make_table
+
+        at_last = f"NDCG@{_POSITIONS[-1]}"
+        worst = sorted((q for q in self.queries if max(q.relevance) > 0), key=lambda q: q.ndcg[-1])
+        rows = [
+            (
+                query.name,
+                " ".join(f"{r:g}" for r in query.relevance[:_N_TOP]),
+                f"{len(query.relevance):,}",
+                f"{np.count_nonzero(query.relevance):,}",
+                f"{query.ndcg[-1]:.4f}",
+            )
+            for query in worst
+        ]
+        blocks: list[Block] = [
+            line(list(self.ndcg), list(self.ndcg.values()), "k", "NDCG@k", "Mean over the queries."),
+            histogram(
+                [query.ndcg[-1] for query in self.queries],
+                at_last,
+                "queries",
+                "Number of queries by NDCG; those without relevant documents count 0.",
+            ),
+            make_table(
+                "Queries with relevant documents, the worst first",
+                ["query", f"relevances of the first {_N_TOP}"],
+                ["documents", "relevant", at_last],
+                rows,
+                _MOST_ROWS,
+            ),
+        ]
+        yield Section("Queries", blocks)
