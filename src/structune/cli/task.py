@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from structune.errors import DataError
@@ -105,6 +106,30 @@ class Scores(Protocol):
     def sections(self) -> Iterable[Section]: ...
 
 
+@dataclass(frozen=True)
+class OwnCommand:
+    """A command that one kind alone has, such as ``fold``.
+
+    Attributes
+    ----------
+    about : tuple of str
+        Paragraphs of its help, the first in one line.
+    inputs : str
+        The help of its files; none given are standard input.
+    options : tuple of dataclass
+        Made by `structune.cli.fields.option`. One that is called ``model`` is MODEL of ``predict``.
+    work : callable
+        Called with the files, and with an instance of each of `options`; returns the exit code.
+    rules : tuple of Rule
+    """
+
+    about: tuple[str, ...]
+    inputs: str
+    options: tuple[type, ...]
+    work: Callable[..., int]
+    rules: tuple[Rule, ...] = ()
+
+
 class Task:
     """The nouns of one kind.
 
@@ -142,6 +167,9 @@ class Task:
     methods : tuple of str
         How precisions can be chosen, first the default; none if the kind cannot tune.
     rules : tuple of Rule
+        Of the options of all verbs.
+    own : mapping of str to OwnCommand
+        Commands that this kind alone has. The first is what ``predict`` does, if `predict` is not written.
     has_shards : bool
         Whether folders can hold its examples.
     examples : tuple of str
@@ -168,6 +196,7 @@ class Task:
     tuning: ClassVar[tuple[str, ...]] = ("groups", "holdout", "folds", "random_state")
     methods: ClassVar[tuple[str, ...]] = ("implicit", "majorize", "direct", "grid")
     rules: ClassVar[tuple[Rule, ...]] = ()
+    own: ClassVar[Mapping[str, OwnCommand]] = MappingProxyType({})
     has_shards: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ()
     evaluates: ClassVar[str] = ""
@@ -224,5 +253,7 @@ class Task:
             return False
         if verb == "shard" and not cls.has_shards:
             return False
+        if verb in cls.own or (verb == "predict" and cls.own):
+            return True
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
         return getattr(cls, name) is not getattr(Task, name)

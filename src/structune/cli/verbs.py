@@ -495,6 +495,8 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
 def command_of(verb: str, kind: Kind) -> Command | None:
     """The command of a verb for a kind, if it has one."""
     task = kind.make_task()
+    if task is not None and (verb in task.own or (verb == "predict" and task.own)):
+        return _own_command(verb, kind, task)
     make = _MAKERS.get(verb, _predicting_command)
     return make(verb, kind, task) if task is not None and task.has(verb) else None
 
@@ -508,6 +510,24 @@ _MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
 }
 
 
+def _own_command(verb: str, kind: Kind, task: Task) -> Command:
+    own = task.own[verb if verb in task.own else next(iter(task.own))]
+    options = [each for cls in own.options for each in dataclass_options(cls)]
+    model: list[click.Parameter] = []
+    if verb == "predict":
+        options = [each for each in options if each.name != "model"]
+        model = [_model_argument(kind)]
+    files = click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=own.inputs)
+
+    def work(_: Task, values: dict[str, Any]) -> int:
+        given = values["files"] or ("-",)
+        if given.count("-") > 1:
+            raise DataError("found standard input twice, expected - at most once")
+        return own.work(given, *(values_of(cls, values) for cls in own.options))
+
+    return _command(verb, kind, task, own.about, [*model, files, *options], work, own.rules)
+
+
 def _command(
     verb: str,
     kind: Kind,
@@ -515,11 +535,12 @@ def _command(
     paragraphs: Iterable[str],
     params: list[click.Parameter],
     work: Callable[[Task, dict[str, Any]], int],
+    rules: Sequence[Rule] = (),
 ) -> Command:
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*_RULES, *task.rules):
+        for rule in (*_RULES, *task.rules, *rules):
             rule.check(given, everything)
         raise click.exceptions.Exit(work(task, values))
 
