@@ -47,16 +47,16 @@ class Groups:
         return np.append(per_group, 0.0)[self.index]
 
     def numbers(self, what: str, given: Any, default: float) -> FloatArray:
-        """A number for each group: the same one, or by name; `default` for groups that are not named.
+        """A number for each group: the same one, or by name; `default`, or that of None, for the others.
 
         Those that are no numbers are nan.
         """
         found = [given] * len(self)
         if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(self.names), key=str)
+            unknown = sorted(set(given) - {*self.names, None}, key=str)
             if unknown:
                 raise DataError(f"{what} names the groups {unknown}, expected some of {list(self.names)}")
-            found = [given.get(name, default) for name in self.names]
+            found = [given.get(name, given.get(None, default)) for name in self.names]
         try:
             return np.array([float(number) for number in found])
         except (TypeError, ValueError):

@@ -151,7 +151,7 @@ def warm(kind: tuple[str, ...]) -> None:
 
     KIND says what to compile for; by default for all kinds. This takes minutes: do it after an installation,
     in the image of a container, or once for the nodes of a cluster that share a home folder. The machine
-    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE, and serves
+    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE. It serves
     this version of structune on processors of this kind.
 
     \b

@@ -280,7 +280,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     print_tables(precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record)
     scores = None
     if known is not None:
-        scores = task.score(model, known, task.scoring_options())
+        same = {each.name for each in fields(task.scoring_options)} & {"jobs", "quiet"}
+        scores = task.score(model, known, task.scoring_options(**{name: values[name] for name in same}))
         print_tables(*scores.tables())
     if plot is not None:
         _draw(model, plot)

@@ -1,4 +1,4 @@
-"""``structune evaluate rna``."""
+"""How well RNA was folded: scores of base pairs on the terminal, as JSON and on a page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.batches import Progress
-from structune.cli.checks import check_apart, check_targets
-from structune.cli.reports import tell
-from structune.cli.settings import Telling
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
-from structune.rna.commands.batches import in_order
-from structune.rna.commands.data import Example, open_folder, read_with_structures
+from structune.rna.examples import Example
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.dot_bracket import largest_nested, partners
 from structune.rna.metrics import (
@@ -31,13 +27,14 @@ from structune.rna.metrics import (
     roc_area,
     sensitivity_ppv_curve,
 )
+from structune.rna.recipes import in_order
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class FoldingScores:
     """Scores of base pairs, exact and with a slip of one base.
 
     Attributes
@@ -101,15 +98,17 @@ class Evaluation:
         """As a page shows it."""
         from structune.rna.report import folding_sections
 
-        return folding_sections(
-            self.folder,
-            [example.record.name for example in self.examples],
-            [example.record.sequence for example in self.examples],
-            [example.structure for example in self.examples],
-            self.predicted,
-            self.exact,
-            self.curve,
-        )
+        records = [example.record for example in self.examples]
+        names, sequences = [record.name for record in records], [record.sequence for record in records]
+        known = [example.structure for example in self.examples]
+        return folding_sections(self.folder, names, sequences, known, self.predicted, self.exact, self.curve)
+
+    def plot_curve(self, path: Path) -> None:
+        """Draw sensitivity over PPV for all gamma."""
+        from structune.rna.plots.accuracy import plot_sensitivity_ppv
+
+        if self.curve is not None:
+            plot_sensitivity_ppv({"model": (self.curve.sensitivity, self.curve.ppv)}, path)
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
         return {
@@ -131,31 +130,6 @@ class Evaluation:
         ]
 
 
-def run(
-    model: str,
-    files: list[Path],
-    format: str | None,
-    gamma: float | None,
-    with_curve: bool,
-    plot: Path | None,
-    n_jobs: int | None,
-    quiet: bool,
-    telling: Telling,
-) -> None:
-    """Show how well a model folds the sequences of files."""
-    check_targets([], [plot], telling.report)
-    check_apart([model, *files], [telling.report])
-    folder = open_folder(model)
-    examples = read_with_structures(files, format)
-    evaluation = evaluate(folder, examples, gamma, with_curve or plot is not None, n_jobs, quiet)
-    tell(evaluation, telling)
-    if plot is not None and evaluation.curve is not None:
-        from structune.rna.plots.accuracy import plot_sensitivity_ppv
-
-        curve = evaluation.curve
-        plot_sensitivity_ppv({Path(model).stem: (curve.sensitivity, curve.ppv)}, plot)
-
-
 def evaluate(
     folder: RNAFolder,
     examples: Sequence[Example],
@@ -163,7 +137,7 @@ def evaluate(
     with_curve: bool = False,
     n_jobs: int | None = -1,
     quiet: bool = False,
-) -> Evaluation:
+) -> FoldingScores:
     """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
     if not folder.has_probabilities and (gamma is not None or with_curve):
         raise DataError(
@@ -174,7 +148,7 @@ def evaluate(
     known = [example.structure for example in examples]
     predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
     curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
-    return Evaluation(
+    return FoldingScores(
         folder,
         examples,
         predicted,

@@ -1,4 +1,4 @@
-"""``structune fold``."""
+"""The work of ``structune fold``, ``consensus`` and ``score``."""
 
 from __future__ import annotations
 
@@ -6,93 +6,151 @@ import math
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from structune.cli.batches import Progress, UntilError, time_in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
-from structune.cli.options import PRETRAINED
+from structune.cli.streams import open_text, standard_input
 from structune.errors import CapabilityError, DataError
-from structune.rna.commands.batches import in_order
-from structune.rna.commands.data import (
+from structune.rna.examples import (
+    PRETRAINED,
     Example,
     between_strands,
     of_one_strand,
-    open_folder,
     read_sequences,
     with_bases,
     with_generators,
+    with_reactivities,
 )
-from structune.rna.commands.decoding import Folded, Recipe
-from structune.rna.commands.options import Reading, Wanted, Writing
-from structune.rna.commands.output import as_text, open_output
+from structune.rna.formats.aligned import read_alignments, stockholm_text
 from structune.rna.formats.strands import STRANDS
-
-_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
-
-_GAMMA = "it with --method mea, or no --method, only"
+from structune.rna.judgement import Judgement, judge
+from structune.rna.recipes import Folded, Recipe, in_order
+from structune.rna.task import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
+from structune.rna.written import as_text, open_output
+from structune.running.executors import make_executor
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
 
+_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
-def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> int:
+
+def fold(
+    files: Sequence[str],
+    source: Source,
+    reading: Reading,
+    shape: Shape,
+    known: Known,
+    wanted: Wanted,
+    writing: Writing,
+) -> int:
     """Fold what is read; returns the exit code."""
-    _check_files(reading, writing)
+    _check_apart(files, source, writing.output, known.shape)
+    _check(shape, wanted, writing)
+    settings = {**shape.settings, **wanted.settings}
+    folder = source.open(**settings)
+    recipe = _recipe(folder, source.model, wanted, writing)
+    below = "constraints" if known.constraints else ""
+    if "-" in files and not writing.quiet and sys.stdin.isatty():
+        click.echo("structune: reading FASTA from standard input", err=True)
+    read = read_sequences(files, below, shape.skip_bad, reading.input_format)
+    examples = UntilError(_with_more(read, known, wanted, writing))
+    with _interruption_told() as told:
+        _fold_all(folder, recipe, files, examples, source.jobs, wanted, writing)
+    return told.code
+
+
+def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, output: Output) -> int:
+    """Fold alignments; returns the exit code."""
+    _check_apart(files, source, output.output)
+    folder = source.open("consensus").set_params(n_jobs=source.jobs)
+    sources: list[Any] = [standard_input() if file == "-" else file for file in files]
+    n_unused = 0
+    with _interruption_told() as told, open_text(output.output) as stream:
+        for alignment in chain.from_iterable(map(read_alignments, sources)):
+            structure = folder.predict_alignment(alignment.rows, options.threshold)
+            stream.write(stockholm_text(alignment, structure))
+            stream.flush()
+            n_unused += alignment.structure is not None
+    if n_unused:
+        say(f"{n_unused:,} known structures (SS_cons) are not used: predicted ones replace them")
+    return told.code
+
+
+def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, output: Output) -> int:
+    """Tell what a model says of known structures, a row each; returns the exit code."""
+    _check_apart(files, source, output.output)
+    folder = source.open("score", **shape.settings)
+
+    def row(example: Example) -> str:
+        try:
+            found = judge(folder, example.record.sequence, example.structure)
+        except DataError as error:
+            raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
+        return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
+
+    with _interruption_told() as told, open_text(output.output) as stream:
+        stream.write("\t".join(["name", *Judgement._fields]) + "\n")
+        examples = read_sequences(files, "structures", shape.skip_bad, reading.input_format)
+        for text in make_executor(source.jobs).map(row, examples):
+            stream.write(text + "\n")
+            stream.flush()
+    return told.code
+
+
+class _Told:
+    """The exit code of work that may be interrupted."""
+
+    code = 0
+
+
+@contextmanager
+def _interruption_told() -> Iterator[_Told]:
+    told = _Told()
     try:
-        if reading.alignment:
-            from structune.rna.commands import aligned
-
-            aligned.run(reading, wanted, writing, n_jobs)
-        elif reading.evaluate:
-            from structune.rna.commands import judging
-
-            judging.run(reading, wanted, writing, n_jobs)
-        else:
-            _check(reading, wanted, writing)
-            _run(reading, wanted, writing, n_jobs, quiet)
+        yield told
     except KeyboardInterrupt:
-        typer.echo("structune: interrupted", err=True)
-        return INTERRUPTED
-    return 0
+        say("interrupted")
+        told.code = INTERRUPTED
 
 
-def _run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int, quiet: bool) -> None:
-    folder = open_folder(reading.model, reading.contrafold, **reading.settings, **wanted.settings)
-    recipe = _recipe(folder, reading, wanted, writing)
-    source = UntilError(_read(reading, wanted, writing, quiet))
-    first = _first(source, reading.inputs, writing)
+def _fold_all(
+    folder: RNAFolder,
+    recipe: Recipe,
+    files: Sequence[str],
+    source: UntilError[Example],
+    n_jobs: int,
+    wanted: Wanted,
+    writing: Writing,
+) -> None:
+    first = _first(source, files, writing)
     drawings = _Drawings(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
     examples: Iterable[Example] = chain(first, source)
-    if not quiet and folder.max_span is None:
+    if not writing.quiet and folder.max_span is None:
         examples = _announced(examples, folder, recipe)
 
     def needed(example: Example) -> float:
         return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
 
     results = in_order(examples, partial(recipe.fold, folder), n_jobs, wanted.most_structures, needed)
-    _write(results, writing, drawings, quiet)
+    _write(results, writing, drawings)
     source.check()
 
 
-def _read(reading: Reading, wanted: Wanted, writing: Writing, quiet: bool) -> Iterator[Example]:
+def _with_more(read: Iterator[Example], known: Known, wanted: Wanted, writing: Writing) -> Iterator[Example]:
     """Sequences, with all that is known of them."""
-    if "-" in reading.inputs and not quiet and sys.stdin.isatty():
-        typer.echo("structune: reading FASTA from standard input", err=True)
-    below = "constraints" if reading.constraints else ""
-    read = read_sequences(reading.inputs, below, reading.skip_bad, reading.input_format)
-    if reading.shape is not None:
-        from structune.rna.commands.probing import with_reactivities
-
-        read = with_reactivities(read, reading.shape, reading.shape_method)
-    if reading.duplex:
+    if known.shape is not None:
+        read = with_reactivities(read, known.shape, known.shape_method)
+    if known.duplex:
         read = between_strands(read)
     if wanted.samples is not None:
         read = with_generators(read, wanted.seed)
@@ -116,10 +174,8 @@ def _first(source: UntilError[Example], files: Sequence[str], writing: Writing) 
     return first
 
 
-def _write(
-    results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings, quiet: bool
-) -> None:
-    shown = not quiet and not (writing.output == "-" and sys.stdout.isatty())
+def _write(results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings) -> None:
+    shown = not writing.quiet and not (writing.output == "-" and sys.stdout.isatty())
     with (
         open_output(writing.output, writing.written_as if writing.window is None else "windows") as output,
         closing(results),
@@ -148,72 +204,27 @@ def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -
         yield example
 
 
-def _check_files(reading: Reading, writing: Writing) -> None:
-    """Refuse to write what is read, and options of reading that exclude each other."""
-    for option, is_given in (
-        ("--skip-bad", reading.skip_bad),
-        ("--input-format", reading.input_format is not None),
-    ):
-        if reading.constraints and is_given:
-            raise DataError(f"found --constraints and {option}, expected one of them")
-    for option, is_given in (("--max-span", reading.max_span is not None), ("--duplex", reading.duplex)):
-        if reading.circular and is_given:
-            raise DataError(f"found --circular and {option}, expected one of them")
-    if reading.initiation is not None and not math.isfinite(reading.initiation):
-        raise DataError(f"found --initiation {reading.initiation}, expected a finite number")
-    if reading.inputs.count("-") > 1:
-        raise DataError("found standard input twice, expected - at most once")
-    if writing.output == "-":
-        return
-    read = [file for file in reading.inputs if file != "-"]
-    model = [] if reading.model == PRETRAINED else [Path(reading.model)]
-    check_apart([*read, reading.shape, reading.contrafold, *model], [Path(writing.output)])
+def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
+    """Refuse to write over what is read."""
+    if output != "-":
+        model = [] if source.model == PRETRAINED else [source.model]
+        read = [file for file in files if file != "-"]
+        check_apart([*read, *beside, source.contrafold, *model], [Path(output)])
 
 
-def _check(reading: Reading, wanted: Wanted, writing: Writing) -> None:
+def _check(shape: Shape, wanted: Wanted, writing: Writing) -> None:
     """Find before the work, not after it, what cannot be done."""
-    if wanted.samples is not None and wanted.is_ranked:
-        raise DataError("found --samples and --nbest or --within, expected at most one of them")
-    if wanted.has_many and wanted.method is not None:
-        raise DataError("found --method and --samples, --nbest or --within, expected one of them")
-    method = "many" if wanted.has_many else wanted.method
-    has_gamma = method in (None, "mea")
-    if wanted.gamma is not None and not has_gamma:
-        raise DataError(f"found --gamma, expected {_GAMMA}")
-    for option, is_given in (
-        ("--no-lonely-pairs", wanted.no_lonely_pairs),
-        ("--pseudoknots", wanted.pseudoknots),
-    ):
-        if is_given and not has_gamma:
-            raise DataError(f"found {option}, expected {_GAMMA}")
-    if reading.circular:
-        others = {
-            "--window": writing.window is not None,
-            "--no-lonely-pairs": wanted.no_lonely_pairs,
-            "--pseudoknots": wanted.pseudoknots,
-        }
-        for option in filter(others.get, others):
-            raise DataError(f"found --circular and {option}, expected one of them")
-    if wanted.no_lonely_pairs and wanted.pseudoknots:
-        raise DataError("found --no-lonely-pairs and --pseudoknots, expected one of them")
-    if wanted.threshold is not None and method != "centroid":
-        raise DataError("found --threshold, expected it with --method centroid only")
-    if wanted.has_many and writing.written_as in ("bpseq", "pairs", "bases"):
-        raise DataError(
-            f"found the format {writing.written_as}, expected another with --samples, --nbest or --within"
-        )
-    if writing.window is not None and writing.written_as != "bases":
-        raise DataError("found --window, expected it with --format bases only")
-    if writing.min_probability != Writing.min_probability and writing.written_as not in ("json", "pairs"):
-        raise DataError("found --min-probability, expected it with --format json or pairs only")
-    if wanted.seed != Wanted.seed and wanted.samples is None:
-        raise DataError("found --seed, expected it with --samples only")
-    if reading.shape is None and reading.shape_method != Reading.shape_method:
-        raise DataError("found --shape-method, expected it with --shape only")
+    if shape.initiation is not None and not math.isfinite(shape.initiation):
+        raise DataError(f"--initiation {shape.initiation}: expected a finite number")
+    format, has_many = writing.written_as, wanted.samples is not None or wanted.is_ranked
+    if has_many and format in ("bpseq", "pairs", "bases"):
+        raise DataError(f"--format {format} cannot be combined with --samples, --nbest or --within.")
+    if writing.min_probability != Writing.min_probability and format not in ("json", "pairs"):
+        raise DataError("--min-probability needs --format json or --format pairs.")
     check_targets([], [writing.plot, writing.dot_plot])
 
 
-def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writing) -> Recipe:
+def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
     """What the model is to give; json and drawings may be without probabilities."""
     recipe = Recipe(
         wanted,
@@ -240,8 +251,8 @@ def _recipe(folder: RNAFolder, reading: Reading, wanted: Wanted, writing: Writin
     }
     for option in filter(asked.get, asked):
         raise CapabilityError(
-            f"{reading.model}: found a model fitted with loss={folder.loss!r}, which has no probabilities, "
-            f"expected one that has them with {option}"
+            f"{model}: {option} needs a model with probabilities; this one was fitted with "
+            f"loss={folder.loss!r}."
         )
     return replace(recipe, with_pairs=False, with_log_partition=False, with_dimers=False)
 

@@ -1,17 +1,18 @@
-"""RNA sequences and structures as the commands read them, each with the place that errors name."""
+"""RNA sequences as the command line reads them: with structures, constraints, reactivities, and their place."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from structune.cli.checks import say
-from structune.cli.options import PRETRAINED
 from structune.cli.streams import standard_input
 from structune.errors import DataError
 from structune.files.models import check_class, load
@@ -20,13 +21,17 @@ from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.constraint_lines import end_in_constraints
 from structune.rna.formats.dot_bracket import without_energy
+from structune.rna.formats.reactivities import Reactivities, check_letters, read_reactivities
 from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.strands import STRANDS
 from structune.rna.inputs import Draws
+from structune.rna.probing import ReactivityModel, deigan_log_odds
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED = 3  # files
+_MOST_NAMED_SEQUENCES = 5
+PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _UPPER = (
     "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
 )
@@ -83,12 +88,12 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Iterable[Path], format: str | None = None) -> list[Example]:
+def read_with_structures(paths: Iterable[Source], format: str | None = None) -> list[Example]:
     """All records of files and folders; each has a structure."""
     return list(stream_with_structures(list(paths), format))
 
 
-def stream_with_structures(paths: Sequence[Path], format: str | None = None) -> Iterator[Example]:
+def stream_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
     """The same, one at a time."""
     index = -1
     for index, example in enumerate(_of_all(paths, lambda file: _records(file, format))):
@@ -153,7 +158,7 @@ def read_sequences(
     if unused:
         say(
             f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
-            "--evaluate judges them, and with --constraints those of dot-bracket files hold"
+            "structune score judges them, and with --constraints those of dot-bracket files hold"
         )
 
 
@@ -190,6 +195,72 @@ def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]
         if STRANDS in example.record.sequence:
             raise example.refuse(f"found two strands, expected one for the format {format}")
         yield example
+
+
+# --- reactivities -------------------------------------------------------------------------------------------
+
+
+def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> Iterator[Example]:
+    """The same examples with their reactivities, found by name; tells which have none."""
+    known, table = read_reactivities(path), None
+    if method != "deigan":
+        table = ReactivityModel.pretrained()
+    if "" not in known:
+        yield from _by_name(examples, path, known, table)
+        return
+    for example in examples:  # a table has no name, and is that of the one sequence
+        if example.index:
+            raise DataError(
+                f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
+            )
+        yield _probed(example, known[""], table, path)
+
+
+def _by_name(
+    examples: Iterator[Example],
+    path: Path,
+    known: dict[str, Reactivities],
+    table: ReactivityModel | None,
+) -> Iterator[Example]:
+    unused, without = {name for name, values in known.items() if values.size}, list[str]()
+    for example in examples:
+        name = example.record.name
+        values = known.get(name)
+        if values is None or not values.size:
+            without.append(name)
+            yield example
+            continue
+        unused.discard(name)
+        yield _probed(example, values, table, path)
+    if without:
+        say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
+    if unused:
+        say(f"{path}: did not use the rows of {len(unused):,} other sequences: {_some(unused)}")
+
+
+def _some(names: Collection[str]) -> str:
+    return some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
+
+
+def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
+    sequence = example.record.sequence
+    n = example.record.n_bases
+    if values.size > n:
+        raise example.refuse(f"found {values.size} reactivities for {n} bases")
+    try:
+        check_letters(sequence, values)
+    except DataError as error:
+        raise example.refuse(f"{path}: {error}") from None
+    if values.size < n:
+        say(f"{path}: found {values.size} reactivities of {shown(example.record.name)}, which has {n} bases")
+    row = np.full(n, np.nan)
+    row[: values.size] = values
+    paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
+    notation = example.constraints if isinstance(example.constraints, str) else ""
+    return replace(example, constraints=Constraints(notation, paired=paired))
+
+
+# --- families ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import numpy as np
 
 from structune.cli.file_names import FileNames
 from structune.cli.streams import open_bytes, write_texts
-from structune.rna.commands.decoding import Choice, Choices, Folded
 from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord
 from structune.rna.formats.strands import bases_of
 from structune.rna.judgement import expected_accuracy
 from structune.rna.metrics import partner_entropy, unpaired
+from structune.rna.recipes import Choice, Choices, Folded
 
 _HEADINGS = {
     "pairs": "name\ti\tj\tprobability\n",

@@ -1,0 +1,565 @@
+"""RNA on the command line: the options of reading, folding and writing, and what the verbs ask of folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from structune.cli.checks import counted_from_one
+from structune.cli.fields import option
+from structune.cli.task import Examples, OwnCommand, Rule, Task
+from structune.errors import DataError
+from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.rna.examples import Example
+    from structune.rna.folder import RNAFolder
+    from structune.rna.scores import FoldingScores
+
+_MOST_BASES, _MOST_SEQUENCES = 1 << 20, 1 << 14  # that are in memory at a time, or one sequence
+_INPUTS = (
+    "FASTA files, or others with sequences (dot-bracket, CT, BPSEQ, Stockholm, one a line, also .gz), or "
+    "folders of these, or - for standard input, the default. Two strands are A&B."
+)
+_JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
+
+
+# --- options ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files of RNA are read."""
+
+    input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
+        None,
+        help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
+        "structure. By default that of the ending of each name, or what the first lines look like.",
+    )
+
+
+@dataclass(frozen=True)
+class Learning(Reading):
+    """How they are read to learn from."""
+
+    families: Path | None = option(
+        None,
+        help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
+        "on one side of held-out splits.",
+    )
+    center: str | None = option(
+        None,
+        metavar="MODEL",
+        help="Model file, or the word pretrained: the prior has its mean at the weights of this model, which "
+        "is what few structures of your own need. Its features, or more, are learned.",
+        panel="Model",
+    )
+
+
+@dataclass(frozen=True)
+class Source:
+    """The model that folds, and how it is changed."""
+
+    model: str = option(
+        "pretrained", "--model", "-m", metavar="MODEL", help="A file that train rna or tune rna wrote."
+    )
+    contrafold: Path | None = option(
+        None, help="Parameter file of CONTRAfold or EternaFold to use instead of a model."
+    )
+    max_span: int | None = option(
+        None,
+        min=1,
+        help="How far the bases of a pair may be apart: for genomes, which then take time and memory by "
+        "their length only.",
+    )
+    jobs: int = option(-1, help=_JOBS, panel="Running")
+
+    def open(self, command: str = "", **settings: Any) -> RNAFolder:
+        """The model, for one thread; one with probabilities if a command needs them."""
+        from structune.errors import CapabilityError
+        from structune.rna.examples import open_folder
+
+        given = {"max_span": self.max_span} | settings
+        folder = open_folder(
+            self.model, self.contrafold, **{name: value for name, value in given.items() if value is not None}
+        )
+        if command and not folder.has_probabilities:
+            raise CapabilityError(f"{self.model}: a model without probabilities, which {command} needs.")
+        return folder
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Circles, and the score of two strands."""
+
+    circular: bool = option(False, help="Sequences are circles: the last base is followed by the first.")
+    initiation: float | None = option(
+        None,
+        help="Of two strands, A&B: the score of being together, before any pair. At concentrations below 1 M "
+        f"add 0.6 times their log, -8 at 1 uM. {INITIATION:g} by default, for 1 M.",
+    )
+    skip_bad: bool = option(
+        False, help="Leave out records below a header >name that cannot be read, and tell of each."
+    )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters of `RNAFolder` that are not to be the model's own."""
+        return {"circular": self.circular or None, "initiation": self.initiation}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of sequences beside their bases."""
+
+    duplex: bool = option(False, help="Of two strands, A&B: pairs between them only.")
+    constraints: bool = option(
+        False,
+        help="Below each sequence there may be a line of constraints, a character a base: . free, x "
+        "unpaired, | paired, < paired with a base further right, > with one further left, ( and ) paired "
+        "with each other. Every structure satisfies them.",
+    )
+    shape: Path | None = option(
+        None,
+        help="Reactivities: of one sequence a line a base, its place, from 1, and its reactivity (as "
+        "ViennaRNA and RNAstructure read them); of several lines '>name' with the reactivities of all bases "
+        "below. NA or -999 where there is none.",
+    )
+    shape_method: Literal["learned", "deigan"] = option(
+        "learned",
+        help="learned: log odds by letter and reactivity, from RNAs probed with 1M7. deigan: "
+        "pseudo-energies, 1.8 log(1 + reactivity) - 0.6 kcal/mol.",
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which structures."""
+
+    method: Literal["mea", "viterbi", "centroid"] | None = option(
+        None,
+        help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: the "
+        "nested pairs of the greatest sum of probability - --threshold. By default the model's: of the "
+        "pretrained one that sum at a threshold of 1 / (1 + --gamma), of others mea.",
+        panel="Prediction",
+    )
+    gamma: float | None = option(
+        None,
+        min=0.0,
+        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
+        "unless they were given another.",
+        panel="Prediction",
+    )
+    threshold: float | None = option(
+        None,
+        min=0.0,
+        max=1.0,
+        help="Least probability of a pair with --method centroid, 0.5 by default.",
+        panel="Prediction",
+    )
+    pseudoknots: bool = option(
+        False, help="Predict also helices that cross the others, written in [].", panel="Prediction"
+    )
+    no_lonely_pairs: bool = option(
+        False, help="Predict only pairs that stack on another.", panel="Prediction"
+    )
+    samples: int | None = option(
+        None, min=1, help="Sample N structures instead of predicting one.", metavar="N", panel="Prediction"
+    )
+    nbest: int | None = option(
+        None, min=1, help="Predict the N most probable structures.", metavar="N", panel="Prediction"
+    )
+    within: float | None = option(
+        None,
+        min=0.0,
+        help="Predict all structures whose log odds against the most probable one are at least minus this, "
+        "or the --nbest most probable of them.",
+        panel="Prediction",
+    )
+    seed: int = option(
+        0,
+        min=0,
+        help="Random seed for --samples. With the same seed a sequence has the same samples, whatever else "
+        "is folded.",
+        panel="Prediction",
+    )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters of `RNAFolder` that are not to be the model's own."""
+        return {"decoding": "mea"} if self.method == "mea" else {}
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the most probable structures are wanted."""
+        return self.nbest is not None or self.within is not None
+
+    @property
+    def most_structures(self) -> int:
+        """Of a sequence; within a range there may be any number."""
+        return self.samples or self.nbest or (1 if self.within is None else sys.maxsize)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results go."""
+
+    output: str = option(
+        "-",
+        "--output",
+        "-o",
+        help="Where to write (compressed if it ends in .gz); - is standard output.",
+        panel="Output",
+    )
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where structures go, and as what."""
+
+    format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = option(
+        None,
+        help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the probabilities "
+        "of pairs, what of the structure is expected to be right, and the log-partition function. pairs: a "
+        "table of the probabilities of pairs, separated by tabs. bases: one of the probability of each base "
+        "to be unpaired, and of the entropy of its partner, in bits. By default by the ending of --output, "
+        "or dbn.",
+        panel="Output",
+    )
+    window: int | None = option(
+        None,
+        min=1,
+        help="With --format bases: also the probability that so many bases, this one and those to its right, "
+        "are all unpaired, for what may bind there.",
+        panel="Output",
+    )
+    min_probability: float = option(
+        0.01,
+        min=0.0,
+        max=1.0,
+        help="Least probability of the pairs that json and pairs show.",
+        panel="Output",
+    )
+    output: str = option(
+        "-",
+        "--output",
+        "-o",
+        help="Where to write (compressed if it ends in .gz): a file, - for standard output, or a folder that "
+        "exists, for a file of each sequence.",
+        panel="Output",
+    )
+    plot: Path | None = option(
+        None,
+        help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to FILE-NAME "
+        "each, and those of --samples, --nbest and --within to FILE-1, FILE-2, and so on.",
+        panel="Output",
+    )
+    dot_plot: Path | None = option(
+        None,
+        help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME each.",
+        panel="Output",
+    )
+    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.", panel="Running")
+
+    @property
+    def written_as(self) -> str:
+        """The format that is asked for, or that of the name of the output."""
+        from structune.cli.file_names import format_of
+
+        endings = {f".{each}": each for each in ("dbn", "ct", "bpseq", "json")}
+        return format_of(self.format, Path(self.output), endings)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there are pictures of each sequence."""
+        return self.plot is not None or self.dot_plot is not None
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Which predictions `evaluate` compares."""
+
+    gamma: float | None = option(
+        None,
+        min=0.0,
+        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
+        "unless they were given another.",
+    )
+    curve: bool = option(False, help="Also for gamma = 2^-5 .. 2^10, and the area below that curve.")
+    plot: Path | None = option(None, help="Draw that curve to this file.")
+    jobs: int = option(-1, help=_JOBS)
+    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+
+
+@dataclass(frozen=True)
+class ConsensusOptions:
+    """Which pairs the structure of an alignment has."""
+
+    threshold: float = option(
+        CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.", panel="Prediction"
+    )
+
+
+# --- commands ---------------------------------------------------------------------------------------------
+
+
+def _fold(*given: Any) -> int:
+    from structune.rna.fold_commands import fold
+
+    return fold(*given)
+
+
+def _consensus(*given: Any) -> int:
+    from structune.rna.fold_commands import consensus
+
+    return consensus(*given)
+
+
+def _score(*given: Any) -> int:
+    from structune.rna.fold_commands import score
+
+    return score(*given)
+
+
+_SEVERAL = ("--samples", "--nbest", "--within")
+_OF_ONE = ("--method viterbi", "--method centroid", *_SEVERAL)
+_FOLD = OwnCommand(
+    about=(
+        "Fold RNA sequences.",
+        "Structures come in the order of the sequences, and as soon as they are known: the input may be of "
+        "any length. Bases count from 1. With --nbest or --samples the name of each structure is followed by "
+        "its rank and probability, or its number.",
+        "What was folded before a wrong record, or before Ctrl-C, has been written; the exit code is then 2, "
+        "or 130.",
+    ),
+    inputs=_INPUTS,
+    options=(Source, Reading, Shape, Known, Wanted, Writing),
+    work=_fold,
+    rules=(
+        Rule("--constraints", forbids=("--skip-bad", "--input-format")),
+        Rule(
+            "--circular", forbids=("--max-span", "--duplex", "--window", "--no-lonely-pairs", "--pseudoknots")
+        ),
+        Rule("--contrafold", forbids=("--model",)),
+        Rule("--samples", forbids=("--nbest", "--within")),
+        Rule("--method", forbids=_SEVERAL),
+        Rule("--gamma", forbids=_OF_ONE, because="it is of mea, or of no --method"),
+        Rule("--no-lonely-pairs", forbids=("--pseudoknots", *_OF_ONE), because="it is of mea"),
+        Rule("--pseudoknots", forbids=_OF_ONE, because="it is of mea"),
+        Rule("--threshold", needs=("--method centroid",)),
+        Rule("--window", needs=("--format bases",)),
+        Rule("--seed", needs=("--samples",)),
+        Rule("--shape-method", needs=("--shape",)),
+    ),
+)
+_CONSENSUS = OwnCommand(
+    about=(
+        "Fold alignments of RNA: one structure of each.",
+        "By the mean probabilities of pairs of the sequences, and by covariation. Written as Stockholm with "
+        "SS_cons.",
+    ),
+    inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
+    options=(Source, ConsensusOptions, Output),
+    work=_consensus,
+    rules=(Rule("--contrafold", forbids=("--model",)),),
+)
+_SCORE = OwnCommand(
+    about=(
+        "Score known RNA structures.",
+        "Writes a table of what the model says of each structure: its log probability, and its log odds "
+        "against the best; its expected PPV and sensitivity, and its expected distance from others, in "
+        "pairs.",
+    ),
+    inputs="Files of sequences with structures, or - for standard input, the default.",
+    options=(Source, Reading, Shape, Output),
+    work=_score,
+    rules=(
+        Rule("--contrafold", forbids=("--model",)),
+        Rule("--circular", forbids=("--max-span",)),
+    ),
+)
+
+
+@dataclass
+class _LeftOut:
+    """Of the training data what the model cannot produce: sequences, and of others the numbers of pairs."""
+
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    unknotted: list[int] = field(default_factory=list)
+    trimmed: list[int] = field(default_factory=list)
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        if self.skipped:
+            yield "skipped", f"{len(self.skipped):,} sequences"
+        for name, dropped in (("pseudoknots", self.unknotted), ("trimmed", self.trimmed)):
+            if dropped:
+                yield name, f"dropped {sum(dropped):,} pairs of {len(dropped):,} sequences"
+
+
+class RNATask(Task):
+    """Secondary structures of RNA."""
+
+    estimator = "structune.rna.folder:RNAFolder"
+    learns = "to fold RNA"
+    about = (
+        "Pairs of pseudoknots are not learned from. Sequences that were left out are shown. The cost of "
+        "margin and ramp losses is 1 - recall of base pairs. Related sequences on both sides of a held-out "
+        "split make the held-out loss too good, and precisions too low: give their --families."
+    )
+    files = (
+        "Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or folders of "
+        "such files."
+    )
+    parts = "bases"
+    reading_options = Reading
+    learning_options = Learning
+    scoring_options = Scoring
+    space = ("features", "outside", "min_hairpin", "noncanonical")
+    own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
+    evaluates = (
+        "Shows sensitivity (the share of the known pairs that are found), PPV (the share of the predicted "
+        "pairs that are right) and F1 of the pairs of all sequences together (pooled), and the mean of those "
+        "of the sequences. With slip 1 a pair counts as right, too, if one of its bases is off by one. "
+        "Structures are compared as fold gives them. Known pairs of pseudoknots count as missed: none are "
+        "ever predicted."
+    )
+    examples = (
+        "structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn",
+        "structune train rna mine.dbn --model mine.structune --center pretrained --penalty 10",
+        "structune tune rna train.dbn --model rna.structune --families families.tsv --plot tuning.png",
+        "structune shard rna train.dbn more/ shards/ --families families.tsv",
+        "structune evaluate rna pretrained test.dbn --curve --plot curve.png",
+        "structune fold sequences.fa > structures.dbn",
+        "structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png",
+        "structune fold probed.fa --shape reactivities.txt --nbest 5",
+        "structune fold genome.fa --max-span 300 --format bases --window 8",
+        "structune consensus family.sto > consensus.sto",
+        "structune score known.dbn > scores.tsv",
+    )
+
+    def prepare(self, model: RNAFolder, learning: Learning) -> None:
+        if learning.center is None:
+            return
+        from structune.rna.examples import open_folder
+
+        model.center = open_folder(learning.center)
+        model.gamma, model.decoding = model.center.gamma, model.center.decoding
+        if model.center.rna_.feature_set == "extended":
+            model.features = "extended"
+
+    def read(self, files: Sequence[str], learning: Learning, model: RNAFolder) -> Examples:
+        from structune.cli.tables import names_table, print_tables
+        from structune.rna.examples import read_families, read_with_structures
+        from structune.rna.folder_space import OutsideSpaceWarning
+        from structune.rna.formats.dot_bracket import partners
+
+        examples = read_with_structures(files, learning.input_format)
+        groups = None if learning.families is None else read_families(learning.families).of(examples)
+        found = _left_out(model, examples)
+        if found.skipped:
+            title = f"Skipped {len(found.skipped):,} sequences with structures outside the model's space"
+            print_tables(names_table(title, "sequence", "why", found.skipped))
+        n_bases = sum(example.record.n_bases for example in examples)
+        n_pairs = sum(int((partners(example.structure) >= 0).sum()) // 2 for example in examples)
+        data = f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs"
+        return Examples(
+            ([each.record.sequence for each in examples], [each.structure for each in examples]),
+            [("data", data), *found.rows()],
+            options={"groups": groups},
+            heard=(OutsideSpaceWarning,),
+        )
+
+    def shard(
+        self, files: Sequence[str], learning: Learning, model: RNAFolder, writer: ShardWriter, quiet: bool
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        """Sequences are read block by block. Families are held out together, if they are known."""
+        from structune.cli.batches import Progress
+        from structune.cli.checks import short_warnings
+        from structune.rna.examples import read_families, stream_with_structures
+        from structune.running.batches import batches
+
+        known = None if learning.families is None else read_families(learning.families)
+
+        def blocks() -> Iterator[tuple[Any, ...]]:
+            examples = stream_with_structures(files, learning.input_format)
+            with Progress(not quiet, stage="shards", unit="sequences") as progress:
+                for block in batches(
+                    examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
+                ):
+                    groups = None if known is None else known.of(block)
+                    named = [example.called for example in block]
+                    structures = [example.structure for example in block]
+                    yield [example.record.sequence for example in block], structures, None, groups, named
+                    progress.advance(len(block))
+
+        with short_warnings():
+            written = model.write_blocks(blocks, writer)
+        return written, [("data", f"{len(written):,} sequences, {sum(written.n_parts):,} bases")]
+
+    def open(self, path: str, options: Any) -> RNAFolder:
+        from structune.rna.examples import open_folder
+
+        return open_folder(path)
+
+    def read_known(
+        self, files: Sequence[str], reading: Reading, model: RNAFolder, header: Any
+    ) -> Iterable[Example]:
+        from structune.rna.examples import stream_with_structures
+
+        return stream_with_structures(files, reading.input_format)
+
+    def score(self, model: RNAFolder, known: Iterable[Example], scoring: Scoring) -> FoldingScores:
+        from structune.rna.scores import evaluate
+
+        scores = evaluate(
+            model.set_params(n_jobs=1),  # threads share the sequences
+            list(known),
+            scoring.gamma,
+            scoring.curve or scoring.plot is not None,
+            scoring.jobs,
+            scoring.quiet,
+        )
+        if scoring.plot is not None:
+            scores.plot_curve(scoring.plot)
+        return scores
+
+    def warm(self) -> None:
+        """Learn as commands do if nothing else is asked for, and fold in all their ways."""
+        from structune.rna.folder import RNAFolder
+
+        sequences = ["GGGAAAACCC", "GGCGAAAGCCA", "GGGAAAUCCC", "GGAGCGAAAGCAGCGAAAGCACC", "GGCAGAAAUGCC"]
+        structures = ["(((....)))", "(((....))).", "(((....)))", "((.((....)).((....)).))", "((.(....).))"]
+        for tuning in (None, "implicit"):
+            RNAFolder(tuning=tuning, n_jobs=1).fit(sequences, structures)
+        folder, constraints = RNAFolder.pretrained().set_params(n_jobs=1), ["((......))", *[None] * 4]
+        folder.predict(sequences, constraints=constraints)
+        folder.predict_viterbi(sequences)
+        folder.predict_centroid(sequences)
+        folder.predict_nbest(sequences, 2)
+        folder.sample(sequences, 2)
+        folder.pair_probabilities(sequences[0])
+        folder.log_partition(sequences)
+
+
+TASK = RNATask()
+
+
+def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
+    """What `fit` will leave out, by name."""
+    from structune.rna.folder_space import fit_into_space
+    from structune.rna.structure.rna import RNA
+
+    rna, found = RNA(folder.min_hairpin, folder.noncanonical, folder.features), _LeftOut()
+    for example in examples:
+        try:
+            one = fit_into_space(rna, [example.record.sequence], [example.structure], folder.outside)
+        except DataError as error:
+            raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
+        found.skipped += [(example.record.name, counted_from_one(reason)) for _, reason in one.skipped]
+        found.unknotted += one.unknotted.values()
+        found.trimmed += one.trimmed.values()
+    return found
