@@ -100,8 +100,8 @@ fold rna.fa --no-lonely-pairs --plot rna.svg --dot-plot dots.png
 fold duplex.fa
 fold constrained.fa --constraints
 fold one.fa --shape one.shape
-fold family.sto --alignment
-fold more.dbn --evaluate
+consensus family.sto
+score more.dbn
 fold - < rna.fa
 fold wrong.fa
 fold wrong.fa --skip-bad

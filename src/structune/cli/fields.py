@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 
@@ -84,13 +84,16 @@ def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
 
 
 def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
+    if shape.get("type") in (int, float) or isinstance(shape.get("type"), click.IntRange | click.FloatRange):
+        is_int = shape["type"] is int or isinstance(shape["type"], click.IntRange)
+        shape.setdefault("metavar", "N" if is_int else "NUMBER")
     shape["show_default"] = shape.get("default") not in (None, False, (), "")
     return Option([*names, name], **shape)
 
 
 def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
     """How click reads a value of this type."""
-    if isinstance(hint, UnionType):
+    if get_origin(hint) in (Union, UnionType):
         hint = next(each for each in get_args(hint) if each is not NoneType)
     if get_origin(hint) in (list, tuple):
         return _shape(get_args(hint)[0], least, most) | {"multiple": True}

@@ -1,4 +1,4 @@
-"""RNA sequences as the command line reads them: with structures, constraints, reactivities, and their place."""
+"""RNA sequences as the command line reads them, with what is known of them, and their place."""
 
 from __future__ import annotations
 

@@ -418,6 +418,8 @@ class RNATask(Task):
     reading_options = Reading
     learning_options = Learning
     scoring_options = Scoring
+    parameters = ("loss", "groups")
+    tuning = ("holdout", "folds", "random_state")
     space = ("features", "outside", "min_hairpin", "noncanonical")
     own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
     evaluates = (
