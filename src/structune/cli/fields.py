@@ -121,7 +121,7 @@ class Parameter:
     type : str
         Of the docstring, such as ``{"log", "margin"}`` or ``int, optional``.
     help : str
-        The first sentence of the docstring.
+        Of the docstring: the first sentence, or all of it where there are words to choose from.
     """
 
     default: Any
@@ -136,7 +136,9 @@ class Parameter:
         kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
-        return {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float}[kind]}
+        return (
+            {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float, "str": str}[kind]}
+        )
 
 
 def estimator_options(
@@ -174,7 +176,7 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
                 defaults.setdefault(statement.target.id, statement.value)
         for entry in _entries(ast.get_docstring(tree) or ""):
             for name in entry["names"].split(", "):
-                told.setdefault(name, (entry["type"], _first_sentence(entry["text"])))
+                told.setdefault(name, (entry["type"], _help_of(entry["type"], entry["text"])))
     return {
         name: Parameter(_literal(value), *told[name])
         for name, value in defaults.items()
@@ -187,8 +189,10 @@ def _entries(doc: str) -> Iterator[re.Match[str]]:
     yield from _ENTRY.finditer(section[1]) if section else ()
 
 
-def _first_sentence(text: str) -> str:
-    return _CODE.sub(r"\1", _SENTENCE.split(" ".join(text.split()))[0])
+def _help_of(type: str, text: str) -> str:
+    """The first sentence; all that is said where there are words to choose from."""
+    told = _CODE.sub(r"\1", " ".join(text.split()))
+    return told if '"' in type else _SENTENCE.split(told)[0]
 
 
 def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:

@@ -38,6 +38,8 @@ class Rule:
         Options, or values of options, that cannot be combined with it.
     needs : tuple of str
         Of these at least one.
+    unless : tuple of str
+        Options beside which the rule does not hold.
     because : str
         A clause that ends the message.
     """
@@ -45,6 +47,7 @@ class Rule:
     option: str
     forbids: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     because: str = ""
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
@@ -56,6 +59,8 @@ class Rule:
             Options and their values: those that were given, and all.
         """
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
+            return
+        if any(_holds(other, given) for other in self.unless):
             return
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:

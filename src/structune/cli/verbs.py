@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
 _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
 _HOLDS_NOTHING_OUT = ("--method majorize", "--method direct")
+_NOTHING = "these methods hold nothing out"
 _RULES = (
-    Rule("--holdout", forbids=("--folds", *_HOLDS_NOTHING_OUT), because="nothing else is held out"),
-    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because="these methods hold nothing out"),
+    Rule("--holdout", forbids=("--folds",)),
+    Rule("--holdout", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
+    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
+    Rule("--seed", forbids=_HOLDS_NOTHING_OUT, unless=("--constraints", "--most-pairs"), because=_NOTHING),
     Rule("--validation-sets", needs=("--constraints",)),
     Rule("--gamma", needs=("--constraints",)),
 )
@@ -423,7 +426,7 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
     check_targets([], [*_paths(scoring)], telling.report)
     check_apart([path, *files, *_paths(reading)], [telling.report, *_paths(scoring)])
     model = task.open(path, scoring)
-    known = task.read_known(files, reading, model, model.extra_)
+    known = task.read_known(files, reading, model, getattr(model, "extra_", {}))
     tell(task.score(model, known, scoring), telling)
     return 0
 
@@ -475,7 +478,7 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
     from structune.files.shards import ShardWriter
 
     dealing, start = values_of(Dealing, values), time.perf_counter()
-    model = _estimator(task, {})
+    model = _estimator(task, {"random_state": dealing.seed})
     writer = ShardWriter(values["folder"], dealing.folds, dealing.seed)
     learning: Any = values_of(task.learning_options, values)
     task.prepare(model, learning)

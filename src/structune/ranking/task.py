@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.fields import option
-from structune.cli.task import Examples, Rule, Task
+from structune.cli.task import Examples, Task
 from structune.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ class RankingTask(Task):
     space = ("k", "convention")
     tuning = ("folds", "random_state")
     methods = ("grid", "majorize")
-    rules = (
-        Rule("--folds", forbids=("--method majorize",), because="majorize holds nothing out"),
-        Rule("--seed", forbids=("--method majorize",), because="majorize holds nothing out"),
-    )
     evaluates = (
         "Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model "
         "was trained for, and the mean of these. A query without relevant documents counts 0."

@@ -1,4 +1,4 @@
-"""``structune align``."""
+"""The work of ``structune align`` on two sequences at a time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.data import (
+from structune.alignment.examples import (
     Sequences,
     check_gamma,
     check_letters,
     null_for_nan,
     open_aligner,
 )
-from structune.alignment.commands.options import Request
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
+from structune.alignment.task import Request
 from structune.cli.batches import Progress, time_in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
@@ -39,12 +37,10 @@ Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
 Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
 
 
-def run(request: Request, read: Sequences) -> int:
+def align_pairs(request: Request, read: Sequences) -> int:
     """Align two by two, and write as soon as it is known; returns the exit code."""
-    if request.gamma is not None and request.method == "viterbi":
-        raise DataError("found --gamma, expected it with --method mea only")
     if request.report is not None:
-        raise DataError("found --report, expected it with more than two sequences, or with --multiple")
+        raise DataError("--report needs more than two sequences, or --multiple.")
     file = read.file
     check_targets([], [request.plot])
     check_apart([file, request.model], [request.output])
@@ -83,7 +79,7 @@ def run(request: Request, read: Sequences) -> int:
                 out.flush()
                 progress.advance(len(batch))
     except KeyboardInterrupt:
-        typer.echo("structune: interrupted", err=True)
+        say("interrupted")
         return INTERRUPTED
     return 0
 

@@ -1,4 +1,4 @@
-"""``structune align --multiple``."""
+"""The work of ``structune align`` on families."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from structune.alignment.align_pairs import draw
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.commands.aligning import draw
-from structune.alignment.commands.data import Sequences, check_letters, null_for_nan, open_aligner, stem
-from structune.alignment.commands.options import ENDINGS, Format, Request
+from structune.alignment.examples import Sequences, check_letters, null_for_nan, open_aligner, stem
 from structune.alignment.formats.fasta import NamedProtein
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.alignment.structure.alphabets import find_alphabet
+from structune.alignment.task import ENDINGS, Request
 from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
@@ -32,10 +30,10 @@ if TYPE_CHECKING:
     from structune.html_reports import Section
 
 _USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
-_ALONE = (Format.fasta, Format.phylip, Format.msf)
+_ALONE = ("fasta", "phylip", "msf")
 
 
-def run(request: Request, read: Sequence[Sequences]) -> int:
+def align_families(request: Request, files: Sequence[str], read: Sequence[Sequences]) -> int:
     """Align each family, and write as soon as it is known; returns the exit code."""
     check_targets([], [request.plot], request.report)
     aligner = open_aligner(request.model, request.jobs, log_odds=True)
@@ -49,7 +47,7 @@ def run(request: Request, read: Sequence[Sequences]) -> int:
         if not proteins:
             raise DataError(f"{path}: found no sequences, expected at least one")
         check_letters(path, [(p.name, p.residues) for p in proteins], find_alphabet(aligner.alphabet))
-    targets, sections, code = _targets(request, paths), list[Any](), 0
+    targets, sections, code = _targets(request, files, paths), list[Any](), 0
     for told in (told for sequences in read for told in sequences.told):
         say(told)
     path_of = drawing_paths(request.plot, several=len(families) > 1 or any(len(f) > 2 for f in families))
@@ -66,7 +64,7 @@ def run(request: Request, read: Sequence[Sequences]) -> int:
                 if request.report is not None:
                     sections.append(_section(path, proteins, found))
     except KeyboardInterrupt:
-        typer.echo("structune: interrupted", err=True)
+        say("interrupted")
         code = INTERRUPTED
     if request.report is not None:
         write_sections_page(request.report, sections)
@@ -97,14 +95,14 @@ def _draw(proteins: list[NamedProtein], found: MultipleAlignment, path_of: Calla
         draw(named, (alignment.pair(a, b), None, found.probabilities(a, b)), path_of)
 
 
-def _targets(request: Request, paths: list[str]) -> list[str]:
+def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[str]:
     """Where each alignment goes; several need a folder."""
     if request.output is None:
         if len(paths) > 1 and request.written_as in _ALONE:
             told = f"found {len(paths)} files, expected --output, a folder"
             raise DataError(f"{told}: {request.written_as} has one alignment a file")
         return ["-"] * len(paths)
-    folders = [request.output, *map(Path, request.files or [])]
+    folders = [request.output, *map(Path, files)]
     if len(paths) == 1 and not any(path.is_dir() for path in folders):
         check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
@@ -121,7 +119,7 @@ def _targets(request: Request, paths: list[str]) -> list[str]:
     return targets
 
 
-def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: Format) -> str:
+def _text(proteins: list[NamedProtein], found: MultipleAlignment, format: str) -> str:
     if format != "json":
         names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
         return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())

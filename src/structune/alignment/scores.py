@@ -1,20 +1,28 @@
-"""``structune evaluate alignment --multiple``, and of alignments that any program made."""
+"""How well pairs and families were aligned, on the terminal, as JSON and on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
 
-from structune.alignment.commands.data import files_of, open_aligner, stem
+from structune.alignment.aligner import SequenceAligner
+from structune.alignment.examples import Aligned, files_of, open_aligner, stem
 from structune.alignment.formats.any import is_alignment_file, read_protein_alignments
 from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.metrics import ColumnScores, column_scores, is_scored
-from structune.alignment.structure.rows import without_gaps
+from structune.alignment.metrics import (
+    AlignmentScores,
+    ColumnScores,
+    alignment_scores,
+    column_scores,
+    is_scored,
+)
+from structune.alignment.structure.rows import identity, without_gaps
 from structune.cli.checks import say
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
@@ -23,11 +31,79 @@ if TYPE_CHECKING:
     from structune.html_reports import Section
 
 _MOST_ROWS = 200
+_IDENTITIES = (0.1, 0.2, 0.3, 1.0)
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """Matches found, by how many of the scored ones are of identical residues."""
+
+    aligner: SequenceAligner
+    data: Aligned
+    predicted: list[tuple[str, str]]
+    scores: AlignmentScores
+    identity: np.ndarray[Any, np.dtype[np.float64]]
+
+    def _bins(self) -> Iterator[tuple[str, Any]]:
+        bins = np.searchsorted(_IDENTITIES, self.identity)
+        for k, (low, high) in enumerate(pairwise((0.0, *_IDENTITIES))):
+            if np.any(bins == k):
+                yield f"identity {low:.0%} to {high:.0%}", bins == k
+        yield "all", np.ones(self.identity.size, bool)
+
+    def tables(self) -> list[Table]:
+        """As the terminal shows it."""
+        rows = [
+            (
+                f"{name} ({inside.sum():,})",
+                [self.scores.recall[inside].mean(), self.scores.precision[inside].mean()],
+            )
+            for name, inside in self._bins()
+        ]
+        record = [
+            ("recall (Q)", "share of the known matches that were found, mean over pairs"),
+            ("precision", "share of the matches found that are known to be right, mean over pairs"),
+        ]
+        return [
+            numbers_table("Alignments", "pairs", ["recall", "precision"], rows),
+            record_table("What was compared", record),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        return {
+            name: {
+                "pairs": int(inside.sum()),
+                "recall": float(self.scores.recall[inside].mean()),
+                "precision": float(self.scores.precision[inside].mean()),
+            }
+            for name, inside in self._bins()
+        }
+
+    def sections(self) -> Iterator[Section]:
+        """As a page shows it."""
+        from structune.alignment.report import aligning_sections
+
+        data = self.data
+        return aligning_sections(
+            self.aligner, data.names, data.rows, self.predicted, data.pairs, self.identity, self.scores
+        )
+
+
+def score_pairs(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> PairScores:
+    """Compare predicted with known alignments."""
+    predicted = aligner.predict(data.pairs, gamma)
+    identities = np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
+    return PairScores(aligner, data, predicted, alignment_scores(data.rows, predicted), identities)
+
+
+# --- families ---------------------------------------------------------------------------------------------
+
 Families = Mapping[str, ProteinAlignment]
 
 
 @dataclass(frozen=True)
-class ColumnEvaluation:
+class FamilyScores:
     """Whole families: matches and columns that were found."""
 
     references: Families
@@ -80,10 +156,9 @@ class ColumnEvaluation:
         )
 
 
-def evaluate(model: str, files: list[Path], n_jobs: int) -> ColumnEvaluation:
+def score_families(model: str, references: Families, n_jobs: int) -> FamilyScores:
     """Compare alignments, or those that a model makes of the same sequences, with known ones."""
-    references = _families(files)
-    found = _aligned(model, references, n_jobs) if not is_alignments(model) else _families([Path(model)])
+    found = _aligned(model, references, n_jobs) if not is_alignments(model) else read_families([model])
     if (n_more := len(found.keys() - references.keys())) and len(found) > 1:
         say(f"{model}: left out {n_more:,} alignments, for there is no known one of the same name")
     scores = {}
@@ -99,7 +174,7 @@ def evaluate(model: str, files: list[Path], n_jobs: int) -> ColumnEvaluation:
             scores[name] = column_scores(reference, alignment)
         except DataError as error:
             raise DataError(f"{model}: {name}: {error}") from error
-    return ColumnEvaluation(references, scores)
+    return FamilyScores(references, scores)
 
 
 def is_alignments(path: str) -> bool:
@@ -116,7 +191,7 @@ def _aligned(model: str, references: Families, n_jobs: int) -> Families:
     return found
 
 
-def _families(paths: list[Path]) -> Families:
+def read_families(paths: Sequence[Path | str]) -> Families:
     """The alignments of files and folders by the names of their files, numbered where a file has several."""
     found: dict[str, ProteinAlignment] = {}
     for path in files_of(paths):

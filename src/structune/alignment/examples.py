@@ -1,4 +1,4 @@
-"""Alignments and sequences as the alignment commands read them."""
+"""Alignments and sequences as the command line reads them, and the models that it opens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from structune.alignment.formats.fasta import NamedProtein, read_proteins
 from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet, look_like_nucleotides
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of, without_gaps
 from structune.cli.checks import say
-from structune.cli.options import PRETRAINED
 from structune.cli.streams import binary_source
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
@@ -34,6 +33,11 @@ class Aligned:
     families: list[str]
     names: list[str]  # of both sequences
 
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[KnownPair]) -> Self:
+        """Those of one pair after the other."""
+        return cls(*(list(column) for column in zip(*pairs, strict=True)))
+
     def __len__(self) -> int:
         return len(self.pairs)
 
@@ -48,14 +52,15 @@ class KnownPair(NamedTuple):
     names: str
 
 
-def read_aligned(paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0) -> Aligned:
+def read_aligned(
+    paths: Sequence[Path | str], alphabet: str, most: int | None = None, seed: int = 0
+) -> Aligned:
     """All pairs of the alignments of files and folders, or at most so many of each alignment."""
-    columns = zip(*read_pairs(paths, alphabet, most, seed), strict=True)
-    return Aligned(*(list(column) for column in columns))
+    return Aligned.of_pairs(read_pairs(paths, alphabet, most, seed))
 
 
 def read_pairs(
-    paths: Sequence[Path], alphabet: str, most: int | None = None, seed: int = 0
+    paths: Sequence[Path | str], alphabet: str, most: int | None = None, seed: int = 0
 ) -> Iterator[KnownPair]:
     """The same, one at a time; one alignment is in memory."""
     rng, letters, n_found, n_unknown, alone = np.random.default_rng(seed), find_alphabet(alphabet), 0, 0, 0
@@ -101,9 +106,9 @@ def _pair(n: int, k: int) -> tuple[int, int]:
     return n - 2 - row, n - 1 - (left - row * (row + 1) // 2)
 
 
-def files_of(paths: Iterable[Path]) -> Iterator[Path]:
+def files_of(paths: Iterable[Path | str]) -> Iterator[Path]:
     """Files, and those in folders that are not hidden."""
-    for path in paths:
+    for path in map(Path, paths):
         if path.is_dir():
             if n_folders := sum(each.is_dir() and each.name[0] != "." for each in path.iterdir()):
                 say(f"{path}: left out {n_folders:,} folders in it")
@@ -165,7 +170,7 @@ def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAli
 
     With `log_odds` a matrix has probabilities, too.
     """
-    if model == PRETRAINED:
+    if model == "pretrained":
         aligner = SequenceAligner.pretrained()
     elif not Path(model).exists() and not Path(model).suffix[1:].isalpha():  # as in NUC.4.4
         aligner = SequenceAligner.from_matrix(model, log_odds=log_odds)

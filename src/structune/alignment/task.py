@@ -1,0 +1,380 @@
+"""Alignments on the command line: the options of ``align``, and what the verbs ask of aligners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from structune.cli.fields import option
+from structune.cli.task import Examples, NoOptions, OwnCommand, Rule, Task
+from structune.errors import DataError
+
+if TYPE_CHECKING:
+    from structune.alignment.aligner import SequenceAligner
+    from structune.alignment.examples import Sequences
+    from structune.alignment.scores import FamilyScores, PairScores
+    from structune.files.shards import ShardFolder, ShardWriter
+
+_MOST_RESIDUES, _MOST_PAIRS = 1 << 21, 1 << 14  # that are in memory at a time, or one pair
+_MOST = 2000  # sequences that are a family if nobody says so
+_TWO_BY_TWO = "--pairs aligns them two by two"
+ENDINGS = {  # of files; the first of a format is the usual one
+    ".fa": "fasta",
+    ".aln": "clustal",
+    ".clustal": "clustal",
+    ".sto": "stockholm",
+    ".stk": "stockholm",
+    ".stockholm": "stockholm",
+    ".phy": "phylip",
+    ".phylip": "phylip",
+    ".msf": "msf",
+    ".json": "json",
+}
+_OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
+_MODEL = (
+    "A file that train alignment or tune alignment wrote; the word pretrained, for the model that comes with "
+    "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
+    "gaps of 11 and 1 (B, Z, X count as means of residues)."
+)
+_GAMMA = (
+    "With mea, how much a right match counts beside two residues rightly left unmatched; by default that of "
+    "the model."
+)
+_JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
+
+
+# --- options ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Learning(NoOptions):
+    """How alignments are read to learn from."""
+
+    most_pairs: int | None = option(
+        None, min=1, help="Take at most this many pairs of each alignment, at random."
+    )
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What `evaluate` compares."""
+
+    multiple: bool = option(False, help="Align the whole families, not their sequences two by two.")
+    gamma: float | None = option(None, min=0.0, help=_GAMMA)
+    jobs: int = option(-1, help=_JOBS)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is aligned, how, and where alignments go."""
+
+    multiple: bool = option(
+        False,
+        help="Align all the sequences of each file, however many there are: the default for 3 to 2,000.",
+    )
+    pairs: bool = option(
+        False, help="Align the first sequence with the second, the third with the fourth, and so on."
+    )
+    model: str = option("pretrained", "--model", "-m", metavar="MODEL", help=_MODEL)
+    which: Literal["pairs", "all"] | None = option(
+        None, help="Which two sequences are aligned. pairs: as with --pairs. all: each with each."
+    )
+    method: Literal["mea", "viterbi"] | None = option(
+        None,
+        help="Of two sequences, mea: the alignment of maximum expected accuracy. viterbi: the most probable "
+        "one, or that of the highest score for models without probabilities. By default mea, or viterbi "
+        "without probabilities.",
+        panel="Prediction",
+    )
+    gamma: float | None = option(None, min=0.0, help=_GAMMA, panel="Prediction")
+    band: int | None = option(
+        None,
+        min=1,
+        help="How many residues of the longer sequence an alignment may be off the line between both ends: "
+        "for long sequences that go together all along.",
+        panel="Prediction",
+    )
+    format: Literal["fasta", "clustal", "stockholm", "phylip", "msf", "json"] | None = option(
+        None,
+        help="Alignments one after the other. stockholm: with a line of the confidence of columns. json: an "
+        "object a line, with the probability of each column's match. By default by the ending of --output, "
+        "or fasta.",
+        panel="Output",
+    )
+    output: Path | None = option(
+        None,
+        "--output",
+        "-o",
+        help="Where to write; standard output by default. For several families, or a folder of them, a "
+        "folder in which alignments have the names of the files.",
+        panel="Output",
+    )
+    plot: Path | None = option(
+        None,
+        help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those of "
+        "several pairs, or of any two sequences of families, to FILE-NAME-NAME each.",
+        panel="Output",
+    )
+    report: Path | None = option(
+        None,
+        help="Write an HTML page of the alignments of families, coloured by confidence, and their guide "
+        "trees.",
+        panel="Output",
+    )
+    jobs: int = option(-1, help=_JOBS, panel="Running")
+    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.", panel="Running")
+
+    @property
+    def are_pairs(self) -> bool:
+        """Whether sequences are to be aligned two by two, however many there are."""
+        return self.pairs or self.which is not None
+
+    @property
+    def of_pairs(self) -> list[str]:
+        """The options that are given and mean something for two sequences only."""
+        given = {"--which": self.which, "--method": self.method, "--gamma": self.gamma}
+        return [name for name, value in given.items() if value is not None]
+
+    @property
+    def written_as(self) -> str:
+        """The format that is asked for, or that of the name of the output."""
+        from structune.cli.file_names import format_of
+
+        name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
+        if self.format is None and name.endswith(_OTHERS):
+            raise DataError(
+                f"{self.output}: found an ending of no format that is written, expected --format or one of "
+                f"{', '.join(ENDINGS)}"
+            )
+        return format_of(self.format, self.output, ENDINGS)
+
+
+# --- align ------------------------------------------------------------------------------------------------
+
+
+def _align(files: Sequence[str], request: Request) -> int:
+    """Read, and align two by two or families; returns the exit code."""
+    from structune.alignment.examples import files_of, read_sequences
+    from structune.alignment.structure.alphabets import NucleotideWarning
+    from structune.cli.checks import short_warnings
+
+    assert request.written_as
+    given = [Path(name) for name in files]
+    if request.are_pairs and (len(given) > 1 or given[0].is_dir()):
+        raise DataError(
+            f"found {', '.join(files)}, expected one file with --pairs or --which; without these each file "
+            "is a family"
+        )
+    read = [read_sequences(str(path)) for path in files_of(given)]
+    if not read:
+        raise DataError(f"{given[0]}: found a folder without files, expected one for each family")
+    are_families = request.multiple or (not request.are_pairs and _look_like_families(given, read))
+    if are_families and not request.multiple:
+        _check_guess(request, read)
+    with short_warnings(NucleotideWarning):  # is told with the name of the file
+        if are_families:  # the one imports what the other does not need
+            from structune.alignment.align_families import align_families
+
+            return align_families(request, files, read)
+        from structune.alignment.align_pairs import align_pairs
+
+        return align_pairs(request, read[0])
+
+
+def _look_like_families(given: Sequence[Path], read: Sequence[Sequences]) -> bool:
+    """Whether there are several files, or one of more than two sequences."""
+    return len(given) > 1 or given[0].is_dir() or len(read[0].proteins) > 2
+
+
+def _check_guess(request: Request, read: Sequence[Sequences]) -> None:
+    """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
+    for file, proteins, _ in read:
+        n = len(proteins)
+        if n > _MOST:
+            raise DataError(
+                f"{file}: found {n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: "
+                f"--multiple aligns all as one family, {_TWO_BY_TWO}"
+            )
+        if n < 2 and len(read) > 1:
+            raise DataError(
+                f"{file}: found {n} sequences, expected at least two, for each file is a family. Put the "
+                "sequences into one file, or give --multiple"
+            )
+        for name in request.of_pairs:
+            raise DataError(
+                f"{file}: found {name} and {n} sequences, which are a family: {name} is for two. "
+                "{_TWO_BY_TWO}"
+            )
+    n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
+    read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
+
+
+_PAIRWISE = ("--pairs", "--which", "--method", "--gamma")
+_ALIGN = OwnCommand(
+    about=(
+        "Align proteins: two, or all of a family together.",
+        "More than two sequences of a file are a family, and so are those of each file, if there are "
+        "several. With --pairs sequences are aligned two by two. Alignments come in the order of the input, "
+        "and as soon as they are known. What was aligned before Ctrl-C has been written; the exit code is "
+        "then 130.",
+    ),
+    inputs="Two proteins or a family in FASTA, also .gz, or - for standard input. Of several files, and of "
+    "those in folders, each is a family. Gaps are left out.",
+    options=(Request,),
+    work=_align,
+    rules=(
+        Rule("--multiple", forbids=_PAIRWISE, because="they are for alignments of two sequences"),
+        Rule("--gamma", forbids=("--method viterbi",)),
+    ),
+)
+
+
+class AlignmentTask(Task):
+    """Alignments of two proteins, and of families."""
+
+    estimator = "structune.alignment.aligner:SequenceAligner"
+    learns = "to align proteins"
+    about = "Pairs of one alignment are held out together."
+    files = (
+        "Alignments in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
+        "files. Each two rows of an alignment are an example; where there are residues in lower case, only "
+        "the columns of two residues in upper case are known to be right."
+    )
+    parts = "residues"
+    learning_options = Learning
+    scoring_options = Scoring
+    space = ("features", "band", "alphabet")
+    parameters = ("loss", "center")
+    penalties = ("penalty", "random_state")
+    rules = (
+        Rule(
+            "--seed",
+            needs=("--most-pairs", "--method implicit", "--method grid"),
+            because="it is of the choice of pairs, and of what is held out",
+        ),
+    )
+    own = {"align": _ALIGN}  # noqa: RUF012
+    evaluates = (
+        "Of a model the recall (Q, the developer's score) and precision of matches, means over pairs, by the "
+        "identity of the known matches. Of whole families, with --multiple or where MODEL is a file or a "
+        "folder of multiple alignments of any program with the names of the known ones, the shares of "
+        "matches (Q, also called SPS) and of whole columns (TC) that were found. Residues of known "
+        "alignments that are in lower case are not scored."
+    )
+    examples = (
+        "structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3",
+        "structune tune alignment families/ --model aligner.structune --most-pairs 3 --plot tuning.png",
+        "structune shard alignment families/ shards/ --most-pairs 3",
+        "structune evaluate alignment aligner.structune test/",
+        "structune evaluate alignment pretrained test/ --multiple",
+        "structune evaluate alignment aligned/ test/",
+        "structune align family.fa > aligned.fa",
+        "structune align families/ -o alignments/ --format stockholm",
+        "structune align proteins.fa --pairs > alignments.fa",
+        "structune align two.fa --model aligner.structune --format json --plot matches.png",
+        "structune align proteins.fa --which all --model BLOSUM62 --format clustal",
+    )
+
+    def read(self, files: Sequence[str], learning: Learning, model: SequenceAligner) -> Examples:
+        from structune.alignment.examples import read_aligned
+
+        data = read_aligned(files, model.alphabet, learning.most_pairs, model.random_state)
+        n_families, n_residues = len(set(data.families)), sum(len(x) + len(y) for x, y in data.pairs)
+        told = f"{len(data):,} pairs of {n_families:,} alignments, {n_residues:,} residues"
+        groups = data.families if n_families > 1 else None
+        return Examples((data.pairs, data.rows), [("data", told)], options={"groups": groups})
+
+    def shard(
+        self,
+        files: Sequence[str],
+        learning: Learning,
+        model: SequenceAligner,
+        writer: ShardWriter,
+        quiet: bool,
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        """Alignments are read one at a time; pairs of one are held out together, if there are several."""
+        from itertools import chain, islice
+
+        from structune.alignment.examples import files_of, read_pairs
+        from structune.alignment.formats.any import read_protein_alignments
+        from structune.cli.batches import Progress
+        from structune.cli.checks import short_warnings
+        from structune.running.batches import batches
+
+        alignments = chain.from_iterable(map(read_protein_alignments, files_of(files)))
+        grouped = len(list(islice(alignments, 2))) > 1
+
+        def blocks() -> Iterator[tuple[Any, ...]]:
+            pairs = read_pairs(files, model.alphabet, learning.most_pairs, model.random_state)
+            with Progress(not quiet, stage="shards", unit="pairs") as progress:
+                for block in batches(
+                    pairs, lambda known: sum(map(len, known.pair)), _MOST_RESIDUES, _MOST_PAIRS
+                ):
+                    families = [each.family for each in block] if grouped else None
+                    yield [each.pair for each in block], [each.rows for each in block], None, families
+                    progress.advance(len(block))
+
+        with short_warnings():
+            written = model.write_blocks(blocks, writer)
+        return written, [("data", f"{len(written):,} pairs, {sum(written.n_parts):,} residues")]
+
+    def open(self, path: str, options: Scoring) -> SequenceAligner | str:
+        """A model; or its name, where whole families are to be aligned, or the alignments that there are."""
+        from structune.alignment.examples import check_gamma, open_aligner
+        from structune.alignment.scores import is_alignments
+
+        if options.multiple or is_alignments(path):
+            if options.gamma is not None:
+                raise DataError("--gamma has no effect on whole families.")
+            return path
+        aligner = open_aligner(path, options.jobs)
+        check_gamma(aligner, options.gamma)
+        return aligner
+
+    def read_known(
+        self, files: Sequence[str], reading: Any, model: SequenceAligner | str, header: Any
+    ) -> Iterable[Any]:
+        from structune.alignment.examples import read_pairs
+        from structune.alignment.scores import read_families
+
+        if isinstance(model, str):
+            return read_families(files).items()
+        return read_pairs(files, model.alphabet)
+
+    def score(
+        self, model: SequenceAligner | str, known: Iterable[Any], scoring: Scoring
+    ) -> PairScores | FamilyScores:
+        from structune.alignment.examples import Aligned
+        from structune.alignment.scores import score_families, score_pairs
+        from structune.cli.checks import short_warnings
+
+        with short_warnings():
+            if isinstance(model, str):
+                return score_families(model, dict(known), scoring.jobs)
+            return score_pairs(model, Aligned.of_pairs(known), scoring.gamma)
+
+    def warm(self) -> None:
+        """Learn as commands do if nothing else is asked for, and align in all their ways."""
+        from structune.alignment.aligner import SequenceAligner
+
+        pairs = [
+            ("ACDEFGHIK", "ACDFGHIK"),
+            ("MKV", "MKLV"),
+            ("ACDEFGHIK", "GHIK"),
+            ("WYV", "WV"),
+            ("ACD", "ACD"),
+        ]
+        rows = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV"), ("ACDEFGHIK", "-----GHIK")]
+        rows += [("WYV", "W-V"), ("ACD", "ACD")]
+        for tuning in (None, "implicit"):
+            SequenceAligner(tuning=tuning, n_jobs=1).fit(pairs, rows)
+        aligner = SequenceAligner.pretrained().set_params(n_jobs=1)
+        aligner.predict(pairs)
+        aligner.predict_viterbi(pairs)
+        aligner.predict_confidence(pairs, posteriors=True)
+        aligner.align([sequence for pair in pairs[:2] for sequence in pair], refinements=1)
+
+
+TASK = AlignmentTask()
