@@ -35,9 +35,17 @@ from threadpoolctl import threadpool_limits
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune.learning import LogLoss, PerceptronLoss, Risk, fit_l2
 from structune.learning.solvers.saddle_point import fit_constrained
-from structune.stocks import DirectionSequence, direction_sequence, load_stocks, smooth
-from structune.stocks.directions import FORBIDDEN_PAIRS, PAIRS
 from structune.tagging import Chain
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "stocks"))
+from price_directions import (
+    FORBIDDEN_PAIRS,
+    PAIRS,
+    DirectionSequence,
+    direction_sequence,
+    load_prices,
+    smooth,
+)
 
 NAME = "stock_direction"
 FIRST_DAY = np.datetime64("2006-05-16")
@@ -227,25 +235,25 @@ def save(folder: Path, parts: dict[str, dict[str, str]]) -> dict[str, Any]:
 
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
-    folder, data = folder_for(NAME, quick), load_stocks()
-    first, parts = int(np.searchsorted(data.days, FIRST_DAY)), stored(folder / f"{NAME}.json")
-    n = len(data.tickers)
+    folder, (days, tickers, prices) = folder_for(NAME, quick), load_prices()
+    first, parts = int(np.searchsorted(days, FIRST_DAY)), stored(folder / f"{NAME}.json")
+    n = len(tickers)
     chosen = {"tickers": range(0, n, n // N_QUICK if quick else 1), "daily": range(0, n, n // N_DAILY)}
     if quick:
         chosen["daily"] = range(1)
     with ProcessPoolExecutor(2) as pool:
         waiting = {
-            pool.submit(one, data.prices[:, k], first, SETTINGS["every"] if part == "tickers" else 1): (
+            pool.submit(one, prices[:, k], first, SETTINGS["every"] if part == "tickers" else 1): (
                 part,
                 k,
             )
             for part, columns in chosen.items()
             for k in columns
-            if data.tickers[k] not in parts[part]
+            if tickers[k] not in parts[part]
         }
         for n_done, future in enumerate(as_completed(waiting), 1):
             part, k = waiting[future]
-            parts[part][data.tickers[k]] = future.result()
+            parts[part][tickers[k]] = future.result()
             if n_done % SAVE_EVERY == 0:
                 save(folder, parts)
                 print(f"{n_done} of {len(waiting)}", file=sys.stderr, flush=True)

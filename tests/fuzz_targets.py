@@ -80,7 +80,6 @@ from structune.rna import (
     write_rna,
 )
 from structune.running.checkpoints import Checkpoint
-from structune.stocks import read_prices
 from structune.tagging import read_conll
 from structune.tagging.commands import columns
 
@@ -565,7 +564,6 @@ _STOCKHOLM = (
 )
 _SVMLIGHT = "1 1:0.5 7:-1e-2 # c\n# c\n-1.5 2:3\n\n2 0:1.5\n"
 _LETOR = "2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056\n0 qid:10 1:.25 2:3 7:0\n# c\n1 qid:b 1:1. 7:1E3\n"
-_PRICES = "Date,a,b-c\n2002-01-02,1.5,20\n\n2002-01-04,,19.5\r\n"
 _ALIGNED = ">a first\nAC\n-D\n\n>b\nA.cD\n>c\n--CD\n"
 _CLUSTAL = "CLUSTAL W (1.83)\n\na   AC 2\nb   A. 1\nc   --\n\na   -D 3\nb   cD 3\nc   CD 2\n     *\n"
 _PROTEINS = "# STOCKHOLM 1.0\n#=GF ID x\na  AC\nb  A.\n\na  -D\nb  cD\n#=GC SS_cons HHHH\n//\n"
@@ -636,7 +634,6 @@ _READERS = {
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),
     "svmlight": (_texts(_SVMLIGHT), _all_of(lambda path: read_svmlight_blocks(path, n_bytes=20))),
-    "prices": (_texts(_PRICES), _all_of(read_prices)),
     "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(read_protein_alignments)),
     "proteins": (_texts(_ALIGNED), _all_of(read_proteins)),
     "dna": (_texts(_DNA), _all_of(read_dna)),

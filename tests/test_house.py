@@ -29,7 +29,6 @@ KINDS = {  # all the ground, and of each other
     "ranking": {"flat"},
     "trees": set(),
     "genes": {"trees"},
-    "stocks": {"tagging"},
     "compat": {"tagging"},
 }
 KNOWS = GROUND | {kind: others | GROUND.keys() for kind, others in KINDS.items()}

@@ -11,7 +11,6 @@ from . import plots as plots
 from . import ranking as ranking
 from . import rna as rna
 from . import running as running
-from . import stocks as stocks
 from . import structure as structure
 from . import tagging as tagging
 from . import trees as trees

@@ -13,7 +13,7 @@ LEARNING = ["risk", "penalties", "fitting", "solvers", "tuning"]
 HEAVY = ["sklearn", "scipy.sparse", "scipy.optimize", "scipy.linalg", "scipy.stats", "scipy.special"]
 HEAVY += ["matplotlib", "pandas", "dask", "distributed", "rich", "structune.html_reports", "structune.plots"]
 HEAVY += [f"structune.learning.{module}" for module in LEARNING]
-ROOMS = ["alignment", "flat", "genes", "ranking", "rna", "stocks", "tagging", "trees"]
+ROOMS = ["alignment", "flat", "genes", "ranking", "rna", "tagging", "trees"]
 
 SCRIPT = """
 import sys

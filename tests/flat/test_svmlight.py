@@ -1,7 +1,6 @@
 """SVMlight files: what scikit-learn reads of them, bit by bit, and what it refuses."""
 
 import io
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_svmlight_file
 
 from structune.errors import DataError
-from structune.flat import svmlight
-from structune.flat.lines import LineParser
 from structune.flat.svmlight import read_svmlight_blocks
 
 DIGITS = st.text("0123456789", max_size=20)
@@ -96,34 +93,6 @@ def check(text, n_bytes):
     sizes = np.concatenate([np.diff(rows.indptr) for rows, _ in blocks])
     assert_array_equal(sizes, np.diff(X.indptr))
     assert max(rows.shape[1] for rows, _ in blocks) == X.shape[1]
-
-
-@given(
-    st.lists(DECIMALS.filter(lambda text: any(c.isdigit() for c in text.lower().split("e")[0])), min_size=1)
-)
-@example(
-    ["9007199254740992", "9007199254740993e1", "1e22", "1e23", "3e-22", "123456789e-23", "-0.0", "00.5e0"]
-)
-def test_numbers_are_those_of_python(words):
-    expected = [float(word) for word in words]
-    parser = LineParser("\n".join(words).encode(), ranked=False)
-    found = []
-    while not parser.is_done:
-        found += parser.parse().labels.tolist()
-        if not parser.is_done:  # far too large, or may be
-            found.append(float(parser.skip()[1]))
-    assert_array_equal(bits(found), bits(expected))
-
-
-@pytest.mark.parametrize(
-    "number", ["0.25", "0.1234567890123456789", "-1.5e-7", "1E+3", ".5", "-0", "2.2e-308"]
-)
-def test_decimal_numbers_are_not_left_to_scikit_learn(number):
-    text = f"# c\n{number} 0:{number}\t7:1 # c\r\n\n1\n".encode()
-    with mock.patch.object(svmlight, "load_svmlight_file", side_effect=AssertionError):
-        ((X, y),) = read_svmlight_blocks(io.BytesIO(text))
-    assert_array_equal(bits(y), bits([float(number), 1.0]))
-    assert_array_equal(X.toarray(), [[float(number), *[0.0] * 6, 1.0], [0.0] * 8])
 
 
 @pytest.mark.parametrize("text", ["1 1:2\n\n1 2:3\n", "\ufeff1 1:2\n1 2:3"])

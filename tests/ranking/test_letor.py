@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as arrays
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.ranking import letor
 from structune.ranking.letor import LetorData, read_letor, write_letor
 
 TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
@@ -20,15 +19,6 @@ TEXT = """2 qid:10 1:0.5 2:NULL 7:-1e-2 #docid = 1056
 1 qid:b 1:1. 2:+2 7:1E3 # docid = 7 #
 """
 X = [[0.5, np.nan, -0.01], [0.25, 3.0, 0.0], [1.0, 2.0, 1000.0]]
-
-
-@pytest.fixture(scope="module", autouse=True, params=["small", "large"])
-def size(request):
-    """Files are read as large ones, too, by a kernel."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "large":
-            patch.setattr(letor, "_SMALL", 0)
-        yield
 
 
 def read(text, *args, **kwargs):

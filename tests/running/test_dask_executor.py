@@ -334,6 +334,11 @@ def test_a_worker_of_another_version_that_joins_later(tmp_path):
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
 
 
+def enduring():
+    """The setting with which a scheduler lets a fit go on however many workers die."""
+    return dask.config.set({"distributed.scheduler.allowed-failures": 100})
+
+
 class Killer(Monitor):
     """Kills a worker process of a cluster at every `period`-th check, `n` times."""
 
@@ -352,7 +357,7 @@ class Killer(Monitor):
 
 def undisturbed_and_disturbed(work, period=7, n=2):
     """What `work` gives on threads, and on processes that are killed."""
-    with new_cluster() as cluster, distributed.Client(cluster) as client:
+    with enduring(), new_cluster() as cluster, distributed.Client(cluster) as client:
         killer = Killer(cluster, period, n)
         found = work(None, Monitor()), work(DaskExecutor(client), killer)
         assert not killer.left
@@ -400,39 +405,27 @@ def dies(number, factor, deaths, path):
     return number * factor
 
 
-@pytest.fixture
-def strict():
-    """A cluster that is set to give every task up with its worker."""
+def test_a_task_with_which_too_many_workers_die(tmp_path):
+    """The scheduler gives it up; the error names the setting."""
     strictly = dask.config.set({"distributed.scheduler.allowed-failures": 0})
-    with strictly, new_cluster() as cluster, distributed.Client(cluster) as client:
-        yield DaskExecutor(client)
+    given_up = pytest.raises(ClusterError, match=r"died with the same task .*allowed-failures.*checkpoint=")
+    with strictly, new_cluster() as cluster, distributed.Client(cluster) as client, given_up:
+        DaskExecutor(client).sum(dies, [1.0], shared=(1.0, 100, str(tmp_path / "deaths")))
 
 
-def test_no_task_is_given_up_for_a_few_deaths(strict, tmp_path, monkeypatch):
-    """Whatever the settings of the cluster, and anew for every result."""
+def test_a_local_cluster_survives_many_deaths(tmp_path, monkeypatch):
     monkeypatch.setattr(dask_results, "_GLANCE", 0.1)  # for workers that died while they started
-    numbers = strict.place([np.full(1, float(k)) for k in range(3)])
-    for k in range(2):
-        deaths = (3, str(tmp_path / f"deaths{k}"))
-        kept = strict.keep(dies, numbers, shared=(2.0, *deaths))
-        assert strict.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
-
-
-def test_a_task_that_kills_all_workers_is_given_up(tmp_path, monkeypatch):
-    """And said to be the reason; other tasks go on."""
-    with new_cluster() as cluster, distributed.Client(cluster) as client:
-        executor = DaskExecutor(client)
-        plugin = cluster.scheduler.plugins["structune-deaths"]
-        monkeypatch.setattr(plugin, "most", 0)
-        with pytest.raises(ClusterError, match=r"workers or more died with the same task .*checkpoint="):
-            executor.sum(dies, [1.0], shared=(1.0, 100, str(tmp_path / "deaths")))
+    executor = make_executor(2, "dask")
+    numbers = executor.place([np.full(1, float(k)) for k in range(3)])
+    kept = executor.keep(dies, numbers, shared=(2.0, 5, str(tmp_path / "deaths")))
+    assert executor.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
 
 
 def test_the_bits_do_not_depend_on_deaths():
     """Sums are added in the order of the workers that there were when the fit began."""
     w = {}
     for n in (0, 5):
-        with new_cluster() as cluster, distributed.Client(cluster) as client:
+        with enduring(), new_cluster() as cluster, distributed.Client(cluster) as client:
             killer = Killer(cluster, 3, n)
             problem = hmm_tuning_problem(200, executor=DaskExecutor(client))
             start = np.ones(problem.full.n_weights)

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from structune.running import memory
+from structune.running import live
 from structune.running.live import live_map
 
 
@@ -94,70 +94,27 @@ def test_errors_come_after_the_results_before_them():
     assert list(live_map([], work, 2, int, 1, 1)) == []
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_work_waits_for_the_memory_of_results_that_nobody_has_used(monkeypatch, most):
+    tables = weakref.WeakSet()
+    monkeypatch.setattr(live, "available_memory", lambda: 70 + 100 * most)
+
+    def work(run):
+        tables.add(run)
+        assert len(tables) <= most
+        return run
+
+    for run in live_map(range(6), lambda _: work(Table()), 3, lambda _: 1, 1, 1, lambda _: 100.0):
+        time.sleep(0.02)  # a slow reader
+        del run
+
+
 class Table:
     """What takes memory as long as it is there."""
 
 
-@pytest.mark.parametrize("most", [1, 2])
-def test_work_waits_for_the_memory_of_results_that_nobody_has_used(monkeypatch, most):
-    tables = weakref.WeakSet()
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 70 + 100 * (most - len(tables)))
-
-    def work(run):
-        with memory.held_memory(100.0, "a table", "none"):
-            table = Table()
-            tables.add(table)
-            assert len(tables) <= most
-            return [table]
-
-    for run in live_map(range(6), work, 3, lambda _: 1, 1, 1, lambda _: 100.0):
-        time.sleep(0.02)  # a slow reader
-        run.clear()
-    assert not memory._rooms.held
-
-
-def test_work_that_asks_for_no_room_waits_for_its_own(monkeypatch):
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 150)
-    within = []
-
-    def work(run):
-        with memory.held_memory(100.0, "a table", "none"):
-            within.append(run)
-            time.sleep(0.01)
-            assert len(within) == 1
-            within.clear()
-        return run
-
-    assert len(list(live_map(range(6), work, 3, lambda _: 1, 1, 1))) == 6
-
-
-def test_rooms_are_given_back_by_work_that_nobody_waits_for(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 250)
-    begun, go_on = threading.Semaphore(0), threading.Event()
-
-    def work(run):
-        begun.release()
-        return run if run[0] == 0 else go_on.wait(30)
-
-    results = live_map(range(100), work, 2, int, 100, 1, lambda _: 100.0)
-    assert next(results) == [0]
-    assert begun.acquire(timeout=30)
-    assert begun.acquire(timeout=30)
-    results.close()
-    threads = [thread for thread in threading.enumerate() if thread.name.endswith("serve)")]
-    for thread in threads:
-        thread.join(0.3)
-    assert list(memory._rooms.held.values()) == [100.0]  # one still works
-    go_on.set()
-    for thread in threads:
-        thread.join(30)
-    assert not memory._rooms.held
-
-
 def test_nothing_is_begun_once_it_is_closed(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 150)
+    monkeypatch.setattr(live, "available_memory", lambda: 150)
     begun = []
     results = live_map(range(100), lambda run: begun.append(run) or run, 2, int, 100, 1, lambda _: 100.0)
     assert next(results) == [0]  # and the next waits for its room

@@ -98,42 +98,12 @@ def test_a_thread_waits_for_what_another_holds(system):
             done.append("b")
 
     thread = threading.Thread(target=work)
-    with memory.held_memory(6e8, "a", "fewer"), memory.held_memory(6e8, "part of a", "fewer"):
+    with memory.held_memory(6e8, "a", "fewer"):
         thread.start()
         thread.join(0.2)
         done.append("a")
     thread.join(20)
     assert done == ["a", "b"]
-
-
-def test_a_room_is_waited_for_until_it_is_given_back(system):
-    """Whichever thread does so, and work within it is refused only if there never was enough."""
-    system(meminfo="MemAvailable: 1000000 kB\n")
-    first, later = memory.Room(6e8), []
-    system(meminfo="MemAvailable: 400000 kB\n")
-    thread = threading.Thread(target=lambda: later.append(memory.Room(6e8)))
-    thread.start()
-    with first.entered(), memory.held_memory(7e8, "more", "fewer"):
-        thread.join(0.2)
-    with pytest.raises(DataError, match="found 1\\.0 GB"), first.entered(), memory.held_memory(2e9, "b", "c"):
-        pass
-    assert not later
-    system(meminfo="MemAvailable: 1000000 kB\n")
-    first.give_back()
-    first.give_back()
-    thread.join(20)
-    (second,) = later
-    second.give_back()
-
-
-def test_a_room_is_held_until_nobody_is_in_it(system):
-    system(meminfo="MemAvailable: 1000000 kB\n")
-    room = memory.Room(6e8)
-    with room.entered():
-        with room.entered():
-            room.give_back()
-        assert list(memory._rooms.held) == [room]
-    assert not memory._rooms.held
 
 
 def test_the_memory_of_a_batch_is_a_setting(monkeypatch):

@@ -12,7 +12,6 @@ from structune.alignment.structure.rows import parse_alignment
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, DotPlot, within_unit
 from structune.plots.figure import FloatArray, Path, finish
-from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,8 +67,6 @@ def plot_match_probabilities(
 def _checked(probabilities: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     if not all(shape):
         raise DataError(f"found sequences of {shape[0]} and {shape[1]} residues, expected at least one each")
-    drawing = "the cells of a drawing of {:,} by {:,} residues".format(*shape)
-    require_memory(11.0 * shape[0] * shape[1], drawing, "shorter sequences")
     table = np.asarray(probabilities, dtype=np.float64)
     if table.shape != shape:
         raise DataError(

@@ -6,8 +6,8 @@ each group of features.
 - ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
   what rankings share with them; ``posterior``: deviations of predictions;
   ``rotation``: fewer features where these are many and examples few; ``location``: features about zero
-- ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax, lines of text
-- ``data``: sets of the UCI repository; ``svmlight``: files in blocks; ``lines``: what they share with LETOR
+- ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
+- ``data``: sets of the UCI repository; ``svmlight``: files in blocks
   files; ``commands/``: ``structune shard``
 """
 

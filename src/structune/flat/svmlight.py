@@ -14,11 +14,10 @@ from sklearn.datasets import load_svmlight_file
 from structune.errors import DataError
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, shown, source_name
-from structune.flat.lines import LineParser
-from structune.structure import FloatArray, IntArray
+from structune.structure import FloatArray
 
-_WRONG = (ValueError, OverflowError)  # what the parser makes of wrong lines
-_MOST_NUMBER = np.iinfo(np.int32).max - 1  # of a feature
+_WRONG = (ValueError, OverflowError)  # what scikit-learn raises for wrong lines
+_MOST_NUMBER = np.iinfo(np.int32).max  # of features
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
@@ -59,23 +58,13 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
 
 
 def _parsed(text: bytes) -> tuple[Any, FloatArray]:
-    parser = LineParser(text, ranked=False)
-    _, y, rows, columns, values, *_ = parser.parse()
-    if not parser.is_done or not np.isfinite(values).all():
-        columns, rows, values, y = _parsed_with_care(text)
-    highest = int(columns.max(initial=0))
-    if highest > _MOST_NUMBER:
-        raise ValueError(f"found the feature {highest}, expected at most {_MOST_NUMBER}")
-    shape = y.size, 1 + highest
-    return scipy.sparse.csr_array((values, columns.astype(np.int32), rows.astype(np.int32)), shape=shape), y
-
-
-def _parsed_with_care(text: bytes) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Columns, offsets of rows, values and outputs of all that is an example, if scikit-learn says so."""
-    matrix, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
-    if not (np.isfinite(matrix.data).all() and np.isfinite(y).all()):
+    # as they stand: scikit-learn would guess for each block anew whether features count from 0 or from 1
+    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         raise ValueError("found a number that is not finite")
-    return matrix.indices, matrix.indptr, matrix.data, y
+    if X.shape[1] > _MOST_NUMBER:
+        raise ValueError(f"found the feature {X.shape[1] - 1}, expected at most {_MOST_NUMBER - 1}")
+    return scipy.sparse.csr_array(X), y
 
 
 def _refuse_first(name: str, before: int, text: bytes) -> None:

@@ -1,4 +1,8 @@
-"""LETOR files, SVMlight's with queries: ``2 qid:10 1:0.03 2:NULL 5:1 # a comment``, a document a line."""
+"""LETOR files, SVMlight's with queries: ``2 qid:10 1:0.03 2:NULL 5:1 # a comment``, a document a line.
+
+They have a reader of their own because scikit-learn's ``load_svmlight_file`` knows neither values that are
+``NULL``, nor queries that are no numbers, and drops comments, which hold the identifiers of documents.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,6 @@ from structune.structure import FloatArray, IntArray
 
 _MISSING = "NULL"
 _BLOCK = 1 << 22  # bytes that are parsed at a time
-_SMALL = 1 << 20  # bytes of a file, which is read sooner than numba is imported
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FEATURE = rf"\d{{1,18}}:(?:{_NUMBER}|{_MISSING})"
@@ -225,30 +228,11 @@ def _documents(source: Source) -> Iterator[_Documents]:
     name, first = source_name(source), 1
     for text in line_blocks(source, _BLOCK, universal=True):
         try:
-            if first == 1 and len(text) < _SMALL:
-                for line, content in enumerate(text.split(b"\n"), first):
-                    yield from _document(line, content, name)
-            else:
-                yield from _compiled(text, first, name)
+            for line, content in enumerate(text.split(b"\n"), first):
+                yield from _document(line, content, name)
         except DataError as error:
             raise (named_by_look(error, text, ("LETOR",)) if first == 1 else error) from None
         first += text.count(b"\n")
-
-
-def _compiled(text: bytes, first: int, name: str) -> Iterator[_Documents]:
-    """Those of lines from a first one on, as a kernel parses them, or `_document` where that cannot."""
-    from structune.flat.lines import LineParser  # here, because numba takes longest to import
-
-    parser = LineParser(text, ranked=True)
-    while not parser.is_done:
-        lines, relevance, offsets, indices, values, *spans = parser.parse()
-        queries, comments = ([text[a:b].decode().strip() for a, b in each.tolist()] for each in spans)
-        if lines.size:
-            numbers = lines + np.int64(first)
-            yield _Documents(numbers, relevance, queries, offsets, indices, values, comments)
-        if not parser.is_done:
-            line, content = parser.skip()
-            yield from _document(first + line, content, name)
 
 
 def _document(line: int, content: bytes, name: str) -> Iterator[_Documents]:

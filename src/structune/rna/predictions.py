@@ -35,7 +35,7 @@ from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
 from structune.rna.structure.sums import OF_KNOTS, OF_SUMS
 from structune.running.executors import make_executor
-from structune.running.memory import held_memory
+from structune.running.memory import require_memory
 from structune.structure import FloatArray
 
 
@@ -144,8 +144,8 @@ class RNAPredictions(StructuredEstimator):
 
         def knot(s: int) -> str:
             needed, n = self.memory_of(len(sequences[s]), OF_KNOTS), len(sequences[s])
-            with held_memory(needed, f"sequence {s}: {n:,} bases with pseudoknots", "a shorter one"):
-                return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
+            require_memory(needed, f"sequence {s}: {n:,} bases with pseudoknots", "a shorter one")
+            return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
 
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 

@@ -8,12 +8,15 @@ import weakref
 from threading import Lock, Thread
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 from structune.errors import DataError
 from structune.running.dask_executor import DaskExecutor
+from structune.running.dask_results import ALLOWED_FAILURES
 
 SCHEME = "dask"
+_MOST_DEATHS = 100  # of local workers with the same task: shards live as long as a fit
 _PATIENCE = 10  # seconds, for a scheduler to answer
 
 _locks: dict[str | int, Lock] = {}  # one a name: a cluster that starts slowly holds up none but its own users
@@ -45,13 +48,14 @@ def _local(n_workers: int) -> DaskExecutor:
     with _lock_of(n_workers):
         found = _known(n_workers)
         if found is None:
-            cluster = LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                dashboard_address=None,
-                memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
-                silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
-            )
+            with dask.config.set({ALLOWED_FAILURES: _MOST_DEATHS}):
+                cluster = LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
+                    silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
+                )
             found = _owned(n_workers, Client(cluster))
         _last_local[:] = [found]
         return found

@@ -15,12 +15,12 @@ import numpy as np
 from distributed import Client, Future
 
 from structune.running.blas import one_thread
-from structune.running.dask_deaths import PREFIX, CountDeaths
 from structune.running.dask_results import Results
 from structune.running.dask_versions import check_versions, check_worker, own_versions
 from structune.running.executors import Function
 
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
+_PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
 
 
@@ -64,7 +64,6 @@ class DaskExecutor:
         self._placed: dict[int, tuple[Part, weakref.ref[Any]]] = {}  # by identity, while the item lives
         with self.results.connected():
             check_versions(client)
-            client.register_plugin(CountDeaths())
         if not self.results.n_threads():
             self.results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
             with self.results.connected():
@@ -103,7 +102,7 @@ class DaskExecutor:
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
         with self.results.connected():
             checked = partial(_checked, own_versions(), function)
-            return list(self.client.map(checked, *columns, key=PREFIX + function.__name__, pure=False))
+            return list(self.client.map(checked, *columns, key=_PREFIX + function.__name__, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
         for future, _ in self._called(_map_rows, function, columns, shared):

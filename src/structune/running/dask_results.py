@@ -13,10 +13,10 @@ from distributed import Client, Future, LocalCluster
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
 from structune.errors import ClusterError, warn
-from structune.running.dask_deaths import MOST_DEATHS
 from structune.running.dask_versions import OtherVersionsError
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
+ALLOWED_FAILURES = "distributed.scheduler.allowed-failures"  # deaths of workers with a task; 3 by default
 _GLANCE = 2.0  # seconds between looks for workers
 _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
 
@@ -53,7 +53,8 @@ class Results:
                 return self._waited(future)
             except KilledWorker as error:
                 raise self.lost(
-                    f"{MOST_DEATHS} workers or more died with the same task ({error}); has it enough memory?"
+                    f"too many workers died with the same task ({error}). Give them more memory, or let the "
+                    f"scheduler allow more deaths: {ALLOWED_FAILURES}"
                 ) from None
             except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
                 raise self.lost(str(error)) from None

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, Full, Queue
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Lock, Thread
 from typing import Generic, TypeVar
 
-from structune.running.memory import Room
+from structune.running.memory import available_memory
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,8 +34,9 @@ def live_map(
     work : callable
         From items, at least one, to a result. None is begun once the iterator is closed.
     needed : callable
-        From an item to the bytes that work on it takes. They are held from its turn on, until the result
-        after its own is asked for.
+        From an item to the bytes that work on it and its result take. A run waits with its turn until they
+        fit into the available memory beside those of earlier runs whose results have not been used: until
+        the result after them is asked for.
 
     Raises
     ------
@@ -63,29 +64,29 @@ class _Workers(Generic[T, R]):
         n_threads: int,
     ) -> None:
         self._source, self._next_run, self._work, self._needed = source, next_run, work, needed
-        self._turn, self._ended, self._stopped = Lock(), Event(), Event()
-        self._results: Queue[tuple[Future[R | None], Room]] = Queue(n_threads + 1)
+        self._turn, self._ended = Lock(), Event()
+        self._results: Queue[tuple[Future[R | None], float]] = Queue(n_threads + 1)
+        self._free, self._taken, self._changed = available_memory(), 0.0, Condition()  # bytes
         for _ in range(n_threads):
             Thread(target=self._serve, daemon=True).start()  # a daemon: nothing may ever come
 
     def results(self) -> Generator[R, None, None]:
         while True:
-            result, room = self._results.get()
-            try:
-                if (found := result.result()) is None:
-                    return
-                yield found
-            finally:
-                del result
-                found = None  # gone before others have its memory
-                room.give_back()
+            result, needed = self._results.get()
+            if (found := result.result()) is None:
+                return
+            yield found
+            del result, found  # before others take their memory
+            with self._changed:
+                self._taken -= needed
+                self._changed.notify_all()
 
     def stop(self) -> None:
-        """Begin no more work; rooms are given back as soon as nobody works in them."""
-        self._stopped.set()
-        self._ended.set()
-        for _, room in _emptied(self._results):
-            room.give_back()
+        """Begin no more work."""
+        with self._changed:
+            self._ended.set()
+            self._changed.notify_all()
+        _emptied(self._results)
 
     def _serve(self) -> None:
         while self._serve_one():
@@ -97,21 +98,24 @@ class _Workers(Generic[T, R]):
             if self._ended.is_set():
                 return False
             batch = self._next_run()
-            if self._ended.is_set():  # while it waited
-                return False
+            needed = max(map(self._needed, batch), default=0.0)
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended.is_set() or self._has_room(needed))
+                if self._ended.is_set():  # while it waited
+                    return False
+                self._taken += needed
             if not batch:
                 self._ended.set()
-            result, room = Future[R | None](), Room(max(map(self._needed, batch), default=0.0))
-            self._results.put((result, room))
-        with room.entered():
-            if self._stopped.is_set():  # while it waited; if it is later, the room is held until work ends
-                room.give_back()
-                return False
-            try:
-                result.set_result(self._result_of(batch))
-            except BaseException as error:
-                result.set_exception(error)
+            result = Future[R | None]()
+            self._results.put((result, needed))
+        try:
+            result.set_result(self._result_of(batch))
+        except BaseException as error:
+            result.set_exception(error)
         return True
+
+    def _has_room(self, needed: float) -> bool:
+        return not self._taken or self._free is None or self._taken + needed <= self._free
 
     def _result_of(self, batch: list[T]) -> R | None:
         """None at the end, if reading came to one."""

@@ -1,6 +1,7 @@
-"""How much memory there is, and who may have it: each kind tells what its examples need, and asks here.
+"""How much memory is available, and the refusal of work that needs more.
 
-What works through many examples takes as many at once as fit into `batch_memory`.
+Each kind estimates what one of its examples needs. Commands that work through many examples take as many at
+once as fit into `batch_memory`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _FILES = {  # of a control group: what is allowed, what is used, and what begins
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
 }
 _HAD_BACK = ("inactive_file", "active_file")  # files that were read can be forgotten
+_changed, _held = threading.Condition(), list[float]()  # bytes of the large work of all threads
 
 
 def batch_memory() -> int:
@@ -57,98 +59,37 @@ def require_memory(needed: float, what: str, expected: str) -> None:
         Names the work, what it needs, and what there is.
     """
     if needed > _SMALL and (free := available_memory()) is not None and needed > free:
-        raise _too_large(needed, free, what, expected)
+        raise DataError(
+            f"{what} need {needed / 1e9:,.1f} GB of memory, found {free / 1e9:,.1f} GB available: "
+            f"expected {expected}"
+        )
 
 
 @contextmanager
 def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
-    """The same, for work of several threads: one waits until there is enough beside what others hold.
+    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads.
 
-    Work within work, or within a `Room`, has what that holds.
+    Such work must not be nested: it would wait for itself.
     """
     if needed <= _SMALL:
         yield
         return
-    given = getattr(_own, "room", None)
-    room = Room(needed) if given is None else given
+    with _changed:
+        _changed.wait_for(lambda: not _held or fits(needed + sum(_held)))
+        require_memory(needed, what, expected)
+        _held.append(needed)
     try:
-        if room.free is not None and needed > room.free:
-            raise _too_large(needed, room.free, what, expected)
-        with room.entered():
-            yield
+        yield
     finally:
-        if given is None:
-            room.give_back()
+        with _changed:
+            _held.remove(needed)
+            _changed.notify_all()
 
 
-class Room:
-    """Memory that is held until it is given back; making one waits until there is so much beside others.
-
-    Or until nobody else holds any: then it is there, or work within is refused. Who is in a room waits for
-    nobody, so those that make theirs in the order in which they give them back never wait for each other.
-
-    Attributes
-    ----------
-    free : int, optional
-        Bytes that there were when nobody held any, where the system tells.
-    """
-
-    def __init__(self, needed: float) -> None:
-        with _rooms.changed:
-            self.free = _rooms.free_for(needed)
-            _rooms.held[self] = self._needed = needed
-        self._n_within, self._is_given_back = 0, False
-
-    @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Let this thread work within it; with nothing in it, it is none."""
-        outer = getattr(_own, "room", None)
-        _own.room = self if self._needed else outer
-        self._change(entered=1)
-        try:
-            yield
-        finally:
-            _own.room = outer
-            self._change(entered=-1)
-
-    def give_back(self) -> None:
-        """Let others have it as soon as nobody is in it; does nothing the second time."""
-        self._change(entered=0, given_back=True)
-
-    def _change(self, entered: int, given_back: bool = False) -> None:
-        with _rooms.changed:
-            self._n_within += entered
-            self._is_given_back |= given_back
-            if self._is_given_back and not self._n_within:
-                _rooms.held.pop(self, None)
-                _rooms.changed.notify_all()
-
-
-class _Rooms:
-    """Those of all threads."""
-
-    def __init__(self) -> None:
-        self.changed, self.held = threading.Condition(), dict[Room, float]()
-        self._at_first: int | None = None
-
-    def free_for(self, needed: float) -> int | None:
-        """Wait until so much is there, or nobody holds any; what there was when nobody did."""
-        while held := sum(self.held.values()):
-            if self._at_first is None or needed + held <= self._at_first:
-                return self._at_first
-            self.changed.wait()
-        self._at_first = available_memory()
-        return self._at_first
-
-
-_rooms, _own = _Rooms(), threading.local()  # the room that a thread is in
-
-
-def _too_large(needed: float, free: int, what: str, expected: str) -> DataError:
-    return DataError(
-        f"{what} need {needed / 1e9:,.1f} GB of memory, found {free / 1e9:,.1f} GB available: "
-        f"expected {expected}"
-    )
+def fits(needed: float) -> bool:
+    """Whether so many bytes are available; true where the system does not tell."""
+    free = available_memory()
+    return free is None or needed <= free
 
 
 def available_memory() -> int | None:

@@ -10,7 +10,6 @@ from structune.alignment.multiple.confidence import column_confidence
 from structune.alignment.multiple.matches import Matches
 from structune.alignment.multiple.progressive import Progressive, Tree, guide_tree, rows_of
 from structune.running.executors import Executor
-from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray
 
 
@@ -61,8 +60,6 @@ class MultipleAlignment:
         ndarray, shape (n_residues of a, n_residues of b)
         """
         x, y = (self.matches.residues(int(self.order[k])) for k in (a, b))
-        n, m = x.stop - x.start, y.stop - y.start
-        require_memory(12.0 * n * m, f"a table of {n:,} by {m:,} residues", "shorter sequences")
         return np.asarray(self.matches.table[x, y].toarray(), np.float64)
 
     def reordered(self, order: IntArray) -> MultipleAlignment:

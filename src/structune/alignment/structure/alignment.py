@@ -262,7 +262,7 @@ class Alignment(Structure):
         cost: FloatArray | None = None,
         keep: bool = False,
     ) -> Iterator[tuple[int, Pair]]:
-        """Pairs, by number, with their scores; each has its memory as long as it is looked at.
+        """Pairs, by number, with their scores, each while its tables fit into memory beside others'.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
         be. What `cost` adds to all alignments of a pair is in its `base`.
@@ -274,7 +274,7 @@ class Alignment(Structure):
             if within and shard.whole[p]:
                 continue
             n, m = len(described[x]), len(described[y])
-            with inference.room_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
+            with inference.held_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
                 known = known_matches(shard, p) if within or forced else None
                 rate = 0.0 if cost is None else float(cost[p])
                 added = None if cost is None else match_costs(shard, p, rate)

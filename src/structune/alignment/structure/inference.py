@@ -87,8 +87,8 @@ def check_room(needed: float, n: int, m: int, name: str) -> None:
     require_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 
-def room_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
-    """Hold so much memory for them."""
+def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
+    """The same; two such pairs of sequences on two threads wait for each other where both do not fit."""
     return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from structune.alignment.kernels import log_domain as log_kernels
 from structune.alignment.kernels import sums as kernels
 from structune.alignment.kernels.sums import Below, Factors, Rows
-from structune.alignment.structure.pair import Pair, begin_with, map_factors, n_tables, row_of
+from structune.alignment.structure.pair import Pair, begin_with, map_factors, row_of
 from structune.errors import DataError
-from structune.running.memory import require_memory
 from structune.running.steps import step
 from structune.structure import Array
 
@@ -128,8 +127,6 @@ class LogInference:
                 f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
-        cells = 16.0 * (1 + n_tables(pair.features.n_steps)) * pair.n * pair.m
-        require_memory(cells, f"logs of sums of {pair.n:,} by {pair.m:,} residues", "shorter sequences")
         self._rows = pair.tables(slice(0, pair.n), -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none

@@ -96,7 +96,7 @@ class RNA(RNASums):
             partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
 
         for s in range(len(shard)):
-            self._with_room(shard, s, OF_BEST, fold)
+            self._where_it_fits(shard, s, OF_BEST, fold)
         return partners, values + most - shard.forced
 
     def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
@@ -119,7 +119,7 @@ class RNA(RNASums):
             partners, values = viterbi.n_best(n, min(most_loss, within))
             return partners, values - shard.forced[s]
 
-        return [self._with_room(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
+        return [self._where_it_fits(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""

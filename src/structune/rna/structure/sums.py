@@ -253,12 +253,12 @@ class RNASums(Structure):
             check_forced(shard, s, inference.log_partition.real)
             return collect(s, inference)
 
-        return [self._with_room(shard, s, n_tables, of_one) for s in range(len(shard))]
+        return [self._where_it_fits(shard, s, n_tables, of_one) for s in range(len(shard))]
 
-    def _with_room(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
-        """Work on a sequence, which has as much memory as so many tables of pairs take, or is refused.
+    def _where_it_fits(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
+        """Work on a sequence as soon as so many tables of pairs fit into memory, or refuse it.
 
-        All that work made is to be gone when it returns, but what it returns.
+        A function of its own: all that work made is gone when it returns, but what it returns.
         """
         n = int(shard.offsets[s + 1] - shard.offsets[s])
         weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])

@@ -1,41 +1,54 @@
-"""Features of prices: smoothed directions, and ranges of the changes before (Chen et al. 2009, section 5.2).
+"""Directions of stock prices as labelled sequences (Chen et al. 2009, section 5.2).
 
-A label is a pair of directions, yesterday's and today's, so that the attribute-label weights of a chain are
-those of the paper's features: (ranges of three changes) x (y_t-1, y_t).
+The features of a day are its direction and the one before, and the ranges of the three relative changes
+before it. A label is a pair of directions, yesterday's and today's, so that the attribute-label weights of a
+chain are those of the paper's features: (ranges of three changes) x (y_t-1, y_t).
+``benchmarks/stock_direction.py`` fits them, with and without validation constraints.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
+from structune.files.data_sets import DataFile, find
 from structune.tagging.features.attributes import AttributeTable
 
+PRICES = DataFile(
+    "stocks/us_adjclose_2002_2007.csv.gz", "d3e861ed60e1bc710ac08bfe719fc7249e3467e69d8c854c3985534025b44f9b"
+)
 PAIRS = ["fall fall", "fall raise", "raise fall", "raise raise"]
 FORBIDDEN_PAIRS = [(a, b) for a in PAIRS for b in PAIRS if a.split()[1] != b.split()[0]]
 _ORDER = 3  # changes that a feature looks at
 
 
-def smooth(prices: NDArray[np.float64], window: int = 5, causal: bool = True) -> NDArray[np.float64]:
-    """Moving mean over `window` days, shape (n_days,); nan where the window leaves the series.
+def load_prices(
+    path: Path | None = None, largest_move: float = 0.7
+) -> tuple[NDArray[np.datetime64], list[str], NDArray[np.float64]]:
+    """Days, tickers, and adjusted closing prices of shape (n_days, n_tickers).
 
-    Parameters
-    ----------
-    prices : ndarray, shape (n_days,)
-    window : int
-        Odd.
-    causal : bool
-        The window ends on the day itself. Otherwise it is centred on it, and the value of a day tells of
-        the ``window // 2`` days that follow: the same series, read that many days early.
+    By default those of 353 US tickers on 1510 days, 2002-01-02 to 2007-12-31, all survivors: large companies
+    that were still listed years later. Tickers of which a price is missing are left out, and those whose log
+    price moves by more than `largest_move` in a day: most such moves are errors of adjustment.
     """
-    if window < 1 or window % 2 == 0 or window > prices.size:
-        raise DataError(f"window={window}: expected an odd number up to the {prices.size} days")
+    cells = np.loadtxt(path or find(PRICES), str, delimiter=",")  # a line a day, a column a ticker
+    prices = np.where(cells[1:, 1:] == "", "nan", cells[1:, 1:]).astype(float)
+    moves = np.abs(np.diff(np.log(prices), axis=0))
+    kept = np.flatnonzero((moves <= largest_move).all(axis=0))
+    return cells[1:, 0].astype("datetime64[D]"), cells[0, 1:][kept].tolist(), prices[:, kept]
+
+
+def smooth(prices: NDArray[np.float64], window: int = 5) -> NDArray[np.float64]:
+    """Mean of the last `window` days, nan where there are fewer.
+
+    It is causal. The same mean centred on its day is the same series, read ``window // 2`` days early: it
+    tells of days that follow.
+    """
     means = np.convolve(prices, np.full(window, 1.0 / window), "valid")
-    before = window - 1 if causal else window // 2
-    return np.concatenate((np.full(before, np.nan), means, np.full(window - 1 - before, np.nan)))
+    return np.concatenate((np.full(window - 1, np.nan), means))
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,6 @@ def direction_sequence(
     Parameters
     ----------
     smoothed : ndarray, shape (n_days,)
-        nan at its ends, maybe, but not between.
     n_training : int
         The bounds of the ranges are quantiles of the changes of this many first days: later days, which are
         to be predicted, have no part in them.
@@ -93,12 +105,7 @@ def direction_sequence(
     """
     change = np.concatenate(([np.nan], np.diff(smoothed) / smoothed[:-1]))
     known = np.flatnonzero(np.isfinite(change))
-    if known.size and known[-1] - known[0] >= known.size:
-        raise DataError("found a series with gaps, expected values on all days between its first and last")
-    training = change[known[known < n_training]]
-    if training.size < n_ranges:
-        raise DataError(f"found {training.size} changes in {n_training} training days, expected {n_ranges}")
-    bounds = np.quantile(training, np.arange(1, n_ranges) / n_ranges)
+    bounds = np.quantile(change[known[known < n_training]], np.arange(1, n_ranges) / n_ranges)
     code, raised = np.searchsorted(bounds, change), (change > 0).astype(np.int64)
     day = known[_ORDER:]
     ranges = np.ravel_multi_index([code[day - k] for k in (3, 2, 1)], (n_ranges,) * _ORDER)
