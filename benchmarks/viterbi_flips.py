@@ -2,10 +2,11 @@
 
 `constraint_gradients.py` compares it with the exact subgradient. It asks for the smallest change of each
 transition weight that flips a back pointer of Viterbi. The maximum is continuous, so the term that the
-approximation stands for is zero: the difference of features is the whole subgradient. With the factor w_k' that
-the print leaves out, the sum is minus the change of the weight that flips the pointer; divided by this it is -1
-for every weight that has a position where it could rise, and +1 where it would fall. As printed it counts
-features, of which all labellings have the same number where all pairs of attributes and labels have weights.
+approximation stands for is zero: the difference of features is the whole subgradient. With the factor w_k'
+that the print leaves out, the sum is minus the change of the weight that flips the pointer; divided by this
+it is -1 for every weight that has a position where it could rise, and +1 where it would fall. As printed it
+counts features, of which all labellings have the same number where all pairs of attributes and labels have
+weights.
 """
 
 from __future__ import annotations
