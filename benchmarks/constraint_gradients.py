@@ -38,16 +38,17 @@ from structune.tagging import (
     parse_templates,
     simulate_hmm,
 )
+from viterbi_flips import FlipConstraint
 
 NAME = "constraint_gradients"
 GAMMA = 0.01
-# options of the constraints, and the tolerance
-VARIANTS: dict[str, tuple[dict[str, Any], float]] = {
-    "exact": ({}, TOLERANCE),
-    "exact, tight": ({}, TOLERANCE / 100),
-    "printed, clip 1": ({"subgradient": "printed"}, TOLERANCE),
-    "printed, clip 100": ({"subgradient": "printed", "clip": 100.0}, TOLERANCE),
-    "weighted": ({"subgradient": "weighted"}, TOLERANCE),
+# options of `FlipConstraint`, if any, and the tolerance
+VARIANTS: dict[str, tuple[dict[str, Any] | None, float]] = {
+    "exact": (None, TOLERANCE),
+    "exact, tight": (None, TOLERANCE / 100),
+    "printed, clip 1": ({"weighted": False}, TOLERANCE),
+    "printed, clip 100": ({"weighted": False, "clip": 100.0}, TOLERANCE),
+    "weighted": ({"weighted": True}, TOLERANCE),
 }
 FEW = "w[0] pos[-1] pos[0] pos[1]"
 
@@ -109,7 +110,9 @@ def one_seed(task: str, seed: int) -> dict[str, dict[str, Any]]:
     found = {}
     for name, (options, tolerance) in VARIANTS.items():
         risk = Risk.over(chain, LogLoss(), train)
-        constraints = validation_constraints(chain, train, random_state=seed, **options)
+        constraints = validation_constraints(chain, train, random_state=seed)
+        if options is not None:
+            constraints = [FlipConstraint(chain, h.shards[0], **options) for h in constraints]
         start = time.perf_counter()
         fit = fit_constrained(risk, precision, constraints, free.w, gamma=GAMMA, tolerance=tolerance)
         found[name] = {

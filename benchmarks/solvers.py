@@ -26,6 +26,7 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from baseline_solvers import minimize_n_slack, minimize_subgradient
 from common import asked_to_be_quick, folder_for, write
 from conll2000 import labels_of, load, table_of
 from structune.errors import DataError
@@ -34,8 +35,6 @@ from structune.genes import OrfGraph, OrfRules, load_genes
 from structune.genes.prokaryotes.examples import cut_genomes
 from structune.learning import MarginLoss, Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
-from structune.learning.solvers.n_slack import minimize_n_slack
-from structune.learning.solvers.subgradient import minimize_subgradient
 from structune.rna import RNA, load_rna
 from structune.running.monitor import Monitor
 from structune.tagging import Chain
@@ -124,11 +123,11 @@ def bundle_with(keep_outputs: bool | None) -> Callable[..., Any]:
 
 
 def n_slack(risk: Risk, precision: Any, monitor: Monitor) -> Any:
-    return minimize_n_slack(risk, precision, tolerance=GAPS[-1], monitor=monitor)
+    return minimize_n_slack(risk, precision, GAPS[-1], monitor)
 
 
 def subgradient(risk: Risk, precision: Any, monitor: Monitor) -> Any:
-    return minimize_subgradient(risk, precision, tolerance=1e-9, max_iterations=10**6, monitor=monitor)
+    return minimize_subgradient(risk, precision, 1e-9, monitor)
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {

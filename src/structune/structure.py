@@ -99,7 +99,7 @@ class Structure(ABC):
     ``cost`` (loss-augmented `best`), ``augmented`` (the same of `log_partition`), ``counts``, ``rescaled``
     (`best_rescaled`), ``equivalent`` (`best_equivalent`), ``within`` (partial labels), ``complex``
     (complex-step gradients), ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that
-    are numbers), ``flips`` (of Viterbi's back pointers).
+    are numbers).
     """
 
     capabilities: frozenset[str]

@@ -8,12 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from chains import chain_problems
 from maxima import enumerated, maxima
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.learning.constraints import _partition, validation_constraints
-from structune.learning.losses import LogLoss
-from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.saddle_point import fit_constrained
 from structune.running.executors import ThreadExecutor
 from tiny import small
 
@@ -94,74 +90,3 @@ def test_partial_labels_are_refused():
     structure, shard = small("partial")
     with pytest.raises(DataError, match="found outputs known in part, expected complete ones"):
         validation_constraints(structure, shard)
-
-
-# --- the paper's approximation of the gradient ------------------------------------------------------------
-
-
-def terms(structure, shard, w, subgradient, clip):
-    """What the approximation adds to the exact subgradient of a single validation set; the value is exact."""
-    (exact,), (h,) = (
-        validation_constraints(structure, shard, 1, subgradient=name, clip=clip)
-        for name in ("exact", subgradient)
-    )
-    (value, slope), (same, approximate) = exact.value_and_gradient(w), h.value_and_gradient(w)
-    assert same == value
-    return approximate - slope
-
-
-@given(problem=chain_problems(partial=None), clip=st.sampled_from([0.5, 1e9]))
-def test_terms_of_the_approximation(problem, clip):
-    """Equation 14: sums of counts over the change; with weights -1 for rises and 1 for falls."""
-    if problem.own is None:
-        return
-    chain, shard, w = problem.structure, problem.shard, problem.w
-    by_number = chain.flips(w, shard, np.ones_like(w))
-    sequences = np.searchsorted(shard.offsets, by_number.tokens, side="right") - 1
-    for subgradient, slopes in (
-        ("printed", by_number.gains / by_number.changes),
-        ("weighted", -np.sign(by_number.changes)),
-    ):
-        expected = np.zeros_like(w)
-        expected[by_number.weights] = np.clip(shard.weights[sequences] * slopes, -clip, clip)
-        found = terms(chain, shard, w, subgradient, clip)
-        # the smallest changes are differences of larger scores
-        assert_allclose(found, expected, atol=1e-6, rtol=1e-6)
-
-
-def test_printed_terms_vanish_where_all_labellings_have_the_same_number_of_features():
-    structure, shard = small("chain")
-    w = np.cos(np.arange(structure.n_weights))
-    assert not terms(structure, shard, w, "printed", 1.0).any()
-    assert terms(structure, shard, w, "weighted", 1.0).any()
-
-
-@pytest.mark.parametrize("subgradient", ["printed", "weighted"])
-def test_constraints_are_met_with_the_approximation(subgradient):
-    structure, shard = small("chain")
-    risk = Risk(structure, LogLoss(), [shard])
-    precision = np.ones(structure.n_weights)
-    constraints = validation_constraints(structure, shard, subgradient=subgradient)
-    fit = fit_constrained(risk, precision, constraints, fit_l2(risk, precision).w, gamma=0.1)
-    assert fit.n_rounds > 1
-    assert fit.constraint_values.max() <= 1.01 * 0.1
-
-
-def test_the_approximation_is_for_chains():
-    structure, shard = small("classes")
-    with pytest.raises(CapabilityError, match="approximate gradient of constraints needs 'flips'"):
-        validation_constraints(structure, shard, subgradient="printed")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"subgradient": "paper"}, "subgradient='paper': expected one of"),
-        ({"subgradient": "printed", "clip": 0.0}, "clip=0.0: expected a finite number > 0"),
-        ({"subgradient": "weighted", "clip": "1"}, "clip='1': expected a finite number > 0"),
-    ],
-)
-def test_bad_approximations(options, message):
-    structure, shard = small("chain")
-    with pytest.raises(DataError, match=message):
-        validation_constraints(structure, shard, **options)

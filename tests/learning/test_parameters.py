@@ -23,20 +23,6 @@ ESTIMATORS = [kind.estimator_class for kind in _OURS]
 
 @parameters
 class Base(Parameters):
-    """What is learned.
-
-    Parameters
-    ----------
-    a : int
-        One.
-    b : list
-        Several, of base.
-
-    Attributes
-    ----------
-    coef_ : float
-    """
-
     a: int = 1
     b: object = None
     hidden: str = field(default="x", init=False)
@@ -45,20 +31,6 @@ class Base(Parameters):
 
 @parameters
 class Own(Base):
-    """What is learned otherwise.
-
-    Parameters
-    ----------
-    b : dict
-        Another.
-    c : float
-        Of its own.
-
-    Notes
-    -----
-    None.
-    """
-
     c: float = 0.5
     b: object = 3
 
@@ -81,15 +53,6 @@ def test_repr_tells_what_was_asked_for():
     assert repr(Own(a=True)) == "Own(a=True)"
 
 
-def test_documentation_is_completed():
-    doc = inspect.getdoc(Own)
-    assert "Several, of base" not in doc
-    assert doc.index("b : dict") < doc.index("c : float") < doc.index("a : int") < doc.index("coef_ : float")
-    assert doc.startswith("What is learned otherwise.\n\nParameters\n----------\n")
-    assert doc.endswith("Notes\n-----\nNone.")
-    assert list(inspect.signature(Own).parameters) == ["b", "c", "a"]
-
-
 def test_parameters_are_set_by_name():
     outer = Own(b=Own(a=5))
     assert outer.get_params()["b__a"] == 5
@@ -110,14 +73,6 @@ def test_what_is_set_together_is_set_from_the_outside_in():
 
 def test_long_values_are_cut():
     assert len(repr(Own(b={str(k): k for k in range(10_000)}))) < 400
-
-
-def test_a_class_without_documentation_has_that_of_its_base():
-    @parameters
-    class Silent(Base):
-        z: int = 1
-
-    assert inspect.getdoc(Silent).startswith("Parameters\n----------\na : int")
 
 
 def test_clones_keep_what_scikit_learn_was_asked_for():

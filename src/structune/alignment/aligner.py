@@ -47,36 +47,77 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
 
     Parameters
     ----------
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (substitutions, neighbours at each distance, lengths
-        of gaps, ...), all, none, or by a function from a weight's name to its group's.
     loss : {"log", "margin", "ramp", "equivalent"}, or a loss
-        "log": the negative log-probability of what is known of an alignment. The others count the share of
-        the known matches that is missed: relative to the alignment as it is given ("margin"), to the best one
-        with all known matches ("equivalent"), or to none ("ramp").
+        Loss that training minimizes. "log": the negative log-probability of what is known of an alignment.
+        The others count the share of the known matches that is missed: relative to the alignment as it is
+        given ("margin"), to the best one with all known matches ("equivalent"), or to none ("ramp").
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a regularization strength. "kind": those of one kind of feature (substitutions,
+        neighbours at each distance, lengths of gaps, ...). "single": all. "separate": none. Or those that a
+        function of a weight's name gives the same group name.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
     gamma : float
-        In `predict`, how much a right match counts beside two residues rightly left unmatched; inf matches
-        all that has any probability.
+        How much a right match counts in predictions, beside two residues rightly left unmatched. Infinity
+        matches all that has any probability.
     features : {"full", "affine"}
-        "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of residues around a
-        match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are around a gap.
+        Set of features. "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of
+        residues around a match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are
+        around a gap.
     overhangs : {"both", "one"}
-        Whether both sequences may have residues beyond the same end of what is matched, or one only.
+        Whether both sequences may have residues beyond the same end of what is matched, or only one.
     center : str, optional
-        A matrix of Biopython, such as "BLOSUM62": the prior of substitutions and lengths of gaps has its mean
-        at the scores of the matrix with gaps of 11 and 1 and free ends, as log odds, and not at zero. With
-        ``loss="log"``; for few alignments.
+        Substitution matrix of Biopython that the prior has its mean at, such as "BLOSUM62". Means of
+        substitutions and lengths of gaps are the scores of the matrix with gaps of 11 and 1 and free ends, as
+        log odds, and not zero. Needs ``loss="log"``; for few alignments.
     band : int, optional
-        In fits and predictions, how many residues of the longer sequence an alignment may be off the line
-        between both ends, from its first match to its last: for long sequences that go together all along.
-        None for no limit.
+        Largest distance of an alignment, in residues of the longer sequence, from the line between both ends
+        of its matches. It holds in fits and predictions, for long sequences that go together all along. None
+        for no limit.
     alphabet : {"protein", "nucleotide"}
-        What letters are: amino acids, or the bases of DNA or RNA with their ambiguity codes.
+        Alphabet of the sequences: amino acids, or the bases of DNA or RNA with their ambiguity codes.
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
     alignment_ : Alignment
         The structure.
+    coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----

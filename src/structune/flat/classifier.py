@@ -40,39 +40,70 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Logistic; that of the multiclass support vector machine of Crammer & Singer; or the ramp loss, which
-        gives up on examples that are far off, as wrong labels are (Chapelle et al. 2008).
+        Loss that training minimizes. "log": logistic. "margin": that of the multiclass support vector machine
+        of Crammer & Singer. "ramp": the ramp loss, which gives up on examples that are far off, as wrong
+        labels are (Chapelle et al. 2008).
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions of the prior, by default "majorize"; None fits with `penalty`.
-        "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group. None fits with `penalty`. "majorize" is
+        the default. "implicit" and "direct" need the log loss.
     penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). It is the inverse of scikit-learn's C. Ignored under `tuning`.
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). It is the inverse of scikit-learn's C. Ignored with `tuning`. It
+        may be 0 where `l1` is positive.
     groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
-        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
-        feature's name to its group's; or one group name a feature.
+        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
+        determination). "prefix": those with the same text before ``__``, as in the names of a
+        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
+        group name; or one group name per feature.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
     fit_intercept : bool
-        Intercepts have no penalty; a hundredth of that of the others with losses other than "log".
+        Fit intercepts. They have no penalty; with losses other than "log" a hundredth of that of the other
+        weights.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
-    folds : int, optional
-        Number of stratified folds that "implicit" and "grid" hold out in turn, and "majorize" at the end, as
-        many of them as have 250 examples; None for one held-out part.
-    holdout : float
-        Share of the examples in that part.
-    hessian : {"auto", "exact", "dense"}
-        "dense" takes Newton steps with the Hessian as a matrix, "exact" L-BFGS; "auto" does what is faster.
     tolerance : float
-        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
-        step gains; with margin and ramp losses, a gap of ten times this, relative to the objective. A tuner
-        object has its own.
+        Relative tolerance of a fit, against w = 0: of the norm of the gradient or, with the Hessian as a
+        matrix, of what a step gains. With margin and ramp losses, a gap of ten times this, relative to the
+        objective. A tuner object has a tolerance of its own.
+    folds : int, optional
+        Number of stratified cross-validation folds for tuning; None for a single held-out part. "implicit"
+        and "grid" use them all along, "majorize" at the end, and as many of them as have 250 examples.
+    holdout : float
+        Share of the examples in the held-out part.
+    hessian : {"auto", "exact", "dense"}
+        How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
+        L-BFGS; "auto" does what is faster.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
     coef_ : ndarray, shape (n_classes, n_features), or (1, n_features) with two classes
     intercept_ : ndarray, shape (n_classes,) or (1,)
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----

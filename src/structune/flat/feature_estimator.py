@@ -26,13 +26,6 @@ GROUPS = ("single", "feature", "prefix")
 class FeatureEstimator(BlockEstimator):
     """A model with weights of named features, which come as matrices or data frames.
 
-    Parameters
-    ----------
-    groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a precision: all; none (automatic relevance determination); those of one prefix,
-        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
-        feature's name to its group's; or one group name a feature.
-
     Attributes
     ----------
     n_features_in_, feature_names_in_

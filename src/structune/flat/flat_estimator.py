@@ -44,16 +44,6 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
     changes nothing but how fast that is.
-
-    Parameters
-    ----------
-    fit_intercept : bool
-        The intercept has no penalty.
-    folds : int, optional
-        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
-    tolerance : float
-        Of a fit, relative to w = 0: of the norm of its gradient or, with the Hessian as a matrix, of what a
-        step gains. A tuner object has its own.
     """
 
     tuning: str | Tuner | None = "majorize"

@@ -35,22 +35,53 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     Parameters
     ----------
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the penalties, by default "majorize"; None fits with `penalty`. "majorize" and "direct"
-        integrate out both the precisions of the weights and the variance of the noise.
+        Method that chooses the regularization strength of each group. None fits with `penalty`. "majorize" is
+        the default. It and "direct" integrate out both the precisions of the weights and the variance of the
+        noise.
     penalty : float or dict
-        On half the squares of the weights, beside half the squares of the residuals: scikit-learn's alpha.
-        One number, or one by group name (1 for groups not named). Ignored under `tuning`.
+        Regularization strength, as scikit-learn's alpha: it multiplies half the squares of the weights,
+        beside half the squares of the residuals. One number, or one per group name (1 for groups not named).
+        Ignored with `tuning`. It may be 0 where `l1` is positive.
     groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a penalty: all; none (automatic relevance determination); those of one prefix,
-        the text before ``__`` as in the names of a `ColumnTransformer`, or before ``=``; by a function from a
-        feature's name to its group's; or one group name a feature.
+        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
+        determination). "prefix": those with the same text before ``__``, as in the names of a
+        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
+        group name; or one group name per feature.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    fit_intercept : bool
+        Fit an intercept. It has no penalty.
+    tolerance : float
+        Relative tolerance of a fit, against w = 0: of the norm of the gradient or, with the Hessian as a
+        matrix, of what a step gains. A tuner object has a tolerance of its own.
     folds : int, optional
-        Number of folds that "implicit" and "grid" hold out in turn; None for one held-out part.
+        Number of cross-validation folds for the tuners "implicit" and "grid"; None for a single held-out
+        part.
     holdout : float
-        Share of the examples in that part.
+        Share of the examples in the held-out part.
     hessian : {"auto", "exact", "dense"}
-        "dense" factors the matrix of the normal equations, "exact" multiplies with it in conjugate gradients,
-        "auto" does what is faster.
+        How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
+        multiplies with it in conjugate gradients, "auto" does what is faster.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -64,6 +95,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         As "majorize" and "direct" learn it; else the mean square of the residuals in training.
     history_ : list of dict
         Losses are those of outputs scaled to a standard deviation of 10. Of several, records say ``output``.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    l1_, group_names_, group_sizes_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----

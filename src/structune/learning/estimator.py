@@ -60,39 +60,49 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        What is minimised; objects of `structune.learning` can be given too.
+        Loss that training minimizes: one by name, or an object of `structune.learning`.
     penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`. It may be 0 where `l1` is not.
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
     l1 : float or dict
-        Weight of an l1 penalty, ``l1 |w|``, beside half the penalty times w^2: an elastic net, with weights
-        that are exactly zero. One number, or one by group name (0 for groups not named). Smooth losses only,
-        and of the tuners "grid" alone, which chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
     tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions. None, the default, does not tune but fits with `penalty`.
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
     groups : "kind", "single", "separate", or callable
-        Which weights share a precision: those of a kind; all; none; or by a function from a weight's name to
-        its group's.
+        Which weights share a regularization strength: those of one kind of feature; all; none; or those that
+        a function of a weight's name gives the same group name.
     holdout : float
         Share of the examples that tuning holds out.
     folds : int, optional
-        Number of folds that it holds out in turn instead.
+        Number of cross-validation folds for tuning, in place of a single held-out part.
     hessian : {"exact", "complex-step", "finite-difference"}
-        How tuning makes the products with a Hessian that it needs.
+        How tuning computes products with the Hessian of the loss.
     tolerance : float
-        A fit ends when the norm of its gradient is at most this times that at w = 0, or where rounding hides
-        what is left. With margin and ramp losses it ends at a gap of ten times this, relative to the
-        objective, and the convex-concave procedure when a round gains less. A tuner object has its own.
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
     max_iterations : int
-        Of a fit without tuning.
+        Largest number of iterations of a fit without tuning.
     max_seconds : float, optional
-        Time budget of `fit`; it returns the best it has.
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
     warm_start : bool
-        Start at the weights of the fit before. Without `tuning`: tuners start anew.
+        Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
-        Of held-out splits.
+        Random seed of held-out splits.
     verbose : int
-        1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------

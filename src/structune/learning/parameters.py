@@ -6,7 +6,6 @@ Models that are there predict without scikit-learn: it takes longer to import th
 from __future__ import annotations
 
 import inspect
-import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -22,21 +21,15 @@ from structune.running.executors import Executor, make_executor
 T = TypeVar("T")
 _KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
 _LONGEST = 300  # letters, of a parameter that is told
-_HEADING = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
-_ENTRY = re.compile(r"^(?P<names>\w[^:\n]*?)(?: : .*)?$(?:\n(?:[ \t].*)?$)*", re.MULTILINE)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def parameters(cls: type[T]) -> type[T]:
     """The class with a constructor that takes its annotated fields by name, and keeps them as they are.
 
-    Fields that are no parameters are ``field(init=False)``. What its docstring says nothing of, among
-    parameters and attributes, is told as a base class tells it.
+    Fields that are no parameters are ``field(init=False)``.
     """
-    doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")  # before dataclass writes one
-    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    _document(made, doc)
-    return made
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
 class Parameters(Routed):
@@ -146,42 +139,6 @@ def _cloned(value: Any) -> Any:
     from sklearn.base import clone
 
     return clone(value, safe=False)
-
-
-# --- documentation ----------------------------------------------------------------------------------------
-
-
-def _document(cls: Any, doc: str) -> None:
-    """Complete a docstring by what base classes tell, and give the signature its order."""
-    parameters = inspect.signature(cls.__init__).parameters
-    told = {title: _entries(doc, title) for title in ("Parameters", "Attributes")}
-    for base in cls.__mro__[1:]:
-        for title, own in told.items():
-            for names, text in _entries(inspect.cleandoc(base.__doc__ or ""), title).items():
-                is_new = {name for known in own for name in known}.isdisjoint(names)
-                if is_new and (title == "Attributes" or parameters.keys() >= set(names)):
-                    own[names] = text
-    sections = {title: "\n".join(entries.values()) for title, entries in told.items() if entries}
-    sections |= {title: body for title, body in _sections(doc).items() if title not in told}
-    parts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items()]
-    cls.__doc__ = "\n\n".join([_HEADING.split(doc)[0].strip(), *parts]) + "\n"
-    by_position = [name for name, each in parameters.items() if each.kind != each.KEYWORD_ONLY]
-    order = dict.fromkeys(
-        [*by_position, *(name for names in told["Parameters"] for name in names), *parameters]
-    )
-    ordered = [parameters[name] for name in order if name in parameters]
-    cls.__init__.__signature__ = inspect.Signature(ordered, return_annotation=None)
-
-
-def _entries(doc: str, title: str) -> dict[tuple[str, ...], str]:
-    """What a section documents, by its names, of which there are several for some."""
-    found = _ENTRY.finditer(_sections(doc).get(title, ""))
-    return {tuple(re.split(", *", match["names"])): match[0].strip() for match in found}
-
-
-def _sections(doc: str) -> dict[str, str]:
-    _, *parts = _HEADING.split(doc)
-    return {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 # --- of fits ----------------------------------------------------------------------------------------------

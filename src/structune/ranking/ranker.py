@@ -48,32 +48,66 @@ class Ranker(FeatureEstimator):
     Parameters
     ----------
     loss : {"ramp", "equivalent", "margin"}, or a loss
-        A bound on 1 - NDCG@k, summed over queries: the ramp loss (Chapelle et al. 2008); the margin loss
-        relative to the best order that sorts by relevance; or that relative to one such order, in which equal
-        relevances stay in the order given. The last is convex, and the first two are minimised by a
-        convex-concave procedure. Often no weights lower the last two, and all are 0 then.
+        Loss that training minimizes: a bound on 1 - NDCG@k, summed over queries. "ramp": the ramp loss
+        (Chapelle et al. 2008). "equivalent": the margin loss relative to the best order that sorts by
+        relevance. "margin": that relative to one such order, in which equal relevances stay in the order
+        given. "margin" is convex; the others are minimized by a convex-concave procedure. Often no weights
+        lower "equivalent" and "margin", and all weights are 0 then.
     tuning : None, "grid", "majorize", or a tuner
-        How to choose the precisions of the prior; None fits with `penalty`. "grid", the default, tries
-        8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries. "majorize" holds nothing
-        out; it may drive the weights to 0.
+        Method that chooses the regularization strength of each group. None fits with `penalty`. "grid", the
+        default, tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries. "majorize"
+        holds nothing out; it may drive the weights to 0.
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
+        determination). "prefix": those with the same text before ``__``, as in the names of a
+        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
+        group name; or one group name per feature.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
     k : int, optional
-        Of the NDCG: only the first k positions count; None counts all.
+        Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without relevant documents
-        has an NDCG of 0 in all three.
+        Convention for gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without
+        relevant documents has an NDCG of 0 in all three.
     folds : int, optional
-        Number of folds of the queries that "grid" holds out in turn; None for one held-out part.
+        Number of cross-validation folds of the queries for the tuner "grid"; None for a single held-out part.
     holdout : float
-        Share of the queries in that part.
+        Share of the queries in the held-out part.
     tolerance : float
-        A fit ends at a gap of ten times this, relative to the objective; the convex-concave procedure when a
-        round gains less than that. A tuner object has its own.
+        Relative tolerance of a fit. It ends at a gap of ten times this, relative to the objective, and the
+        convex-concave procedure when a round gains less than that. A tuner object has a tolerance of its own.
     max_iterations : int
-        Of a fit without tuning: passes over the data, of each round of a convex-concave procedure.
+        Largest number of passes over the data of a fit without tuning, or of each round of its convex-concave
+        procedure.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----

@@ -36,43 +36,86 @@ class RNAFolder(RNAPredictions, BlockEstimator):
 
     Parameters
     ----------
-    groups : "kind", "single", "separate", or callable
-        Which weights share a precision: those of one kind of feature, the 15 groups of Do, Foo & Ng 2007
-        (helix stacking, hairpin lengths, dangles, ...); all; none; or by a function from a weight's name to
-        its group's (names look like ``helix_stacking_ACGU``).
     loss : {"log", "margin", "ramp"}, or a loss
-        What is minimised: the negative log-probability of the training structures; the margin loss with 1 -
-        recall of base pairs as cost; or the ramp loss, which gives up on sequences that are far off
-        (Chapelle et al. 2008).
+        Loss that training minimizes. "log": the negative log-probability of the training structures.
+        "margin": the margin loss with 1 - recall of base pairs as cost. "ramp": the ramp loss, which gives up
+        on sequences that are far off (Chapelle et al. 2008).
+    groups : "kind", "single", "separate", or callable
+        Which weights share a regularization strength. "kind": those of one kind of feature, the 15 groups of
+        Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": all. "separate": none. Or
+        those that a function of a weight's name gives the same group name; names look like
+        ``helix_stacking_ACGU``.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
     gamma : float
-        Of predictions: how much a right pair counts beside two right unpaired bases ("mea") or beside a wrong
+        How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
         pair ("centroid"). More predicts more pairs.
     decoding : {"mea", "centroid"}
-        What `predict` gives: the structure of maximum expected accuracy, in which right unpaired bases count
-        (Do, Woods & Batzoglou 2006), or the gamma-centroid, in which pairs alone do (Hamada et al. 2009).
+        Which structure is predicted. "mea": the one of maximum expected accuracy, in which right unpaired
+        bases count (Do, Woods & Batzoglou 2006). "centroid": the gamma-centroid, in which pairs alone count
+        (Hamada et al. 2009).
     min_hairpin : int
         Fewest unpaired bases in a hairpin.
     noncanonical : bool
         Whether all bases may pair, and not only AU, CG and GU.
     max_span : int, optional
-        How far the bases of a pair may be apart. Time and memory then grow with the length of a sequence, not
-        with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
+        Largest distance between the bases of a pair. Time and memory then grow with the length of a sequence,
+        not with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
     circular : bool
         Whether sequences are circles, the last base followed by the first.
     initiation : float
-        Of sequences of two strands, "A&B": the score of being together, before any pair, at concentrations of
-        1 M. At others, 0.6 times the log of theirs is to be added (-8 at 1 uM), for scores of the pretrained
-        model are about that part of energies in units of kT.
+        Score of two strands, "A&B", being together, before any pair, at concentrations of 1 M. At other
+        concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
+        about that part of energies in units of kT.
     features : {"contrafold", "extended"}
-        CONTRAfold's 708 features, or these and more (see `RNA`), of which each kind is one more group.
+        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind of which is one more
+        group.
     outside : {"skip", "trim", "error"}
-        What to do with training structures that the model cannot produce, which would have an infinite loss:
-        those with pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
-        30 unpaired bases. They are left out, or only their offending pairs are, with a warning; or they are
-        an error. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
+        What to do with training structures that the model cannot produce, which would have an infinite loss.
+        These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
+        30 unpaired bases. "skip" leaves them out and "trim" their offending pairs alone, with a warning;
+        "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
     center : "pretrained" or RNAFolder, optional
-        The prior of the weights has its mean at those of this model, not at zero: what few structures of your
-        own do not tell stays. With ``loss="log"``, and its features or more ("extended" if pretrained).
+        Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
+        not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
+        pretrained).
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How tuning computes products with the Hessian of the loss.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -81,6 +124,8 @@ class RNAFolder(RNAPredictions, BlockEstimator):
     skipped_ : list of (int, str)
         Training examples that were left out, and why; of a folder of shards at most a thousand.
     rna_ : RNA
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Raises
     ------

@@ -35,30 +35,69 @@ class SegmentTagger(LabelPredictions):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the segments; the margin loss with the number of wrong tokens as cost;
-        or the ramp loss. Others are objects of `structune.learning.margin_losses`.
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). Ignored under `tuning`.
+        Loss that training minimizes. "log": the negative log-probability of the segments. "margin": the
+        margin loss with the number of wrong tokens as cost. "ramp": the ramp loss. Others are objects of
+        `structune.learning.margin_losses`.
     groups : "template", "single", "separate", or callable
-        Which weights share a precision: those of one feature template (``segment.text``, ``segment.shape``,
-        ``segment.length``, ... for segments) and the transitions; all; none; or by a function from a weight's
-        name to its group's.
+        Which weights share a regularization strength. "template": those of one feature template
+        (``segment.text``, ``segment.shape``, ``segment.length``, ... for segments), and the transitions.
+        "single": all. "separate": none. Or those that a function of a weight's name gives the same group
+        name.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
     max_length : int, optional
-        Tokens of a segment, at most; longer ones in training are refused. By default each label has the
-        length of its longest segment in training.
+        Largest number of tokens in a segment. Longer segments in training are refused. By default each label
+        has the length of its longest segment in training.
     words : str, optional
-        The template of which the value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By
-        default ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
+        Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default
+        ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
     gazetteers : dict of str to collection of str, optional
-        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry,
-        in the same case. Lists set after `fit` hold in prediction.
+        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry, in
+        the same case. Lists set after `fit` hold in prediction.
     segment_features : callable, optional
-        Features of your own: called with the words of a sequence (list of str), and start and stop of a
-        segment, it returns a list of str such as ``"initials=JFK"``. Called for all segments up to the
-        longest: make it quick. It is no part of model files; set it again after loading.
+        Function that computes features of your own. It is called with the words of a sequence (list of str),
+        and start and stop of a segment, and returns a list of str such as ``"initials=JFK"``. It is called
+        for all segments up to the longest: make it quick. It is no part of model files; set it again after
+        loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How tuning computes products with the Hessian of the loss.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -71,6 +110,8 @@ class SegmentTagger(LabelPredictions):
     chain_ : SemiMarkovChain
     scheme_ : {"bio", "bioes"}
         Of the labels in training, and so of predictions.
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Examples
     --------

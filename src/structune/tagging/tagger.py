@@ -39,49 +39,85 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
-        (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
-        off. Others are objects of `structune.learning.margin_losses`.
+        Loss that training minimizes. "log": the negative log-probability of the labels. "margin": the margin
+        loss with the number of wrong tokens as cost (a structured support vector machine). "ramp": the ramp
+        loss, which gives up on sequences that are far off. Others are objects of
+        `structune.learning.margin_losses`.
     penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
-        Ignored under `tuning`.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        How to choose the precisions. None, the default, does not tune but fits with `penalty`. "implicit"
-        and "direct" need the log loss.
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). CRFsuite's c2 is half of it; the C of a support vector machine is
+        its inverse. Ignored with `tuning`. It may be 0 where `l1` is positive.
     groups : "template", "single", "separate", or callable
-        Which weights share a precision: those of one feature template (the text before ``=`` in an
-        attribute's name) and the transitions; all; none; or by a function from a weight's name to its
-        group's (names look like ``w[0]=the : DET`` and ``DET -> NOUN``).
-    states, transitions : {"seen", "all"}
-        Which attribute-label pairs and which transitions have weights.
+        Which weights share a regularization strength. "template": those of one feature template (the text
+        before ``=`` in an attribute's name), and the transitions. "single": all. "separate": none. Or those
+        that a function of a weight's name gives the same group name; names look like ``w[0]=the : DET`` and
+        ``DET -> NOUN``.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
+    states : {"seen", "all"}
+        Which pairs of attribute and label have weights: those seen in training, or all.
+    transitions : {"seen", "all"}
+        Which transitions between labels have weights: those seen in training, or all.
     boundary : bool
         Whether starts and ends of sequences have weights.
     order : {1, 2}
-        How many labels before a token's own its score looks at. With 2 there are weights of three labels in
-        a row, too, as `transitions` has it: the group ``trigrams``. Time then grows with the cube of the
-        number of labels.
+        Number of labels before a token's own that its score depends on. With 2, three labels in a row have
+        weights, too, chosen as `transitions` says: the group ``trigrams``. Time then grows with the cube of
+        the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions that cannot happen, in training and in prediction; None stands for the start or end. Set
-        after `fit` it holds in prediction.
+        Transitions that cannot happen, in training and in prediction. None as a label stands for the start or
+        end. Set after `fit`, it holds in prediction.
     outside : {"skip", "trim", "error"}
-        What to do with training sequences whose labels break `forbidden`: they are left out, or only the
-        labels that break it are taken for unknown ("log" loss only), with a warning; or they are an error.
+        What to do with training sequences whose labels break `forbidden`. "skip" leaves them out, with a
+        warning. "trim" takes the labels that break it for unknown, with a warning (log loss only). "error"
+        refuses them.
     constraints : None or "validation"
-        "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
-        all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
-        bounds the summed scores of the best labels minus those of the annotated ones by `gamma`. Where no
-        weights label a part right, this takes scores down until it holds, and probabilities are close to
-        uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and complete
-        labels only.
+        Constraints that training meets (Chen et al. 2009). "validation": of all weights that label each of
+        `validation_sets` parts of the training data almost as annotated, those of the smallest loss and
+        penalty. "Almost" bounds the summed scores of the best labels minus those of the annotated ones by
+        `gamma`. Where no weights label a part right, this takes scores down until it holds, and probabilities
+        are close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
+        complete labels only.
     validation_sets : int
-        Parts that the sequences are shared out to at random. All are training data too, and sequences stay
-        whole: cut a single long one into several.
+        Number of validation sets for `constraints`. The sequences are shared out to them at random. All stay
+        training data, and sequences stay whole: cut a single long one into several.
+    gamma : float
+        Bound of the constraints on the summed differences of scores.
     warm_start : bool
-        Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
-        start anew.
+        Start at the weights of the previous fit, for features and labels that it had. Has no effect with
+        `tuning`.
     random_state : int
-        Of the held-out split, and of the validation sets.
+        Random seed of held-out splits and validation sets.
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    hessian : {"exact", "complex-step", "finite-difference"}
+        How tuning computes products with the Hessian of the loss.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -96,6 +132,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Of order 2, with None as above; empty for order 1.
     skipped_ : list of (int, str)
         Training sequences that were left out, and why; at most a thousand.
+    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
+        With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
+        if constraints could not be met.
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Examples
     --------

@@ -35,26 +35,36 @@ class MultitaskEstimator(FitsOnExecutor):
     Parameters
     ----------
     estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
-        What learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning` and
-        `constraints` must be None.
+        Estimator that learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning`
+        and `constraints` must be None.
     tree : TaskTree, or what `TaskTree.from_nested` takes
+        Tree of the tasks.
+    tuning : None, "implicit", or an ImplicitTuner
+        How `gammas` and penalties are chosen. None, the default, tries `gammas` and `factors`. "implicit"
+        learns gamma and a precision for each group of weights, node by node, by the gradient of the held-out
+        loss. Smooth losses only.
     gammas : sequence of float
-        How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several
+        How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several,
         each node gets the best on held-out examples of the tasks below it.
     factors : sequence of float
-        Of the penalty, chosen in the same way.
-    tuning : None, "implicit", or an ImplicitTuner
-        None, the default, tries `gammas` and `factors`. "implicit" learns gamma and a precision for each
-        group of weights, node by node, by the gradient of the held-out loss. Smooth losses only.
+        Factors of the penalty to try, chosen in the same way as `gammas`.
     holdout : float
-        Share of the examples of each task that the choice holds out; gene finders cut sequences into several.
+        Share of the examples of each task that the choice holds out. Gene finders cut sequences into several.
     folds : int, optional
-        Hold out each of so many folds once instead: slower, and better where tasks have few examples.
+        Number of cross-validation folds for the choice, in place of `holdout`. It is slower, and better where
+        tasks have few examples.
     n_jobs : int, optional
-        Nodes that are worked on side by side; -1 takes all cores.
+        Number of nodes that are worked on side by side; -1 uses all cores.
     random_state : int
-        Of held-out examples.
+        Random seed of held-out examples.
     verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------

@@ -148,8 +148,8 @@ def test_what_it_cannot_do_is_told():
     chain, shard = random_chain(3, [2])
     with pytest.raises(CapabilityError, match="'second-order chain' has no exact 'rescaled'"):
         chain.best_rescaled(np.zeros(chain.n_weights), shard)
-    with pytest.raises(CapabilityError, match="who needs 'flips'"):
-        chain.require(frozenset({"flips"}), "who")
+    with pytest.raises(CapabilityError, match="who needs 'rescaled'"):
+        chain.require(frozenset({"rescaled"}), "who")
 
 
 # --- which trigrams have weights --------------------------------------------------------------------------

@@ -67,39 +67,82 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
 
     Parameters
     ----------
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (scales, each signal, lengths of introns and of
-        exons, ...; of the features "paper" words of each length in coding, intron and intergenic sequence),
-        all, none, or by a function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the genes; or losses of the number of bases with another label.
+        Loss that training minimizes. "log": the negative log-probability of the genes. The others count the
+        bases with another label.
     penalty : float or dict, optional
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named); by default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
-        Ignored under `tuning`.
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). By default what was best on fly, *A. thaliana* and *C. elegans*,
+        and 1 for other groups. Ignored with `tuning`. It may be 0 where `l1` is positive.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
+        signal, lengths of introns and of exons, ...; of the features "paper" words of each length in coding,
+        intron and intergenic sequence). "single": all. "separate": none. Or those that a function of a
+        weight's name gives the same group name.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
-        With the features "full" and a log loss the prior has its mean at the scales, edges and lengths of
-        exons of this finder, "pretrained" for what three organisms have in common, and else at zero: few
-        genes tell little. None: half for scales, and zero. Trees of tasks have none.
+        Gene finder whose weights the prior has its mean at. "pretrained": what three organisms have in
+        common. It gives the means of scales, edges and lengths of exons, with the features "full" and a log
+        loss; others are zero: few genes tell little. None: half for scales, and zero. Trees of tasks have
+        none.
     features : {"full", "paper"}
-        "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
-        exons by kind and of introns are counted in the training genes; what is learned is how much each kind
-        counts (`Scaling`), and how signals and lengths deviate. "paper": bases and words of six by coding
-        position, each with a weight of its own, and of introns and genes (figure 5 of Chen et al. 2009).
+        Set of features. "full": words of one, three and six bases, those around starts, stops and splice
+        sites, and lengths of exons by kind and of introns are counted in the training genes; what is learned
+        is how much each kind counts (`Scaling`), and how signals and lengths deviate. "paper": bases and
+        words of six by coding position, each with a weight of its own, and of introns and genes (figure 5 of
+        Chen et al. 2009).
     strands : {"both", "forward"}
-        Where genes may be.
+        Strands on which genes are predicted and learned.
     donors : sequence of {"GT", "GC"}
         First two bases of introns.
     constraints : None or "validation"
-        "validation" holds the model to `validation_sets` parts of the training genes (Chen et al. 2009): of
-        each the score of the best genes is to exceed that of the annotated ones by `gamma` at most. Log loss
-        only. Where no weights find all genes of a part, the weights shrink until their scores differ by so
-        little, and probabilities say nothing then. With `tuning`, precisions are tuned first, without the
-        constraints.
+        Constraints that training meets (Chen et al. 2009). "validation" bounds by `gamma`, for each of
+        `validation_sets` parts of the training genes, by how much the score of the best genes exceeds that of
+        the annotated ones. Log loss only. Where no weights find all genes of a part, the weights shrink until
+        their scores differ by so little, and probabilities say nothing then. With `tuning`, precisions are
+        tuned first, without the constraints.
+    validation_sets : int
+        Number of validation sets for `constraints`. The training examples are shared out to them at random;
+        all stay training data.
+    gamma : float
+        Bound of the constraints on the summed differences of scores.
     flank : int
-        How much of what is around a gene is learned from, in bases: more, if no gene is unknown there.
+        Number of bases around each gene that training uses. Use more if no gene is unknown there.
     closed : bool
-        Whether predicted genes lie within their sequences; else they may go beyond the ends.
+        Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
+    random_state : int
+        Random seed of held-out splits and validation sets.
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -112,6 +155,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
+    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
+        With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
+        if constraints could not be met.
+    coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----

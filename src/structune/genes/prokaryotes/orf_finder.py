@@ -37,13 +37,6 @@ _MOST_AVOIDED = 20  # bases
 class OrfFinder(StructuredEstimator):
     """Finds genes without introns among the open reading frames of sequences.
 
-    Parameters
-    ----------
-    code : int
-        NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
-    closed : bool
-        Whether predicted genes lie within their sequences; else they may go beyond the ends.
-
     Attributes
     ----------
     graph_ : OrfGraph

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from structune.kernels.vectors import all_lanes, lanes_for
@@ -12,7 +10,6 @@ from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.kernels.whole_shard import expectations
 from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.flips import BackPointers, Flips
 from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.posterior import LinearPosterior, MoveScores, log_posterior
 from structune.tagging.structure.shard import ChainShard
@@ -41,7 +38,7 @@ class Chain(ChainInference):
     capabilities = frozenset(
         {
             *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
-            *("complex", "n_best", "marginals", "flips"),
+            *("complex", "n_best", "marginals"),
         }
     )
 
@@ -168,25 +165,6 @@ class Chain(ChainInference):
                 labels[first:last], values[block],
             )  # fmt: skip
         return labels, values
-
-    def flips(self, w: FloatArray, shard: ChainShard, counted: FloatArray) -> Flips:
-        """The smallest change of each transition weight that flips a back pointer of a best labelling.
-
-        Forward scores are those at `w`. The labels that a flip leads to are the best ones from its token on,
-        and before it those that the back pointers give.
-
-        Parameters
-        ----------
-        counted : ndarray, shape (n_weights,)
-            What a feature counts in the gains: ones for the number of features, `w` for the score.
-        """
-        (scores, moves), (counts, counted_moves) = (
-            (self.pairs.scores(self.pairs.open(v), shard.rows, 0, shard.n_parts), self._move_scores(v, fill))
-            for v, fill in ((w, -np.inf), (counted, 0.0))
-        )
-        back = BackPointers(shard.offsets, scores, moves)
-        found = back.flips(self.transitions, back.tally(counts, counted_moves), counted_moves)
-        return replace(found, weights=found.weights + self._transitions.start)
 
 
 def _subtract_own(scores: FloatArray, moves: MoveScores, offsets: IntArray, own: IntArray) -> None:

@@ -50,21 +50,57 @@ class MetagenomeFinder(OrfFinder):
 
     Parameters
     ----------
-    penalty : float or dict
-        Precision of the Gaussian prior of the weights: one number, or one by group name. By default 3 for
-        gaps between genes, and 1 for others. Ignored under `tuning`.
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (sums over words, ends of contigs, start codons,
-        ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
-        function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the genes, or losses of the number of wrong starts and stops.
-    holdout, folds
-        Share of the pieces that tuning holds out, or number of folds; those of an organism are on one side.
+        Loss that training minimizes. "log": the negative log-probability of the genes. The others count wrong
+        starts and stops.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name. By default 3 for gaps between genes, and 1 for others. Ignored with `tuning`. It may be 0
+        where `l1` is positive.
+    groups : {"kind", "single", "separate"} or callable
+        Which weights share a regularization strength. "kind": those of one kind of feature (sums over words,
+        ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
+        genes). "single": all. "separate": none. Or those that a function of a weight's name gives the same
+        group name.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
+    code : int
+        Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
+    closed : bool
+        Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
+    holdout : float
+        Share of the pieces that tuning holds out. Pieces of one organism stay together.
     max_seconds : float, optional
-        Time budget of each of the two fits, first without words of contigs' own.
+        Time budget in seconds of each of the two fits, the first of which is without words of the contigs'
+        own.
     random_state : int
-        Of pieces, and of held-out splits.
+        Random seed of pieces and of held-out splits.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
 
     Attributes
     ----------
@@ -74,6 +110,10 @@ class MetagenomeFinder(OrfFinder):
         Words of the organisms.
     starts_ : tuple of StartModel or None
         What chooses the start codons of genes of contigs that are like each; else the structure does.
+    skipped_ : list of Skipped
+        Training genes that were left out, and why.
+    coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
     """
 
     penalty: float | Mapping[str, float] | None = None

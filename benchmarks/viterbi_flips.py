@@ -1,13 +1,81 @@
-"""The smallest changes of transition weights that flip a back pointer of Viterbi (Chen et al. 2009, 4.2)."""
+"""The approximate gradient of constraints of Chen et al. 2009, section 4.2.
+
+`constraint_gradients.py` compares it with the exact subgradient. It asks for the smallest change of each
+transition weight that flips a back pointer of Viterbi. The maximum is continuous, so the term that the
+approximation stands for is zero: the difference of features is the whole subgradient. With the factor w_k'
+that the print leaves out, the sum is minus the change of the weight that flips the pointer; divided by this
+it is -1 for every weight that has a position where it could rise, and +1 where it would fall. As printed it
+counts features, of which all labellings have the same number where all pairs of attributes and labels have
+weights.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from structune.learning import Risk
+from structune.learning.margin_losses import PerceptronLoss
 from structune.structure import FloatArray, IntArray
+from structune.tagging import Chain
 from structune.tagging.structure.posterior import MoveScores
+from structune.tagging.structure.shard import ChainShard
+
+
+class FlipConstraint(Risk):
+    """A validation constraint with the approximate derivative of equations 12 to 14; its values are exact.
+
+    To the exact subgradient, the second term of equation 12, comes for each weight of a transition (y', y)
+    what stands for the first one: the change in the counts of all features, divided by the change of the
+    weight. That is the smallest rise, over tokens labelled y after another label than y', that would make
+    y' the label before, or the smallest fall, over tokens labelled y after y', that would make another the
+    label before, under the other weights and the forward scores as they are. Where a weight can do both,
+    the smaller of the two changes counts alone. Ties, which take no change, do not count. Other weights get
+    no term: only the paper's features of observation, y' and y could have one besides.
+
+    Terms are clipped to [-clip, clip]. The paper prints min(clip, .), which leaves near-ties to pull down
+    without bound.
+
+    Parameters
+    ----------
+    chain : Chain
+    shard : ChainShard
+        A validation set.
+    weighted : bool
+        Multiply counts by their weights, as equation 13 does. All terms are then -1 where the smallest change
+        is a rise and +1 where it is a fall, times the weight of the example. Equation 14 prints no weights.
+    clip : float
+        Positive.
+    """
+
+    def __init__(self, chain: Chain, shard: ChainShard, weighted: bool, clip: float = 1.0) -> None:
+        super().__init__(chain, PerceptronLoss(), [shard])
+        self.weighted, self.clip = weighted, clip
+        self._token_weights = np.repeat(shard.weights, shard.sizes())
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = super().value_and_gradient(w)
+        found = smallest_flips(self.structure, w, self.shards[0], w if self.weighted else np.ones_like(w))
+        slopes = self._token_weights[found.tokens] * found.gains / found.changes
+        gradient[found.weights] += np.clip(slopes, -self.clip, self.clip)
+        return value, gradient
+
+
+def smallest_flips(chain: Chain, w: FloatArray, shard: ChainShard, counted: FloatArray) -> Flips:
+    """The smallest change of each transition weight that flips a back pointer of a best labelling.
+
+    Forward scores are those at `w`. The labels that a flip leads to are the best ones from its token on, and
+    before it those that the back pointers give. `counted` is what a feature counts in the gains: ones for the
+    number of features, `w` for the score.
+    """
+    (scores, moves), (counts, counted_moves) = (
+        (chain.pairs.scores(chain.pairs.open(v), shard.rows, 0, shard.n_parts), chain._move_scores(v, fill))
+        for v, fill in ((w, -np.inf), (counted, 0.0))
+    )
+    back = BackPointers(shard.offsets, scores, moves)
+    found = back.flips(chain.transitions, back.tally(counts, counted_moves), counted_moves)
+    return replace(found, weights=found.weights + chain._transitions.start)
 
 
 @dataclass(frozen=True)
