@@ -18,7 +18,7 @@ from endless import Endless
 from structune import Classifier, Regressor, load, open_shards, write_shards
 from structune.errors import DataError
 from structune.files.shards import ShardWriter
-from structune.flat.commands import data
+from structune.flat import tables
 from structune.flat.svmlight import read_svmlight_blocks
 from structune.learning import MarginLoss
 
@@ -169,7 +169,7 @@ def test_commands(tmp_path, name):
     path = tmp_path / "train.svm.gz"
     path.write_bytes(gzip.compress(f"# a comment\n{text}".encode()))
     word = "regressor" if name == "regressor" else "classifier"
-    with mock.patch.object(data, "read_svmlight_blocks", partial(read_svmlight_blocks, n_bytes=500)):
+    with mock.patch.object(tables, "read_svmlight_blocks", partial(read_svmlight_blocks, n_bytes=500)):
         out = succeed("shard", word, path, tmp_path / "f", "--folds", 2)
     assert "90 examples of 4 features" in out
     assert len(open_shards(tmp_path / "f").fold) > 4

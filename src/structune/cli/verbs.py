@@ -197,7 +197,7 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
     """Make the settings of a file the defaults of the command that runs."""
     if path is None:
         return
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))

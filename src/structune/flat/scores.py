@@ -1,0 +1,144 @@
+"""How well classes and numbers were predicted, on the terminal, as JSON and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from rich.table import Table
+from sklearn.metrics import (
+    accuracy_score,
+    confusion_matrix,
+    mean_absolute_error,
+    precision_recall_fscore_support,
+    r2_score,
+)
+
+from structune.cli.tables import filled, new_table, record_table
+from structune.flat.classifier import Classifier
+from structune.flat.regressor import Regressor
+from structune.structure import Array, FloatArray
+
+if TYPE_CHECKING:
+    from structune.html_reports.page import Section
+
+Blocks = Iterable[tuple[str, Any, Any]]  # name of the file, features, outputs
+_MOST_CLASSES = 30  # in a table of confusions
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Accuracy, mean log loss, and precision, recall and F1 of each class.
+
+    Attributes
+    ----------
+    log_loss : float, optional
+        None of models without probabilities.
+    """
+
+    known: Array
+    predicted: Array
+    log_loss: float | None
+
+    @classmethod
+    def of_blocks(cls, model: Classifier, blocks: Blocks) -> Self:
+        """Compare predictions with known classes."""
+        known, predicted, losses = list[Any](), list[Any](), list[FloatArray]()
+        for _, X, y in blocks:
+            known.append(np.asarray(y))
+            predicted.append(model.predict(X))
+            if model.has_probabilities:
+                log_p, labels = model.predict_log_proba(X), model.classes_.tolist()
+                places = [labels.index(label) if label in labels else -1 for label in known[-1].tolist()]
+                found = log_p[np.arange(len(places)), places]
+                losses.append(-np.where(np.array(places) < 0, -np.inf, found))
+        loss = float(np.concatenate(losses).mean()) if losses else None
+        return cls(np.concatenate(known), np.concatenate(predicted), loss)
+
+    @property
+    def accuracy(self) -> float:
+        return float(accuracy_score(self.known, self.predicted))
+
+    def _classes(self) -> dict[Any, tuple[float, float, float, int]]:
+        """Precision, recall, F1 and number of examples of each class."""
+        labels = np.unique(np.concatenate([self.known, self.predicted]))
+        columns = precision_recall_fscore_support(
+            self.known, self.predicted, labels=labels, zero_division=0.0
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return dict(zip(labels.tolist(), rows, strict=True))
+
+    def tables(self) -> list[Table]:
+        table = new_table("Classes", ["class"], ["precision", "recall", "F1", "examples"])
+        rows = [
+            [str(name), *(f"{value:.4f}" for value in values), f"{n:,}"]
+            for name, (*values, n) in self._classes().items()
+        ]
+        record = [("examples", f"{self.known.size:,}"), ("accuracy", f"{self.accuracy:.4f}")]
+        if self.log_loss is not None:
+            record.append(("mean log loss", f"{self.log_loss:.4f}"))
+        return [filled(table, rows), record_table("All examples", record)]
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("precision", "recall", "f1", "examples")
+        by_class = {str(k): dict(zip(names, row, strict=True)) for k, row in self._classes().items()}
+        return {
+            "examples": int(self.known.size),
+            "accuracy": self.accuracy,
+            "log_loss": self.log_loss,
+            "classes": by_class,
+        }
+
+    def sections(self) -> Iterator[Section]:
+        from structune.html_reports.page import Section
+        from structune.html_reports.tables import make_table
+
+        labels = [*self._classes()]
+        if len(labels) <= _MOST_CLASSES:
+            counts = confusion_matrix(self.known, self.predicted, labels=labels).tolist()
+            rows = [(str(k), *(f"{n:,}" for n in row)) for k, row in zip(labels, counts, strict=True)]
+            names = [f"predicted {label}" for label in labels]
+            yield Section("Confusions", [make_table("Known classes", ["class"], names, rows, _MOST_CLASSES)])
+
+
+@dataclass(frozen=True)
+class NumberScores:
+    """R2, and the root mean square and mean absolute error."""
+
+    known: FloatArray
+    predicted: FloatArray
+
+    @classmethod
+    def of_blocks(cls, model: Regressor, blocks: Blocks) -> Self:
+        """Compare predictions with known numbers."""
+        both = [(np.asarray(y, np.float64), model.predict(X)) for _, X, y in blocks]
+        return cls(np.concatenate([y for y, _ in both]), np.concatenate([found for _, found in both]))
+
+    def as_dict(self) -> dict[str, Any]:
+        error = self.predicted - self.known
+        return {
+            "examples": int(self.known.size),
+            "R2": float(r2_score(self.known, self.predicted)) if self.known.size > 1 else None,
+            "root_mean_square_error": float(np.sqrt(np.mean(error**2))),
+            "mean_absolute_error": float(mean_absolute_error(self.known, self.predicted)),
+        }
+
+    def tables(self) -> list[Table]:
+        found = self.as_dict()
+        rows = [("examples", f"{found.pop('examples'):,}")]
+        rows += [
+            (name.replace("_", " "), f"{value:.6g}") for name, value in found.items() if value is not None
+        ]
+        return [record_table("Numbers", rows)]
+
+    def sections(self) -> Iterator[Section]:
+        from functools import partial
+
+        from structune.flat.plots import plot_predictions
+        from structune.html_reports.page import Section
+        from structune.html_reports.pictures import picture
+
+        drawn = partial(plot_predictions, self.known, self.predicted)
+        yield Section("Predictions", [picture(drawn, "predicted by known numbers", "Each example.")])

@@ -1,0 +1,292 @@
+"""Tables of features as the command line reads them: SVMlight files, and tables with a header.
+
+A `Layout` says which column of which file is which feature. A model's file keeps it, for new files to be read
+alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy
+
+from structune.cli.batches import Progress
+from structune.cli.checks import say
+from structune.cli.streams import binary_source
+from structune.errors import DataError, ModelFileError, StructuneError
+from structune.files.text import some_of
+from structune.flat.svmlight import read_svmlight_blocks
+from structune.structure import Array
+
+if TYPE_CHECKING:
+    import pandas
+
+_MOST_FEATURES, _MOST_FEATURES_A_VALUE = 1 << 24, 100
+_MOST_VALUES = 100  # of a column of text; more are taken for names
+_UNLIKE = 1e3  # spreads of columns, the largest beside the smallest, from which on it is told
+_SHOWN = 5
+_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_BINARY = (".parquet", ".feather", ".arrow")
+
+
+def has_header(path: str) -> bool:
+    """Whether a file is a table with names of its columns, by the ending of its name."""
+    return _ending(path) in (*_TEXT, *_BINARY)
+
+
+def _ending(path: str) -> str:
+    return Path(path.lower().removesuffix(".gz")).suffix
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which features a model has, and where files have them.
+
+    Attributes
+    ----------
+    target : str, optional
+        The column of outputs; None of SVMlight files.
+    columns : mapping of str to list of str, optional
+        The columns of features; of those that hold text, all texts, each of which is a feature.
+    first, n_features : int
+        Of SVMlight files, the number of the first feature, and how many there are.
+    """
+
+    target: str | None = None
+    columns: Mapping[str, list[str] | None] = field(default_factory=dict)
+    first: int = 1
+    n_features: int = 0
+
+    def header(self) -> dict[str, Any]:
+        """What the model's file keeps."""
+        return {"layout": {**vars(self), "columns": list(self.columns.items())}}
+
+    @classmethod
+    def of_header(cls, header: Mapping[str, Any], path: str) -> Self:
+        """That of a model's file."""
+        try:
+            given = dict(header["layout"])
+            return cls(**{**given, "columns": dict(given["columns"])})
+        except (LookupError, TypeError, ValueError):
+            raise ModelFileError(
+                f"{path}: the file does not say which columns are its features: train it with structune "
+                "train or tune."
+            ) from None
+
+    def read(self, paths: Sequence[str], with_outputs: bool) -> Iterator[tuple[str, Any, Any]]:
+        """Name, features and outputs (None, if they are not wanted) of each file."""
+        for path in paths:
+            if (self.target is not None) != has_header(path):
+                expected = "a table with a header, such as .csv" if self.target else "an SVMlight file"
+                raise DataError(f"{path}: the model was trained on other files: expected {expected}.")
+            if self.target is None:
+                yield self._svmlight(path)
+                continue
+            table = _read_table(path)
+            X = self._features(table, path)
+            yield path, X, _column(table, self.target, path) if with_outputs else None
+
+    def _svmlight(self, path: str) -> tuple[str, Any, Any]:
+        found = list(read_svmlight_blocks(binary_source(path)))
+        end = self.first + self.n_features
+        width = max(end, *(X.shape[1] for X, _ in found))
+        for X, _ in found:
+            X.resize(X.shape[0], width)
+        X = scipy.sparse.vstack([X for X, _ in found], format="csr")
+        outside = X[:, : self.first].nnz + X[:, end:].nnz
+        if outside:
+            say(f"{path}: {outside:,} values of features that the model does not have are ignored.")
+        return path, scipy.sparse.csr_array(X[:, self.first : end]), np.concatenate([y for _, y in found])
+
+    def _features(self, table: pandas.DataFrame, path: str) -> pandas.DataFrame:
+        import pandas
+
+        made: dict[str, Any] = {}
+        for name, texts in self.columns.items():
+            column = _column(table, name, path)
+            if texts is None:
+                if not pandas.api.types.is_numeric_dtype(column):
+                    row = int(np.flatnonzero(pandas.to_numeric(column, errors="coerce").isna())[0])
+                    raise DataError(f"{path}, row {row + 1}: column {name!r} has {column[row]!r}, no number.")
+                if not np.isfinite(numbers := column.to_numpy(np.float64)).all():
+                    row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+                    raise DataError(f"{path}, row {row + 1}: column {name!r} has {column[row]}.")
+                made[name] = numbers
+                continue
+            values = column.astype(str)
+            made |= {f"{name}={text}": (values == text).to_numpy(np.float64) for text in texts}
+            if others := sorted({*values} - {*texts}):
+                n = int(values.isin(others).sum())
+                some = some_of(others, _SHOWN)
+                say(f"{path}: {n:,} values of {name!r} are not of the training data: {some}")
+        return pandas.DataFrame(made)
+
+
+def read_training_tables(
+    paths: Sequence[str], target: str | None, dropped: Sequence[str]
+) -> tuple[Layout, Any, Any]:
+    """Read tables with a header that a model is to learn from: their layout, features, and outputs."""
+    import pandas
+
+    tables = [_read_table(path) for path in paths]
+    names = [*tables[0].columns]
+    for path, other in zip(paths[1:], tables[1:], strict=True):
+        if {*other.columns} != {*names}:
+            unlike = sorted({*other.columns} ^ {*names})
+            raise DataError(f"{path}: not the columns of {paths[0]}: {some_of(unlike, _SHOWN)}")
+    if target is None:
+        raise DataError(f"{paths[0]}: give --target, the column to predict: one of {some_of(names, _SHOWN)}.")
+    for option, name in (("--target", target), *(("--drop", each) for each in dropped)):
+        if name not in names:
+            raise DataError(f"{option} {name}: {paths[0]} has no such column. It has {some_of(names, 20)}.")
+    if target in dropped:
+        raise DataError(f"--drop {target} is the column of --target.")
+    table, columns = pandas.concat(tables, ignore_index=True), dict[str, Any]()
+    for name in names:
+        if name == target or name in dropped:
+            continue
+        column, path = _column(table, name, paths[0] if len(paths) == 1 else "the tables"), paths[0]
+        if pandas.api.types.is_datetime64_any_dtype(column):
+            raise DataError(
+                f"{path}: column {name!r} holds dates: give --drop {name}, or make numbers of them."
+            )
+        if pandas.api.types.is_numeric_dtype(column):
+            columns[name] = None
+            continue
+        texts = sorted({*column.astype(str)})
+        if len(texts) > _MOST_VALUES:
+            raise DataError(
+                f"{path}: column {name!r} holds {len(texts):,} different texts. Give --drop {name} if they "
+                f"are names; at most {_MOST_VALUES} can be classes."
+            )
+        columns[name] = texts
+    if not columns:
+        raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
+    layout = Layout(target, columns)
+    X = layout._features(table, paths[0])
+    _tell_scales(table, [name for name, texts in columns.items() if texts is None], paths[0])
+    return layout, X, _column(table, target, paths[0])
+
+
+def _tell_scales(table: pandas.DataFrame, names: list[str], path: str) -> None:
+    """Say that columns have unlike spreads: features of one group share a prior."""
+    spreads = {name: float(table[name].astype(float).std()) for name in names}
+    spreads = {name: spread for name, spread in spreads.items() if spread > 0}
+    if spreads and max(spreads.values()) > _UNLIKE * min(spreads.values()):
+        small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
+        say(
+            f"{path}: {large!r} varies {spreads[large] / spreads[small]:,.0f} times as much as {small!r}, "
+            "and both share a regularization strength: scale the columns, or give --groups feature to tune"
+        )
+
+
+def _read_table(path: str) -> pandas.DataFrame:
+    try:
+        import pandas
+    except ImportError:
+        raise StructuneError("Tables with a header need pandas: pip install 'structune[tables]'") from None
+    ending = _ending(path)
+    try:
+        if ending in _TEXT:
+            table = pandas.read_csv(path, sep=_TEXT[ending], skipinitialspace=True, index_col=False)
+        elif ending == ".parquet":
+            table = pandas.read_parquet(path)
+        else:
+            table = pandas.read_feather(path)
+    except FileNotFoundError:
+        raise
+    except ImportError as error:
+        raise StructuneError(f"{path}: {error}") from None
+    except Exception as error:  # of pandas and pyarrow there are many
+        raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
+    table.columns = [str(name) for name in table.columns]
+    if len({*table.columns}) < len(table.columns):
+        raise DataError(f"{path}: several columns have the same name.")
+    if not len(table):
+        raise DataError(f"{path}: found no rows below the header.")
+    return table
+
+
+def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
+    """A column, in which nothing may be missing."""
+    if name not in table.columns:
+        raise DataError(f"{path}: has no column {name!r}.")
+    column = table[name]
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise DataError(
+            f"{path}, row {row + 1}: column {name!r} has no value. Fill in missing values, or leave out the "
+            "row, or the column (--drop)."
+        )
+    return column
+
+
+# --- SVMlight ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SvmlightPasses:
+    """SVMlight files, and what is to be known of all before the first example is encoded.
+
+    Attributes
+    ----------
+    paths : sequence of Path
+    first : int
+        The number of the first feature: 0 if any file has that, else 1.
+    n_features : int
+    are_whole : bool
+        Whether all outputs are whole numbers.
+    sizes : list of int
+        Examples of each block.
+    file : binary file
+        The outputs, which would grow in memory with the data.
+    """
+
+    paths: Sequence[str]
+    first: int
+    n_features: int
+    are_whole: bool
+    sizes: list[int]
+    file: IO[bytes]
+
+    @classmethod
+    def open(cls, paths: Sequence[str], file: IO[bytes], quiet: bool) -> Self:
+        """Read the files for what is to be known; the empty file gets the outputs."""
+        first, end, n_values, are_whole, sizes = 1, 0, 0, True, list[int]()
+        for X, y in _read(paths, quiet, "features"):
+            end, n_values = max(end, X.shape[1]), n_values + X.nnz
+            first = min(first, int(X.indices.min(initial=1)))
+            are_whole &= bool(np.all(y == np.rint(y)))
+            sizes.append(y.size)
+            y.tofile(file)
+        n_features = end - first
+        if n_features > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
+            raise DataError(
+                f"{', '.join(map(str, paths))}: found {n_values} values and a feature {end - 1}, expected at "
+                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
+            )
+        return cls(paths, first, n_features, are_whole, sizes, file)
+
+    def outputs(self) -> Iterator[tuple[Any, Array]]:
+        """Outputs, block by block, beside features of 0: no survey looks at sparse ones."""
+        self.file.seek(0)
+        for size in self.sizes:
+            yield scipy.sparse.csr_array((size, self.n_features)), np.fromfile(self.file, np.float64, size)
+
+    def blocks(self, quiet: bool) -> Iterator[tuple[Any, Array]]:
+        """Features and outputs, block by block."""
+        for X, y in _read(self.paths, quiet, "shards"):
+            parts = X.data, X.indices - np.int32(self.first), X.indptr
+            yield scipy.sparse.csr_array(parts, shape=(y.size, self.n_features)), y
+
+
+def _read(paths: Sequence[str], quiet: bool, stage: str) -> Iterator[tuple[Any, Any]]:
+    with Progress(not quiet, stage=stage, unit="examples") as progress:
+        for path in paths:
+            for X, y in read_svmlight_blocks(path):
+                yield X, y
+                progress.advance(y.size)

@@ -1,0 +1,250 @@
+"""Classes and numbers on the command line: how tables are read, and what is written of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from structune.cli.checks import say
+from structune.cli.fields import option
+from structune.cli.task import Examples, NoOptions, Task
+from structune.errors import DataError
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.flat.scores import ClassScores, NumberScores
+
+_MANY_CLASSES = 50  # numbers; they may be quantities
+
+
+@dataclass(frozen=True)
+class Learning(NoOptions):
+    """How tables are read to learn from."""
+
+    target: str | None = option(
+        None, metavar="NAME", help="Column to predict, of tables with a header. All others are features."
+    )
+    drop: tuple[str, ...] = option(
+        (), metavar="NAME", help="Column that is no feature, such as a name; may be given several times."
+    )
+
+
+class FlatTask(Task):
+    """Rows of features, from tables with a header or SVMlight files."""
+
+    files = (
+        "Tables with a header (.csv, .tsv, .parquet, .feather, .arrow; text also .gz), or SVMlight files: an "
+        "example a line, such as '1 3:0.5 7:2', its class or number first. In tables, each text of a column "
+        "of texts is a feature. In SVMlight files, a feature that a line leaves out is 0."
+    )
+    inputs = "Files like those that the model was trained on; the column to predict may be missing."
+    parts = "examples"
+    learning_options = Learning
+    penalties = ("penalty", "l1")
+    methods = ("majorize", "implicit", "direct", "grid")
+
+    def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
+        from structune.flat.tables import has_header, read_training_tables
+
+        if any(map(has_header, files)):
+            if not all(map(has_header, files)):
+                raise DataError("Tables with a header and SVMlight files cannot be combined.")
+            layout, X, y = read_training_tables(files, learning.target, learning.drop)
+            y = self.outputs(y, f"column {learning.target!r}")
+            texts = sum(texts is not None for texts in layout.columns.values())
+            told = f"{len(y):,} examples, {len(layout.columns):,} columns, {texts:,} of them text"
+            return Examples((X, y), [("data", told)], header=layout.header())
+        self._refuse_options(learning)
+        layout, X, y = _read_svmlight(files)
+        told = f"{len(y):,} examples, {layout.n_features:,} features"
+        return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
+
+    @staticmethod
+    def _refuse_options(learning: Learning) -> None:
+        for name, value in (("--target", learning.target), ("--drop", learning.drop)):
+            if value:
+                raise DataError(f"{name} has no effect on SVMlight files: it is for tables with a header.")
+
+    def read_shards(self, folder: ShardFolder) -> Examples:
+        return Examples((), [("data", f"{len(folder):,} examples")], header=folder.model.extra_)
+
+    def shard(
+        self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        """Read SVMlight files twice, block by block: for features and outputs, and to encode."""
+        from structune.flat.tables import Layout, SvmlightPasses, has_header
+
+        if any(map(has_header, files)):
+            raise DataError("shard reads SVMlight files: a table with a header is read whole by train.")
+        self._refuse_options(learning)
+        with TemporaryFile(dir=writer.path.parent) as file:
+            tables = SvmlightPasses.open(files, file, quiet)
+            passes = iter((tables.outputs(), tables.blocks(quiet)))  # to survey, and to encode
+
+            def blocks() -> Iterator[tuple[Any, Any]]:
+                for X, y in next(passes):
+                    yield X, self.outputs(y, "", tables.are_whole)
+
+            layout = Layout(first=tables.first, n_features=tables.n_features)
+            written = model.write_blocks(blocks, writer, layout.header())
+        return written, [("data", f"{len(written):,} examples of {tables.n_features:,} features")]
+
+    def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
+        """Outputs as `fit` takes them.
+
+        Raises
+        ------
+        DataError
+            Outputs that a model of this kind cannot predict.
+        """
+        raise NotImplementedError
+
+    def read_known(
+        self, files: Sequence[str], reading: Any, model: Any, header: Any
+    ) -> Iterable[tuple[str, Any, Any]]:
+        from structune.flat.tables import Layout
+
+        for name, X, y in Layout.of_header(header, "the model").read(files, with_outputs=True):
+            yield name, X, self.outputs(y, name)
+
+    def predict(self, model: Any, files: Sequence[str], predicting: Any) -> Iterator[str]:
+        from structune.flat.tables import Layout
+
+        heading, n_before = "row\tprediction" + self.more_columns(model) + "\n", 0
+        for _, X, _ in Layout.of_header(model.extra_, "the model").read(files, with_outputs=False):
+            rows = enumerate(self.rows(model, X), n_before + 1)
+            yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
+            heading, n_before = "", n_before + X.shape[0]
+
+    def more_columns(self, model: Any) -> str:
+        """The heading of what stands beside predictions."""
+        return ""
+
+    def rows(self, model: Any, X: Any) -> Iterator[str]:
+        """What is written of each example."""
+        raise NotImplementedError
+
+
+class ClassifierTask(FlatTask):
+    """Classes of rows of features."""
+
+    estimator = "structune.flat.classifier:Classifier"
+    learns = "to predict classes"
+    parameters = ("loss", "fit_intercept")
+    evaluates = "Shows the accuracy, the mean log loss, and precision, recall and F1 of every class."
+    predicts = (
+        "Predict the class of each row of a table.",
+        "Writes a table, separated by tabs: the number of the row, from 1, its class, and the probability of "
+        "this class, if the model has probabilities.",
+    )
+    examples = (
+        "structune train classifier train.csv --target species --model classifier.structune",
+        "structune tune classifier train.csv --target species --model classifier.structune --test test.csv",
+        "structune shard classifier train.svm shards/",
+        "structune evaluate classifier classifier.structune test.csv",
+        "structune predict classifier.structune new.csv > classes.tsv",
+    )
+
+    def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
+        import numpy as np
+
+        values = np.asarray(y)
+        if values.dtype.kind == "f":
+            if are_whole is None:
+                are_whole = bool(np.all(values == np.rint(values)))
+            if not are_whole and name:
+                raise DataError(
+                    f"{name} holds numbers that are not whole: structune train regressor predicts numbers."
+                )
+            values = values.astype(np.int64) if are_whole else values
+        if name and values.dtype.kind in "iu" and (n := np.unique(values).size) > _MANY_CLASSES:
+            say(f"{name} holds {n:,} different numbers, each a class: train regressor predicts numbers")
+        return values.astype(str) if values.dtype.kind == "O" else values
+
+    def score(self, model: Any, known: Iterable[Any], scoring: Any) -> ClassScores:
+        from structune.flat.scores import ClassScores
+
+        return ClassScores.of_blocks(model, known)
+
+    def more_columns(self, model: Any) -> str:
+        return "\tprobability" if model.has_probabilities else ""
+
+    def rows(self, model: Any, X: Any) -> Iterator[str]:
+        labels = model.predict(X).tolist()
+        if not model.has_probabilities:
+            yield from map(str, labels)
+            return
+        for label, probability in zip(labels, model.predict_proba(X).max(axis=1).tolist(), strict=True):
+            yield f"{label}\t{probability:.6g}"
+
+    def warm(self) -> None:
+        import numpy as np
+
+        from structune.flat.classifier import Classifier
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        Classifier(tuning=None, n_jobs=1).fit(X, X[:, 0] > 0.0)
+
+
+class RegressorTask(FlatTask):
+    """Numbers from rows of features."""
+
+    estimator = "structune.flat.regressor:Regressor"
+    learns = "to predict numbers"
+    parameters = ("fit_intercept",)
+    evaluates = "Shows R2, and the root mean square and the mean absolute error."
+    predicts = (
+        "Predict the number of each row of a table.",
+        "Writes a table, separated by tabs: the number of the row, from 1, and its prediction.",
+    )
+    examples = (
+        "structune train regressor train.csv --target price --model regressor.structune",
+        "structune tune regressor train.csv --target price --model regressor.structune --test test.csv",
+        "structune shard regressor train.svm shards/",
+        "structune evaluate regressor regressor.structune test.csv",
+        "structune predict regressor.structune new.csv > prices.tsv",
+    )
+
+    def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
+        import numpy as np
+
+        values = np.asarray(y)
+        if values.dtype.kind not in "biuf":
+            raise DataError(f"{name} holds text: structune train classifier predicts classes.")
+        return values.astype(np.float64)
+
+    def score(self, model: Any, known: Iterable[Any], scoring: Any) -> NumberScores:
+        from structune.flat.scores import NumberScores
+
+        return NumberScores.of_blocks(model, known)
+
+    def rows(self, model: Any, X: Any) -> Iterator[str]:
+        yield from (f"{number:.6g}" for number in model.predict(X).tolist())
+
+    def warm(self) -> None:
+        import numpy as np
+
+        from structune.flat.regressor import Regressor
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        Regressor(tuning=None, n_jobs=1).fit(X, X[:, 0])
+
+
+CLASSIFIER, REGRESSOR = ClassifierTask(), RegressorTask()
+
+
+def _read_svmlight(files: Sequence[str]) -> tuple[Any, Any, Any]:
+    """All examples of SVMlight files, whose features count from 0 if any has that number, else from 1."""
+    import numpy as np
+    import scipy
+
+    from structune.flat.tables import Layout, SvmlightPasses
+
+    with TemporaryFile() as file:
+        tables = SvmlightPasses.open(files, file, quiet=True)
+        found = list(tables.blocks(quiet=True))
+    X = scipy.sparse.csr_array(scipy.sparse.vstack([X for X, _ in found], format="csr"))
+    layout = Layout(first=tables.first, n_features=tables.n_features)
+    return layout, X, np.concatenate([y for _, y in found])

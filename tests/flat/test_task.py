@@ -1,0 +1,128 @@
+"""Classes and numbers on the command line: tables with a header, and SVMlight files."""
+
+import json
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+import structune
+from commands import fail, run, succeed
+from structune import Classifier, Regressor
+
+QUIET = ["--quiet", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Tables of irises with a column of text, and of diabetes; SVMlight files."""
+    folder = tmp_path_factory.mktemp("flat")
+    found = load_iris(as_frame=True)
+    table = found.data.assign(
+        colour=np.where(np.arange(150) % 3 == 0, "red", "blue"), name=[f"n{k}" for k in range(150)]
+    ).assign(species=found.target_names[found.target])
+    table = table.sample(frac=1, random_state=0)
+    table[:100].to_csv(folder / "train.csv", index=False)
+    table[100:].to_csv(folder / "test.tsv", index=False, sep="\t")
+    load_diabetes(as_frame=True).frame.to_csv(folder / "numbers.csv.gz", index=False)
+    (folder / "a.svm").write_text("1 1:0.5 2:1\n0 2:3\n1 1:1\n0 2:2 9:1\n" * 3)
+    args = ["--target", "species", "--drop", "name", *QUIET]
+    succeed("train", "classifier", folder / "train.csv", "-m", folder / "classes", *args)
+    succeed("train", "regressor", folder / "numbers.csv.gz", "-m", folder / "numbers", "--target", "target")
+    return folder
+
+
+def test_classes_of_a_table(files):
+    """Texts are features; columns are found by their names, whatever their order."""
+    model, table = structune.load(files / "classes"), pandas.read_csv(files / "train.csv")
+    X = table.drop(columns=["species", "name", "colour"])
+    X = X.assign(**{f"colour={text}": (table["colour"] == text) * 1.0 for text in ("blue", "red")})
+    expected = Classifier(tuning=None).fit(X, table["species"])
+    assert np.allclose(model.coef_, expected.coef_)
+    test = pandas.read_csv(files / "test.tsv", sep="\t")
+    shuffled = files / "shuffled.csv"
+    test[[*reversed(test.columns)]].drop(columns="species").to_csv(shuffled, index=False)
+    heading, *rows = succeed("predict", files / "classes", shuffled).splitlines()
+    assert heading == "row\tprediction\tprobability"
+    found = json.loads(succeed("evaluate", "classifier", files / "classes", files / "test.tsv", "--json"))
+    right = [row.split("\t")[1] for row in rows] == test["species"]
+    assert found["accuracy"] == right.mean() > 0.9
+    assert found["classes"]["setosa"]["examples"] == (test["species"] == "setosa").sum()
+
+
+def test_numbers_of_a_table(files):
+    frame = load_diabetes(as_frame=True).frame
+    expected = Regressor(tuning=None).fit(frame.drop(columns="target"), frame["target"])
+    rows = succeed("predict", files / "numbers", files / "numbers.csv.gz").splitlines()[1:]
+    predicted = expected.predict(frame.drop(columns="target"))
+    assert np.allclose([float(row.split("\t")[1]) for row in rows], predicted, rtol=1e-4)
+    args = ["evaluate", "regressor", files / "numbers", files / "numbers.csv.gz", "--json"]
+    score = expected.score(frame.drop(columns="target"), frame["target"])
+    assert json.loads(succeed(*args))["R2"] == pytest.approx(score)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_svmlight(files, tmp_path, kind):
+    """Features that the model does not have are told; shards give the same weights."""
+    succeed("train", kind, files / "a.svm", "-m", tmp_path / "m", *QUIET)
+    assert structune.load(tmp_path / "m").n_features_in_ == 9
+    result = run("predict", tmp_path / "m", "-", stdin="1 1:1 12:1\n0 2:3\n")
+    assert "1 values of features that the model does not have are ignored" in result.stderr
+    assert result.stdout == succeed("predict", tmp_path / "m", "-", stdin="1 1:1\n0 2:3\n")
+    succeed("shard", kind, files / "a.svm", tmp_path / "shards", "--folds", 2)
+    succeed("train", kind, tmp_path / "shards", "-m", tmp_path / "n", *QUIET)
+    assert np.allclose(structune.load(tmp_path / "n").coef_, structune.load(tmp_path / "m").coef_, atol=1e-3)
+    assert succeed("predict", tmp_path / "n", files / "a.svm")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("a,b\n1,x\n2,y\n", [], "give --target, the column to predict: one of a, b."),
+        ("a,b\n1,x\n2,y\n", ["--target", "c"], "--target c: {path} has no such column. It has a, b."),
+        ("a,b\n1,x\n2,y\n", ["--target", "b", "--drop", "a"], "no column of features beside --target b"),
+        ("a,b\n1,x\n,y\n", ["--target", "b"], "{path}, row 2: column 'a' has no value."),
+        ("a,b\n1,x\n2\n", ["--target", "b"], "{path}, row 2: column 'b' has no value."),
+        ("a,b\n1,0.5\n2,1.5\n", ["--target", "b"], "numbers that are not whole: structune train regressor"),
+        ("a,b\ninf,x\n2,y\n", ["--target", "b"], "{path}, row 1: column 'a' has inf."),
+        ("a,a\n1,x\n2,y\n", ["--target", "b"], "no such column"),
+        ("a,b\n", ["--target", "b"], "found no rows below the header"),
+        (
+            "a,b\n" + "".join(f"n{k},x\nm{k},y\n" for k in range(60)),
+            ["--target", "b"],
+            "column 'a' holds 120 different texts. Give --drop a if they are names",
+        ),
+    ],
+)
+def test_tables_that_are_refused(tmp_path, text, options, told):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert told.format(path=path) in fail("train", "classifier", path, "-m", tmp_path / "m", *options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_what_does_not_go_together(files, tmp_path):
+    to = ["-m", tmp_path / "m"]
+    assert "cannot be combined" in fail("train", "classifier", files / "a.svm", files / "train.csv", *to)
+    assert "--target has no effect on SVMlight" in fail(
+        "train", "classifier", files / "a.svm", "--target", "a", *to
+    )
+    assert "holds text: structune train classifier" in fail(
+        "train", "regressor", files / "train.csv", "--target", "species", "--drop", "name", *to
+    )
+    assert "expected a table with a header" in fail("predict", files / "classes", files / "a.svm")
+    assert "has no column 'sepal length (cm)'" in fail("predict", files / "classes", files / "numbers.csv.gz")
+    assert "shard reads SVMlight files" in fail("shard", "classifier", files / "train.csv", tmp_path / "s")
+    Classifier(tuning=None).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "bare")
+    assert "does not say which columns" in fail("predict", tmp_path / "bare", files / "train.csv")
+
+
+def test_what_is_told(files, tmp_path):
+    table = pandas.read_csv(files / "train.csv").assign(wide=np.arange(100) * 1e6)
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    args = ["--target", "species", "--drop", "name", "-m", tmp_path / "m", *QUIET]
+    assert "'wide' varies " in run("train", "classifier", tmp_path / "wide.csv", *args).stderr
+    table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
+    told = run("predict", files / "classes", tmp_path / "green.csv").stderr
+    assert "100 values of 'colour' are not of the training data: green" in told
