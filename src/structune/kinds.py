@@ -41,8 +41,6 @@ class Kind:
         Commands that no other kind has, such as ``fold``.
     shard : str, optional
         The class of its shards, if folders can hold them.
-    also : tuple of str
-        Other words that commands and files may say.
     """
 
     word: str
@@ -51,12 +49,10 @@ class Kind:
     commands: str | None = None
     own: tuple[str, ...] = ()
     shard: str | None = None
-    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for words in (self.own, self.also):
-            if not isinstance(words, tuple):
-                raise DataError(f"kind {self.word!r}: found {words!r}, expected a tuple of words")
+        if not isinstance(self.own, tuple):
+            raise DataError(f"kind {self.word!r}: found {self.own!r}, expected a tuple of words")
         for place in (self.estimator, self.shard):
             if place is not None and place.count(":") != 1:
                 raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
@@ -102,7 +98,6 @@ _OURS = (
         commands="structune.tagging.commands",
         own=("predict", "weights"),
         shard="structune.tagging.structure.shard:ChainShard",
-        also=("tagger", "sequence-tagger", "chain"),
     ),
     Kind(word="segments", estimator="structune.tagging.segment_tagger:SegmentTagger"),
     Kind(
@@ -112,7 +107,6 @@ _OURS = (
         commands="structune.rna.commands",
         own=("fold",),
         shard="structune.rna.structure.shard:RNAShard",
-        also=("rna-folder",),
     ),
     Kind(
         word="ranking",
@@ -121,7 +115,6 @@ _OURS = (
         commands="structune.ranking.commands",
         own=("rank",),
         shard="structune.ranking.structure.shard:RankingShard",
-        also=("rank", "ranker"),
     ),
     Kind(
         word="alignment",
@@ -130,7 +123,6 @@ _OURS = (
         commands="structune.alignment.commands",
         own=("align",),
         shard="structune.alignment.structure.shard:AlignmentShard",
-        also=("align", "sequence-aligner"),
     ),
     Kind(
         word="genes",
@@ -139,7 +131,6 @@ _OURS = (
         commands="structune.genes.commands",
         own=("genes",),
         shard="structune.genes.eukaryotes.structure.shard:ExonShard",
-        also=("gene-finder", "state-machine"),
     ),
     Kind(
         word="prokaryotic-genes",
@@ -147,7 +138,6 @@ _OURS = (
         about="genes of bacteria and archaea, from GenBank or GFF3",
         commands="structune.genes.prokaryotes.commands",
         shard="structune.genes.prokaryotes.structure.shard:OrfShard",
-        also=("prokaryotic-gene-finder", "orf-graph"),
     ),
     Kind(
         word="metagenomes",
@@ -167,7 +157,7 @@ _OURS = (
         commands="structune.flat.commands",
         shard="structune.flat.structure.shard:FlatShard",
     ),
-    Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator", also=("multitask",)),
+    Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator"),
 )
 
 
@@ -178,7 +168,7 @@ def kinds() -> dict[str, Kind]:
 
 def find_kind(word: str) -> Kind | None:
     """The kind that is called so; other packages are asked only if it is none of ours."""
-    return next((kind for kind in every_kind() if word in (kind.word, *kind.also)), None)
+    return next((kind for kind in every_kind() if word == kind.word), None)
 
 
 def kind_of(estimator: Any) -> Kind:
@@ -210,7 +200,7 @@ def _installed() -> tuple[Kind, ...]:
     """Those of other packages; what cannot be used is told, and does not harm the rest."""
     from importlib.metadata import entry_points  # here, because most commands are ours
 
-    found, taken = list[Kind](), {word for kind in _OURS for word in (kind.word, *kind.also)}
+    found, taken = list[Kind](), {kind.word for kind in _OURS}
     commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
     for point in entry_points(group=ENTRY_POINTS):
         try:
@@ -220,13 +210,13 @@ def _installed() -> tuple[Kind, ...]:
             continue
         if not isinstance(kind, Kind):
             _warn(point, f"found {type(kind).__name__}, expected a Kind")
-        elif words := taken.intersection((kind.word, *kind.also)):
-            _warn(point, f"{', '.join(sorted(words))} is another kind already")
+        elif kind.word in taken:
+            _warn(point, f"{kind.word} is another kind already")
         elif names := commands.intersection(kind.own):
             _warn(point, f"{', '.join(sorted(names))} is another command already")
         else:
             found.append(kind)
-            taken |= {kind.word, *kind.also}
+            taken.add(kind.word)
             commands |= {*kind.own}
     return tuple(found)
 
