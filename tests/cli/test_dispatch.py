@@ -63,6 +63,7 @@ def test_without_a_word_it_is_for_taggers(tmp_path):
     [
         ("train", "rnaa", "No such kind 'rnaa'. Did you mean 'rna'?"),
         ("evaluate", "rankin", "Did you mean 'ranking'?"),
+        ("evaluate", "align", "Did you mean 'alignment'?"),
         ("shard", "segments", "There is no shard for 'segments': expected one of tagging, rna, ranking"),
         ("train", "classifier", "There is no train for 'classifier': expected one of tagging, rna"),
     ],
