@@ -17,7 +17,7 @@ from structune.kinds import _OURS, ENTRY_POINTS, Kind, _installed, find_kind, ki
 from structune.learning import StructuredEstimator
 from structune.structure import Shard
 
-OTHER = Kind(word="other", estimator="nowhere:Other", also=("others",))
+OTHER = Kind(word="other", estimator="nowhere:Other")
 
 
 class Point:
@@ -73,12 +73,11 @@ def test_what_ours_name_is_there(kind):
 
 
 def test_every_word_is_of_one_kind():
-    words = [word for kind in _OURS for word in (kind.word, *kind.also)]
+    words = [kind.word for kind in _OURS]
     assert len(words) == len(set(words))
 
 
 def test_words_find_kinds():
-    assert find_kind("rna") is find_kind("rna-folder")
     assert find_kind("rna").estimator_class is RNAFolder
     assert find_kind("nothing") is None
 
@@ -107,7 +106,7 @@ def test_shards_of_a_kind_without_any():
 def test_those_of_packages_come_last(installed):
     installed(other=OTHER)
     assert list(kinds()) == [*(kind.word for kind in _OURS), "other"]
-    assert find_kind("other") is find_kind("others") is OTHER
+    assert find_kind("other") is OTHER
 
 
 @pytest.mark.parametrize(
@@ -116,7 +115,6 @@ def test_those_of_packages_come_last(installed):
         (ImportError("no module"), "ImportError: no module"),
         (RNAFolder, "found ABCMeta, expected a Kind"),
         (replace(OTHER, word="rna"), "rna is another kind already"),
-        (replace(OTHER, word="new", also=("tagger", "chain")), "chain, tagger is another kind already"),
     ],
 )
 def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
@@ -130,7 +128,6 @@ def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
     ("given", "why"),
     [
         ({"own": "run", "commands": "x"}, "found 'run', expected a tuple of words"),
-        ({"also": ["a"]}, r"found \['a'\], expected a tuple of words"),
         ({"shard": "package.Shard"}, "found 'package.Shard', expected 'package.module:Class'"),
         ({"own": ("run",)}, r"found the commands \('run',\), expected their module, too"),
     ],
@@ -167,26 +164,10 @@ def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, packag
 def test_of_two_packages_with_one_word_the_first_counts(installed):
     installed(first=OTHER, second=replace(OTHER, estimator="nowhere:Second"))
     with pytest.warns(UserWarning, match="the kind 'second' of package:second is left out"):
-        assert find_kind("others") is OTHER
+        assert find_kind("other") is OTHER
 
 
 @pytest.mark.filterwarnings("error")
 def test_others_are_not_asked_for_what_is_ours(installed):
     installed(bad=ImportError())
     assert find_kind("genes").word == "genes"
-
-
-@pytest.mark.parametrize(
-    ("word", "was"),
-    [
-        ("tagging", "tagger sequence-tagger chain"),
-        ("rna", "rna-folder"),
-        ("ranking", "rank ranker"),
-        ("alignment", "align sequence-aligner"),
-        ("genes", "gene-finder state-machine"),
-        ("prokaryotic-genes", "prokaryotic-gene-finder orf-graph"),
-        ("tree", "multitask"),
-    ],
-)
-def test_words_of_files_that_are_there(word, was):
-    assert {find_kind(each).word for each in was.split()} == {word}

@@ -43,8 +43,6 @@ class Kind:
         Commands that no other kind has, such as ``fold``.
     shard : str, optional
         The class of its shards, if folders can hold them.
-    also : tuple of str
-        Other words that commands and files may say.
     """
 
     word: str
@@ -54,12 +52,10 @@ class Kind:
     commands: str | None = None
     own: tuple[str, ...] = ()
     shard: str | None = None
-    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for words in (self.own, self.also):
-            if not isinstance(words, tuple):
-                raise DataError(f"kind {self.word!r}: found {words!r}, expected a tuple of words")
+        if not isinstance(self.own, tuple):
+            raise DataError(f"kind {self.word!r}: found {self.own!r}, expected a tuple of words")
         for place in (self.estimator, self.shard, self.task):
             if place is not None and place.count(":") != 1:
                 raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
@@ -122,7 +118,6 @@ _OURS = (
         commands="structune.tagging.commands",
         own=("predict", "weights"),
         shard="structune.tagging.structure.shard:ChainShard",
-        also=("tagger", "sequence-tagger", "chain"),
     ),
     Kind(word="segments", estimator="structune.tagging.segment_tagger:SegmentTagger"),
     Kind(
@@ -132,7 +127,6 @@ _OURS = (
         task="structune.rna.task:TASK",
         own=("fold", "consensus", "score"),
         shard="structune.rna.structure.shard:RNAShard",
-        also=("rna-folder",),
     ),
     Kind(
         word="ranking",
@@ -141,7 +135,6 @@ _OURS = (
         task="structune.ranking.task:TASK",
         own=("rank",),
         shard="structune.ranking.structure.shard:RankingShard",
-        also=("rank", "ranker"),
     ),
     Kind(
         word="alignment",
@@ -150,7 +143,6 @@ _OURS = (
         task="structune.alignment.task:TASK",
         own=("align",),
         shard="structune.alignment.structure.shard:AlignmentShard",
-        also=("align", "sequence-aligner"),
     ),
     Kind(
         word="genes",
@@ -159,7 +151,6 @@ _OURS = (
         commands="structune.genes.commands",
         own=("genes",),
         shard="structune.genes.eukaryotes.structure.shard:ExonShard",
-        also=("gene-finder", "state-machine"),
     ),
     Kind(
         word="prokaryotic-genes",
@@ -167,7 +158,6 @@ _OURS = (
         about="genes of bacteria and archaea, from GenBank or GFF3",
         commands="structune.genes.prokaryotes.commands",
         shard="structune.genes.prokaryotes.structure.shard:OrfShard",
-        also=("prokaryotic-gene-finder", "orf-graph"),
     ),
     Kind(
         word="metagenomes",
@@ -187,7 +177,7 @@ _OURS = (
         task="structune.flat.task:REGRESSOR",
         shard="structune.flat.structure.shard:FlatShard",
     ),
-    Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator", also=("multitask",)),
+    Kind(word="tree", estimator="structune.trees.multitask:MultitaskEstimator"),
 )
 
 
@@ -198,7 +188,7 @@ def kinds() -> dict[str, Kind]:
 
 def find_kind(word: str) -> Kind | None:
     """The kind that is called so; other packages are asked only if it is none of ours."""
-    return next((kind for kind in every_kind() if word in (kind.word, *kind.also)), None)
+    return next((kind for kind in every_kind() if word == kind.word), None)
 
 
 def kind_of_place(estimator: str) -> Kind:
@@ -235,7 +225,7 @@ def _installed() -> tuple[Kind, ...]:
     """Those of other packages; what cannot be used is told, and does not harm the rest."""
     from importlib.metadata import entry_points  # here, because most commands are ours
 
-    found, taken = list[Kind](), {word for kind in _OURS for word in (kind.word, *kind.also)}
+    found, taken = list[Kind](), {kind.word for kind in _OURS}
     commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
     for point in entry_points(group=ENTRY_POINTS):
         try:
@@ -245,13 +235,13 @@ def _installed() -> tuple[Kind, ...]:
             continue
         if not isinstance(kind, Kind):
             _warn(point, f"found {type(kind).__name__}, expected a Kind")
-        elif words := taken.intersection((kind.word, *kind.also)):
-            _warn(point, f"{', '.join(sorted(words))} is another kind already")
+        elif kind.word in taken:
+            _warn(point, f"{kind.word} is another kind already")
         elif names := commands.intersection(kind.own):
             _warn(point, f"{', '.join(sorted(names))} is another command already")
         else:
             found.append(kind)
-            taken |= {kind.word, *kind.also}
+            taken.add(kind.word)
             commands |= {*kind.own}
     return tuple(found)
 

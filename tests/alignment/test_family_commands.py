@@ -182,10 +182,10 @@ def folders(tmp_path):
 
 def test_whole_families_are_evaluated(folders, tmp_path):
     args = folders / "found", folders / "known"
-    shown = json.loads(succeed("evaluate", "align", *args, "--json"))
+    shown = json.loads(succeed("evaluate", "alignment", *args, "--json"))
     assert shown["families"] == {"one": {"Q": 4 / 7, "TC": 4 / 7}, "two": {"Q": 0.0, "TC": 0.0}}
     assert shown["Q"] == pytest.approx(2 / 7)
-    told = succeed("evaluate", "align", *args, "--report", tmp_path / "page.html")
+    told = succeed("evaluate", "alignment", *args, "--report", tmp_path / "page.html")
     assert "all (2) 0.2857 0.2857" in " ".join(told.split())
     assert "Families, the worst first" in (tmp_path / "page.html").read_text()
 
@@ -200,18 +200,20 @@ def test_models_are_evaluated_on_whole_families(folders):
 def test_evaluations_that_cannot_be(folders):
     known, found = folders / "known", folders / "found"
     (found / "one.afa").unlink()
-    assert "found no alignment of one, expected one for each" in fail("evaluate", "align", found, known)
-    message = fail("evaluate", "align", found / "two.afa", known / "one.fa")
+    assert "found no alignment of one, expected one for each" in fail("evaluate", "alignment", found, known)
+    message = fail("evaluate", "alignment", found / "two.afa", known / "one.fa")
     assert "two.afa: one: found no row of 'a'" in message
-    assert "found --gamma with whole families" in fail("evaluate", "align", found, known, "--gamma", 2)
+    assert "found --gamma with whole families" in fail("evaluate", "alignment", found, known, "--gamma", 2)
     (known / "sub.sto").write_text("# STOCKHOLM 1.0\nx AC\n//\n")
     (known / "sub.aln").write_text("CLUSTAL W\n\nx AC\n")
-    assert "found another alignment named sub" in fail("evaluate", "align", found, known)
+    assert "found another alignment named sub" in fail("evaluate", "alignment", found, known)
     (folders / "none").mkdir()
-    assert "found no alignment, expected at least one" in fail("evaluate", "align", found, folders / "none")
+    assert "found no alignment, expected at least one" in fail(
+        "evaluate", "alignment", found, folders / "none"
+    )
     (folders / "lower.fa").write_text(">x\nmkACde\n>y\n--de--\n")
     assert "lower: found no column of two residues to score" in fail(
-        "evaluate", "align", found / "two.afa", folders / "lower.fa"
+        "evaluate", "alignment", found / "two.afa", folders / "lower.fa"
     )
 
 

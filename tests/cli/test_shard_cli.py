@@ -45,7 +45,7 @@ def files(tmp_path_factory):
 
 SOURCES = {
     "rna": (["rna"], []),
-    "align": (["a.fa", "b.fa"], []),
+    "alignment": (["a.fa", "b.fa"], []),
     "genes": (["genes.gb"], ["--flank", 20]),
     "prokaryotic-genes": (["orfs.gb"], []),
 }
@@ -53,7 +53,7 @@ SOURCES = {
 
 def sharded(files, kind, target, *more):
     sources, options = SOURCES[kind]
-    given = [*([] if kind in ("rna", "align") else ["--quiet"]), *options, *more]
+    given = [*([] if kind in ("rna", "alignment") else ["--quiet"]), *options, *more]
     return succeed("shard", kind, *(files / name for name in sources), target, "--folds", 2, *given)
 
 
@@ -138,7 +138,7 @@ def test_alignments_are_read_one_by_one(tmp_path):
         mock.patch.object(align_sharding, "_MOST_PAIRS", 2),
         mock.patch.object(align_data, "read_protein_alignments", checked),
     ):
-        succeed("shard", "align", tmp_path / "a.sto", tmp_path / "f", "--folds", 2, "--quiet")
+        succeed("shard", "alignment", tmp_path / "a.sto", tmp_path / "f", "--folds", 2, "--quiet")
     folder = open_shards(tmp_path / "f")
     assert len(folder) == 24
     aligned = align_data.read_aligned([tmp_path / "a.sto"], "protein")
@@ -183,8 +183,8 @@ def test_families_and_alignments_stay_together(files, tmp_path):
     sharded(files, "rna", tmp_path / "rna", "--families", files / "families.tsv")
     by_fold = [sorted(s.sizes().tolist()) for s in open_shards(tmp_path / "rna").shards]
     assert sorted(by_fold) == [[8, 10], [8, 10]]
-    sharded(files, "align", tmp_path / "align")
-    assert sorted(open_shards(tmp_path / "align").n_examples) == [1, 3]
+    sharded(files, "alignment", tmp_path / "alignment")
+    assert sorted(open_shards(tmp_path / "alignment").n_examples) == [1, 3]
 
 
 def test_what_is_left_out_is_told(files, tmp_path):
@@ -207,8 +207,8 @@ def test_what_is_refused(files, tmp_path):
     assert "found --min-hairpin with a folder of shards" in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "found examples of RNAFolder, expected GeneFinder" in said
-    sharded(files, "align", tmp_path / "align")
+    sharded(files, "alignment", tmp_path / "alignment")
     for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
         assert f"found {option[0]} with a folder" in fail(
-            "train", "alignment", tmp_path / "align", *option, *target
+            "train", "alignment", tmp_path / "alignment", *option, *target
         )

@@ -26,7 +26,7 @@ def test_kinds_without_it_are_skipped(monkeypatch):
 
 
 def test_what_is_asked_for():
-    assert warming._rooms(["tagger", "rna", "rank"]).keys() == {"tagging", "rna", "ranking"}
+    assert warming._rooms(["tagging", "rna", "ranking"]).keys() == {"tagging", "rna", "ranking"}
     for word in ("segments", "weather"):  # no commands, no kind
         assert f"found {word!r}, expected one of tagging, rna, " in fail("warm", word)
 

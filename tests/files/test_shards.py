@@ -255,10 +255,10 @@ def test_a_finished_folder_is_not_begun_anew(folder):
     assert sorted(folder.iterdir()) == before
 
 
-HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "chain", "shards": []}', "[" * 100_000]
+HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "tagging", "shards": []}', "[" * 100_000]
 HEADERS += ['{"format": 1, "kind": "unheard of", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
-HEADERS += ['{"format": 1, "kind": "chain", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
-HEADERS += ['{"format": 9, "kind": "chain", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 1, "kind": "tagging", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
+HEADERS += ['{"format": 9, "kind": "tagging", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 
 
 @pytest.mark.parametrize("text", HEADERS, ids=range(len(HEADERS)))

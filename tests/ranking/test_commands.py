@@ -60,7 +60,7 @@ def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     out = succeed(
         "train",
-        "rank",
+        "ranking",
         files / "train.txt",
         "-m",
         path,
@@ -161,7 +161,7 @@ def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, comma
 
     monkeypatch.setattr(Monitor, "check", check)
     path = tmp_path / "m.structune"
-    result = run(command, "rank", files / "train.txt", "-m", path, *QUIET)
+    result = run(command, "ranking", files / "train.txt", "-m", path, *QUIET)
     assert result.exit_code == 130
     assert re.search("status +interrupted", result.stdout)
     assert structune.load(path).coef_.any()

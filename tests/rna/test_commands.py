@@ -1103,7 +1103,7 @@ def test_the_tagger_is_the_default(tmp_path):
 
 COMMANDS = [
     "fold",
-    *(f"{name} {kind}" for name in ("train", "tune", "evaluate") for kind in ("rna", "tagger")),
+    *(f"{name} {kind}" for name in ("train", "tune", "evaluate") for kind in ("rna", "tagging")),
 ]
 
 
@@ -1111,7 +1111,7 @@ COMMANDS = [
 def test_help(command):
     out = succeed(*command.split(), "--help")
     assert "Example:" in out
-    assert f"structune {command.removesuffix(' tagger')} " in out.split("Example:")[1]
+    assert f"structune {command.removesuffix(' tagging')} " in out.split("Example:")[1]
 
 
 @pytest.mark.parametrize("command", ["fold", "train", "evaluate rna", "rank", "tune ranking"])

@@ -30,7 +30,7 @@ def rewritten(path, header=None, arrays=None):
     """The file with other entries in its header, or other arrays (None takes one away)."""
     old_header, old_arrays = read_model(path)
     merged = {name: array for name, array in {**old_arrays, **(arrays or {})}.items() if array is not None}
-    save_model(path, "rna-folder", {**old_header, **(header or {})}, merged)
+    save_model(path, "rna", {**old_header, **(header or {})}, merged)
     return path
 
 
@@ -110,7 +110,7 @@ def test_a_missing_part(saved):
         refused(rewritten(saved, arrays={name: None}), name)
         rewritten(saved, arrays=arrays)
     for name in header.keys() - {"kind", "format", "version"}:
-        save_model(saved, "rna-folder", {k: v for k, v in header.items() if k != name}, arrays)
+        save_model(saved, "rna", {k: v for k, v in header.items() if k != name}, arrays)
         refused(saved, name)
 
 

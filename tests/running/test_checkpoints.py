@@ -272,7 +272,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
         save_model(path, "checkpoint", wrong, {})
         with pytest.raises(ModelFileError, match="damaged"):
             SequenceTagger(checkpoint=path).fit(X, Y)
-    save_model(path, "sequence-tagger", {}, {})
+    save_model(path, "tagging", {}, {})
     with pytest.raises(ModelFileError, match="expected a checkpoint"):
         SequenceTagger(checkpoint=path).fit(X, Y)
     cut_short(tmp_path / "d")

@@ -254,7 +254,7 @@ def test_files_of_settings_from_numpy(tmp_path):
     ("change", "said"),
     [
         (lambda header, arrays: header["estimator"].update(kind="ranker"), "damaged|Ranker"),
-        (lambda header, arrays: header["estimator"].update(kind="multitask"), "damaged"),
+        (lambda header, arrays: header["estimator"].update(kind="tree"), "damaged"),
         (lambda header, arrays: header.update(tree="(a,b);"), "nodes with weights"),
         (lambda header, arrays: header.update(tree="(a,b"), "damaged|Newick|parenthes"),
         (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
@@ -309,6 +309,6 @@ def test_files_of_models_within_models(tmp_path):
     for _ in range(300):
         header = {**whole, "estimator": header}
     prefixed = {"estimator." * 300 + name: array for name, array in arrays.items()}
-    save_model(tmp_path / "model", "multitask", header, prefixed)
+    save_model(tmp_path / "model", "tree", header, prefixed)
     with pytest.raises(ModelFileError):
         load(tmp_path / "model")

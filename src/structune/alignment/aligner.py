@@ -426,8 +426,8 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceAligner:
         names = unpack_names("weight", arrays)
-        given = {"profile": 0, "secondary": False, "alphabet": "protein"} | header["alignment"]
-        options = entries(given, features=str, overhangs=str, profile=int, secondary=bool, alphabet=str)
+        types = {"features": str, "overhangs": str, "profile": int, "secondary": bool, "alphabet": str}
+        options = entries(header["alignment"], **types)
         # or the names of all its weights may not fit in memory
         fits = options["profile"] ** 2 <= 2 * len(names)
         if not fits or (structure := Alignment(**options)).weight_names() != names:

@@ -20,6 +20,30 @@ from structune.kinds import find_kind, kinds
 FORMAT = 1
 M = TypeVar("M")
 _HEADER, _CHECKSUM = "structune", "sha256"
+# models of before the first release: words of kinds, entries that headers lacked, and parameters that are no
+# longer of the model, because they say how a fit ran and not what was fitted
+_OLD_WORDS = {
+    "align": "alignment",
+    "chain": "tagging",
+    "gene-finder": "genes",
+    "multitask": "tree",
+    "orf-graph": "prokaryotic-genes",
+    "prokaryotic-gene-finder": "prokaryotic-genes",
+    "rank": "ranking",
+    "ranker": "ranking",
+    "rna-folder": "rna",
+    "sequence-aligner": "alignment",
+    "sequence-tagger": "tagging",
+    "state-machine": "genes",
+    "tagger": "tagging",
+}
+_OLD_ENTRIES: dict[str, dict[str, Any]] = {
+    "alignment": {"alignment": {"profile": 0, "secondary": False, "alphabet": "protein"}},
+    "ranking": {"one_query": False},
+    "regressor": {"n_outputs": None},
+    "tagging": {"order": 1, "skipped": []},
+}
+OF_FITS = ("hessian", "max_seconds")
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
@@ -109,7 +133,8 @@ def kind_in_file(path: str | os.PathLike[str]) -> str | None:
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
-        return str(header["kind"])
+        word = str(header["kind"])
+        return _OLD_WORDS.get(word, word)
     except (SafetensorError, OSError, *_DAMAGE):
         return None
 
@@ -143,11 +168,21 @@ def check_class(
 def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     """The estimator of a header, which says its kind, and arrays: a file chooses among installed classes."""
     word = str(header.get("kind"))
-    kind = find_kind(word)
+    kind = find_kind(word) or find_kind(_OLD_WORDS.get(word, word))
     if kind is None:
         raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
     build: Callable[..., Any] = kind.estimator_class._from_file
-    return build(header, arrays)
+    return build(_completed(header, kind.word), arrays)
+
+
+def _completed(header: dict[str, Any], word: str) -> dict[str, Any]:
+    """The header of a kind as it would be written today."""
+    header = header | {"kind": word}
+    for name, given in _OLD_ENTRIES.get(word, {}).items():
+        header[name] = given | header[name] if isinstance(given, dict) else header.get(name, given)
+    if "parameters" in header:
+        header["parameters"] = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
+    return header
 
 
 def load_shipped(room: str, name: str = "pretrained") -> Any:

@@ -323,7 +323,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Regressor:
         model = cls()
-        model._n_outputs = n = header.get("n_outputs")
+        model._n_outputs = n = header["n_outputs"]
         if n is not None and (type(n) is not int or n < 1):
             raise ModelFileError(f"found {n!r} outputs, expected a number >= 1")
         model._unpack(header, arrays)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import ModelFileError
-from structune.files.models import pack_strings, unpack_strings
+from structune.files.models import OF_FITS, pack_strings, unpack_strings
 
 if TYPE_CHECKING:
     from structune.learning.estimator import StructuredEstimator
 
 Arrays = dict[str, NDArray[Any]]
-_OF_FITS = ("executor", "checkpoint")  # parameters that are of the machine that fitted, not of the model
+_OF_MACHINES = ("executor", "checkpoint")  # parameters of the machine that fitted, not of the model
 
 
 def pack_fit(estimator: StructuredEstimator, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
@@ -57,7 +57,7 @@ def unpack_fit(
     if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
         raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
     check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
-    for name in _OF_FITS:  # a cluster runs what it is sent, and sends what is run here
+    for name in _OF_MACHINES:  # a cluster runs what it is sent, and sends what is run here
         if name in header["parameters"]:
             raise ModelFileError(
                 f"found the parameter {name!r}, expected none: a file chooses no machines or files"
@@ -90,7 +90,7 @@ def _parameters(estimator: StructuredEstimator) -> dict[str, Any]:
         plain = value.item() if isinstance(value, np.generic) else value
         if name == "loss":
             plain = (estimator._fitted_loss or estimator._make_loss()).name  # of an object: what kind it is
-        if _comes_back(plain) and name not in _OF_FITS:
+        if _comes_back(plain) and name not in (*_OF_MACHINES, *OF_FITS):
             found[name] = plain
     return found
 

@@ -318,7 +318,7 @@ class Ranker(FeatureEstimator):
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
         model = cls()
         model._unpack(header, arrays)
-        model._scores_one_query = header.get("one_query", False) is True  # files of before have no such entry
+        model._scores_one_query = header["one_query"] is True
         return model
 
 

@@ -355,7 +355,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         unpack_fit(tagger, chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
-        tagger.skipped_ = [(int(s), str(reason)) for s, reason in header.get("skipped", ())]
+        tagger.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]
         return tagger
 
 

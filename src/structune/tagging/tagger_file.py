@@ -35,7 +35,7 @@ def unpack_chain(header: dict[str, Any], arrays: Arrays) -> ChainInference:
         raise ModelFileError("two attributes have the same name, expected each once")
     if isinstance(forbidden, list):
         forbidden = [(a, b) for a, b in forbidden]
-    n, order = len(labels), header.get("order", 1)  # files of before have none
+    n, order = len(labels), header["order"]
     ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
     if order == 2:
         ends["trigrams"] = (n + 1) ** 2 * n

@@ -307,7 +307,7 @@ def test_files_of_other_models_are_refused(model, tmp_path, name, value):
     model.save(tmp_path / "m.structune")
     header, arrays = read_model(tmp_path / "m.structune")
     header["genes"][name] = value
-    save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
+    save_model(tmp_path / "m.structune", "genes", header, arrays)
     with pytest.raises(ModelFileError):
         structune.load(tmp_path / "m.structune")
 
@@ -451,6 +451,6 @@ def test_long_introns_of_files_are_refused(tmp_path):
     finder(features="paper", strands="forward").fit(TRAIN[:1]).save(tmp_path / "m.structune")
     header, arrays = read_model(tmp_path / "m.structune")
     header["genes"]["introns"] = [2**31, 5]
-    save_model(tmp_path / "m.structune", "gene-finder", header, arrays)
+    save_model(tmp_path / "m.structune", "genes", header, arrays)
     with pytest.raises(ModelFileError, match="expected two rising numbers up to 10000"):
         structune.load(tmp_path / "m.structune")

@@ -196,7 +196,7 @@ def test_files_of_other_models_are_refused(model, tmp_path):
     model.save(path)
     header, arrays = read_model(path)
     arrays = {name: values[:-1] if name == "coef" else values for name, values in arrays.items()}
-    save_model(path, "prokaryotic-gene-finder", header, arrays)
+    save_model(path, "prokaryotic-genes", header, arrays)
     with pytest.raises(ModelFileError):
         structune.load(path)
 
