@@ -210,7 +210,7 @@ def _structures(path: Path) -> tuple[Any, ...]:
 
 
 def _pairs(path: Path) -> tuple[Any, ...]:
-    from structune.alignment.commands.data import read_aligned
+    from structune.alignment.examples import read_aligned
 
     data = read_aligned([path], "protein")
     return data.pairs, data.rows

@@ -37,7 +37,7 @@ class Rule:
     forbids : tuple of str
         Options, or values of options, that cannot be combined with it.
     needs : tuple of str
-        Of these at least one.
+        Of these at least one, of those that the command has.
     unless : tuple of str
         Options beside which the rule does not hold.
     because : str
@@ -66,8 +66,9 @@ class Rule:
         for other in self.forbids:
             if _holds(other, values if " " in other else given):
                 raise DataError(f"{self.option} cannot be combined with {other}{end}")
-        if self.needs and not any(_holds(other, values if " " in other else given) for other in self.needs):
-            raise DataError(f"{self.option} needs {' or '.join(self.needs)}{end}")
+        possible = [other for other in self.needs if other.partition(" ")[0] in values]
+        if possible and not any(_holds(other, values if " " in other else given) for other in possible):
+            raise DataError(f"{self.option} needs {' or '.join(possible)}{end}")
 
 
 def _holds(option: str, values: Mapping[str, str]) -> bool:
