@@ -130,10 +130,14 @@ class Parameter:
         words = re.findall(r'"([^"]+)"', self.type)
         if words:
             return {"type": click.Choice(words)}
+        if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
+            return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
         kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
-        return {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float}[kind]}
+        return (
+            {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float, "str": str}[kind]}
+        )
 
 
 def estimator_options(

@@ -38,6 +38,8 @@ class Rule:
         Options, or values of options, that cannot be combined with it.
     needs : tuple of str
         Of these at least one.
+    unless : tuple of str
+        Options, or values of options, with which the rule does not hold.
     because : str
         A clause that ends the message.
     """
@@ -45,6 +47,7 @@ class Rule:
     option: str
     forbids: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     because: str = ""
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
@@ -56,6 +59,8 @@ class Rule:
             Options and their values: those that were given, and all.
         """
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
+            return
+        if any(_holds(other, values if " " in other else given) for other in self.unless):
             return
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:
@@ -118,6 +123,8 @@ class OwnCommand:
         The help of its files; none given are standard input.
     options : tuple of dataclass
         Made by `structune.cli.fields.option`. One that is called ``model`` is MODEL of ``predict``.
+    metavar : str
+        How the help calls the files; without brackets at least one is required.
     work : callable
         Called with the files, and with an instance of each of `options`; returns the exit code.
     rules : tuple of Rule
@@ -128,6 +135,7 @@ class OwnCommand:
     options: tuple[type, ...]
     work: Callable[..., int]
     rules: tuple[Rule, ...] = ()
+    metavar: str = "[FILE...]"
 
 
 class Task:
@@ -253,7 +261,6 @@ class Task:
             return False
         if verb == "shard" and not cls.has_shards:
             return False
-        if verb in cls.own or (verb == "predict" and cls.own):
-            return True
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
-        return getattr(cls, name) is not getattr(Task, name)
+        is_written = getattr(cls, name) is not getattr(Task, name)
+        return verb in cls.own or is_written or (verb == "predict" and bool(cls.own))
