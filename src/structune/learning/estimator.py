@@ -76,7 +76,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     holdout : float
         Share of the examples that tuning holds out.
     folds : int, optional
-        Number of folds that it holds out in turn instead.
+        Number of folds that tuning holds out in turn, instead of one share.
     hessian : {"exact", "complex-step", "finite-difference"}
         How tuning makes the products with a Hessian that it needs.
     tolerance : float
