@@ -35,20 +35,21 @@ class SegmentTagger(LabelPredictions):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the segments; the margin loss with the number of wrong tokens as cost;
-        or the ramp loss. Others are objects of `structune.learning.margin_losses`.
+        Loss to minimize: the negative log-probability of the segments; the margin loss with the number of
+        wrong tokens as cost; or the ramp loss, which gives up on sequences that are far off. Others are
+        objects of `structune.learning.margin_losses`.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). Ignored under `tuning`.
     groups : "template", "single", "separate", or callable
-        Which weights share a precision: those of one feature template (``segment.text``, ``segment.shape``,
-        ``segment.length``, ... for segments) and the transitions; all; none; or by a function from a weight's
-        name to its group's.
+        Which weights share a precision: those of one feature template, and those of transitions; all; or
+        none. Templates of segments are ``segment.text``, ``segment.shape``, ``segment.length``, and so on. A
+        function makes a group's name of a weight's.
     max_length : int, optional
-        Tokens of a segment, at most; longer ones in training are refused. By default each label has the
-        length of its longest segment in training.
+        Maximum number of tokens of a segment. Longer ones in training are refused. By default each label has
+        the length of its longest segment in training.
     words : str, optional
-        The template of which the value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By
+        Feature template whose value is a token's word. It is ``w[0]`` for attributes such as ``w[0]=dog``. By
         default ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
     gazetteers : dict of str to collection of str, optional
         Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry,

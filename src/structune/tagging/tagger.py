@@ -39,9 +39,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the labels; the margin loss with the number of wrong tokens as cost
-        (a structured support vector machine); or the ramp loss, which gives up on sequences that are far
-        off. Others are objects of `structune.learning.margin_losses`.
+        Loss to minimize: the negative log-probability of the labels; the margin loss with the number of wrong
+        tokens as cost (a structured support vector machine); or the ramp loss, which gives up on sequences
+        that are far off. Others are objects of `structune.learning.margin_losses`.
     penalty : float or dict
         Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
         named). CRFsuite's c2 is half of it; a support vector machine's weight on the losses is its inverse.
@@ -50,38 +50,41 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         How to choose the precisions. None, the default, does not tune but fits with `penalty`. "implicit"
         and "direct" need the log loss.
     groups : "template", "single", "separate", or callable
-        Which weights share a precision: those of one feature template (the text before ``=`` in an
-        attribute's name) and the transitions; all; none; or by a function from a weight's name to its
-        group's (names look like ``w[0]=the : DET`` and ``DET -> NOUN``).
-    states, transitions : {"seen", "all"}
-        Which attribute-label pairs and which transitions have weights.
+        Which weights share a precision: those of one feature template, and those of transitions; all; or
+        none. A template is the text before ``=`` in an attribute's name. A function makes a group's name of
+        a weight's (which look like ``w[0]=the : DET`` and ``DET -> NOUN``).
+    states : {"seen", "all"}
+        Which pairs of an attribute and a label have weights: those seen in training, or all.
+    transitions : {"seen", "all"}
+        Which transitions between labels have weights: those seen in training, or all.
     boundary : bool
         Whether starts and ends of sequences have weights.
     order : {1, 2}
-        How many labels before a token's own its score looks at. With 2 there are weights of three labels in
-        a row, too, as `transitions` has it: the group ``trigrams``. Time then grows with the cube of the
-        number of labels.
+        Number of preceding labels that the score of a label depends on. With 2 there are weights of three
+        labels in a row, too, as `transitions` has it: the group ``trigrams``. Time then grows with the cube
+        of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions that cannot happen, in training and in prediction; None stands for the start or end. Set
-        after `fit` it holds in prediction.
+        Forbid transitions between labels that break this scheme, such as O to I-x. Or these transitions;
+        None stands for the start or end. They cannot happen in training or prediction. Set after `fit` it
+        holds in prediction.
     outside : {"skip", "trim", "error"}
-        What to do with training sequences whose labels break `forbidden`: they are left out, or only the
-        labels that break it are taken for unknown ("log" loss only), with a warning; or they are an error.
+        What to do with training sequences whose labels break `forbidden`: leave them out, take only the
+        labels that break it for unknown (log loss only), or raise an error. The first two warn.
     constraints : None or "validation"
-        "validation" holds the model to `validation_sets` parts of the training data (Chen et al. 2009): of
-        all weights that label each part almost as annotated, those of the smallest loss and penalty. "Almost"
-        bounds the summed scores of the best labels minus those of the annotated ones by `gamma`. Where no
-        weights label a part right, this takes scores down until it holds, and probabilities are close to
-        uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and complete
-        labels only.
+        Constrain the model to label parts of the training data almost as annotated (Chen et al. 2009). Of all
+        weights that do so for `validation_sets` parts, those of the smallest loss and penalty are found.
+        "Almost" bounds the summed scores of the best labels minus those of the annotated ones by `gamma`.
+        Where no weights label a part right, this takes scores down until it holds, and probabilities are
+        close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
+        complete labels only.
     validation_sets : int
-        Parts that the sequences are shared out to at random. All are training data too, and sequences stay
-        whole: cut a single long one into several.
+        Number of random parts of the training data for `constraints`. All are training data too, and
+        sequences stay whole: cut a single long one into several.
     warm_start : bool
         Start at the weights of the fit before, for features and labels that it had. Without `tuning`: tuners
         start anew.
     random_state : int
-        Of the held-out split, and of the validation sets.
+        Random seed of the held-out split and of the validation sets.
 
     Attributes
     ----------
