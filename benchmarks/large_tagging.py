@@ -16,6 +16,7 @@ import json
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,11 @@ def language() -> tuple[list[str], Any, Any]:
 
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli.app import app
+    from structune.cli import run
 
     files = [str(folder / name) for name in ("train.txt", "shards")]
-    app(["shard", *files, "--templates", TEMPLATES, "--quiet"], standalone_mode=False)
+    with suppress(SystemExit):
+        run(["shard", *files, "--templates", TEMPLATES, "--quiet"])
     data = open_shards(folder / "shards")
     return {"tokens": sum(data.n_parts), "shards": len(data.fold), "bytes": data.n_bytes}
 
@@ -80,13 +82,13 @@ def stage_shard(folder: Path) -> dict[str, Any]:
 def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
     from structune.tagging import read_conll
-    from structune.tagging.commands.columns import reader_of
+    from structune.tagging.column_files import Reader
 
     tagger = SequenceTagger(tolerance=TOLERANCE, max_iterations=MOST_ITERATIONS)
     start = time.perf_counter()
     tagger.fit_shards(folder / "shards")
     seconds = time.perf_counter() - start
-    reader = reader_of(tagger, "no reader")
+    reader = Reader.of_header(tagger.extra_, folder)
     test = read_conll(folder / "test.txt", reader.columns)
     labels = reader.labels(test)
     found = tagger.predict(reader.attributes(test))

@@ -21,6 +21,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -195,10 +196,10 @@ def _documents(path: Path) -> tuple[Any, ...]:
 
 
 def _sentences(path: Path) -> tuple[Any, ...]:
-    from structune.tagging.commands.columns import open_training
-    from structune.tagging.commands.options import Features
+    from structune.tagging.column_files import read_training
+    from structune.tagging.task import Learning
 
-    reader, data = open_training(path, Features(templates=TEMPLATES))
+    reader, (data,), _ = read_training([path], Learning(templates=TEMPLATES))
     return reader.attributes(data), reader.labels(data)
 
 
@@ -248,10 +249,11 @@ CASES = {
 
 def stage_shard(word: str, path: Path, folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli.app import app
+    from structune.cli import run
 
     case = CASES[word]
-    app(["shard", word, str(path), str(folder), "--quiet", *case.options], standalone_mode=False)
+    with suppress(SystemExit):
+        run(["shard", word, str(path), str(folder), "--quiet", *case.options])
     data = open_shards(folder)
     return {
         "examples": len(data),

@@ -35,7 +35,7 @@ from structune.genes import AnnotatedSequence, Transcript
 NAME = "startup"
 REPEATS, COLD_REPEATS = 7, 3
 ROOT = Path(__file__).parent.parent
-RUN = "import sys; from structune.cli.app import app; app(sys.argv[1:])"
+RUN = "import sys; from structune.cli import run; run(sys.argv[1:])"
 MODULES = "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); "
 WATCH = """
 import atexit, sys, time

@@ -81,7 +81,7 @@ from structune.rna import (
 )
 from structune.running.checkpoints import Checkpoint
 from structune.tagging import read_conll
-from structune.tagging.commands import columns
+from structune.tagging.task import TASK
 
 WORDS = [[["w=the", "bias"], ["w=dog", "bias"]], [["w=a"], ["w=cat"], ["w=new", "x"]]]
 TAGS = [["DET", "NOUN"], ["DET", "NOUN", "X"]]
@@ -363,7 +363,7 @@ _USES = {
         lambda m, _: m.predict([[{"w=the": 0.5}, {"other": 2.0}]]),
         lambda m, _: m.predict_marginals(WORDS),
         lambda m, _: m.predict_nbest(WORDS, 2),
-        lambda _, path: columns.open_model(path),
+        lambda _, path: TASK.open(path, None),
     ),
     SegmentTagger: (
         lambda m, _: m.predict(WORDS),

@@ -16,7 +16,7 @@ from typing import Any
 from structune.errors import DataError, ModelFileError
 
 ENTRY_POINTS = "structune.kinds"
-_COMMANDS = {"train", "tune", "evaluate", "shard", "warm"}  # that no kind may have as its own
+_COMMANDS = {"train", "tune", "predict", "evaluate", "shard", "warm"}  # that no kind may have as its own
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,16 @@ _OURS = (
         word="tagging",
         estimator="structune.tagging.tagger:SequenceTagger",
         about="labels of sequences, from column files",
-        commands="structune.tagging.commands",
-        own=("predict", "weights"),
+        task="structune.tagging.task:TASK",
+        own=("weights",),
         shard="structune.tagging.structure.shard:ChainShard",
     ),
-    Kind(word="segments", estimator="structune.tagging.segment_tagger:SegmentTagger"),
+    Kind(
+        word="segments",
+        estimator="structune.tagging.segment_tagger:SegmentTagger",
+        about="segments of sequences, such as names, from column files with BIO labels",
+        task="structune.tagging.task:SEGMENTS",
+    ),
     Kind(
         word="rna",
         estimator="structune.rna.folder:RNAFolder",

@@ -13,7 +13,7 @@ from structune.html_reports.training import training_sections
 from structune.ranking.report import Query, ranking_sections
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
 from structune.rna.report import folding_sections
-from structune.tagging.report import tagging_sections
+from structune.tagging.scores import error_sections
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4
@@ -91,7 +91,7 @@ def test_many_groups_are_cut():
 def test_errors_of_taggers():
     tokens = [["the", "dog"], ["a", "dog", "eats"], []]
     true, predicted = [["D", "N"], ["D", "N", "V"], []], [["D", "N"], ["N", "V", "V"], []]
-    sections = list(tagging_sections(tokens, true, predicted))
+    sections = list(error_sections(tokens, true, predicted))
     assert of(sections, Text)[0].text == "2 of 5 labels are wrong, in 1 of 3 sentences."
     (table,) = of(sections, Table)
     assert sorted(table.rows) == [("D", "N", "a", "1", "50.0%"), ("N", "V", "dog", "1", "50.0%")]
@@ -103,7 +103,7 @@ def test_of_very_long_sentences_a_part_is_shown():
     for error, start in ((5000, 4990), (3, 0), (9999, 9700)):
         true, predicted = ["D"] * 10_000, ["D"] * 10_000
         predicted[error] = "N"
-        (_, section) = tagging_sections([["w"] * 10_000], [true], [predicted])
+        (_, section) = error_sections([["w"] * 10_000], [true], [predicted])
         assert section.blocks[1] == Text(f"Sentence 1, tokens {start + 1:,} to {start + 300:,} of 10,000")
         (shown,) = of([section], Tokens)
         assert len(shown.tokens) == 300
@@ -112,7 +112,7 @@ def test_of_very_long_sentences_a_part_is_shown():
 
 @pytest.mark.parametrize("labels", [[], [[]], [["D"]]])
 def test_taggers_without_errors(labels):
-    sections = list(tagging_sections(labels, labels, labels))
+    sections = list(error_sections(labels, labels, labels))
     assert titles(sections) == ["Errors"]
     assert len(sections[0].blocks) == 1
 

@@ -3,11 +3,8 @@
 import gzip
 import json
 import re
-import subprocess
-import sys
 import warnings
 from io import BytesIO
-from itertools import count
 from unittest import mock
 
 import numpy as np
@@ -16,12 +13,8 @@ from safetensors.numpy import save_file
 
 import structune
 from commands import fail, run, succeed
-from structune import SequenceTagger
-from structune.running.monitor import BudgetExhausted, Monitor
-from structune.tagging import symbol_templates, text_templates
-from structune.tagging.commands import columns, sharding
-from structune.tagging.commands.columns import default_templates, open_training
-from structune.tagging.commands.options import Features
+from structune.tagging import column_files, symbol_templates, task, text_templates
+from structune.tagging.column_files import default_templates
 from structune.tagging.conll import read_conll
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
@@ -82,91 +75,6 @@ def test_tune(files, tmp_path, method):
     assert structune.load(path).predict([[["w[0]=the"], ["w[0]=dog"]]]) == [["B-NP", "I-NP"]]
 
 
-@pytest.mark.parametrize("groups", ["single", "separate"])
-def test_groups(files, tmp_path, groups):
-    path = tmp_path / "m.structune"
-    args = ["--groups", groups, "--folds", 2]
-    out = succeed("tune", files / "train.txt", "-m", path, *args, *SMALL)
-    loaded = structune.load(path)
-    assert f"Precisions of {loaded.penalty_.size} groups" in out
-    assert loaded.penalty_.size == (1 if groups == "single" else loaded.coef_.size)
-    assert ("..." in out) == (loaded.penalty_.size > 40)
-
-
-def test_constraints(files, tmp_path):
-    path = tmp_path / "m.structune"
-    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 5, *SMALL]
-    out = succeed("train", files / "train.txt", "-m", path, *args)
-    loaded = structune.load(path)
-    assert (loaded.constraints, loaded.validation_sets, loaded.gamma) == ("validation", 2, 5.0)
-    values = ", ".join(f"{value:.3g}" for value in loaded.constraint_values_)
-    assert f"{values}, expected at most 5" in out
-    out = succeed("tune", files / "train.txt", "-m", path, "--plot", tmp_path / "t.png", *args)
-    assert structune.load(path).multipliers_.shape == (2,)
-    message = fail("train", files / "train.txt", "-m", path, "--loss", "margin", *args)
-    assert "constraints='validation' with loss='margin': expected loss='log'" in message
-    for option in ("--validation-sets", "--gamma"):
-        message = fail("train", files / "train.txt", "-m", path, option, 5, *SMALL)
-        assert f"found {option}, expected it with --constraints only" in message
-
-
-def test_settings_reach_the_tagger(files, tmp_path):
-    path = tmp_path / "m.structune"
-    succeed("train", files / "train.txt", "-m", path, "--forbidden", "bio", "--states", "all", *SMALL)
-    loaded = structune.load(path)
-    assert loaded.chain_.forbidden == "bio"
-    n_attributes, n_labels = len(loaded.chain_.attributes), len(loaded.classes_)
-    assert loaded.chain_.pairs.keys.size == n_attributes * n_labels
-
-
-def test_an_l1_penalty(files, tmp_path):
-    paths = [tmp_path / f"{l1}.structune" for l1 in (0, 1)]
-    for path, l1 in zip(paths, ("0", "1"), strict=True):
-        succeed("train", files / "train.txt", "-m", path, "--l1", l1, "--penalty", "0.1", *SMALL)
-    dense, sparse = (structune.load(path) for path in paths)
-    assert set(sparse.chain_.attributes) < set(dense.chain_.attributes)
-    message = fail("train", files / "train.txt", "-m", paths[0], "--l1", "1", "--loss", "margin", *SMALL)
-    assert "l1=1.0 with loss='margin': expected a smooth loss" in message
-
-
-@pytest.mark.parametrize("args", [["train"], ["tune", "--method", "implicit"], ["tune", "--method", "grid"]])
-def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args):
-    calls = count()
-
-    def check(self):
-        if next(calls) >= 3 and (self.history or args == ["train"]):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Monitor, "check", check)
-    path = tmp_path / "m.structune"
-    result = run(*args, files / "train.txt", "-m", path, *SMALL)
-    assert result.exit_code == 130
-    assert re.search("status +interrupted", result.stdout)
-    assert structune.load(path).coef_.any()
-
-
-def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
-    path = tmp_path / "m.structune"
-    message = fail("tune", files / "train.txt", "-m", path, "--max-seconds", 0, *SMALL)
-    assert "before there was anything to save" in message
-    assert not path.exists()
-
-
-def test_warnings_are_one_line(files, tmp_path):
-    args = ["--method", "majorize", "--templates", "w[-2..2] pos[-2..2]", "--states", "all", "--jobs", 1]
-    result = run("tune", files / "train.txt", "-m", tmp_path / "m.structune", "-q", *args)
-    assert result.exit_code == 0
-    assert all(line.startswith("structune: ") for line in result.stderr.splitlines())
-
-
-def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeypatch):
-    monkeypatch.setitem(SequenceTagger.__init__.__kwdefaults__, "max_iterations", 1)
-    result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", *SMALL)
-    assert result.exit_code == 0
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("structune: the fit has not converged: it ended at its limit of iterations")
-
-
 # --- weights ----------------------------------------------------------------------------------------------
 
 
@@ -198,12 +106,93 @@ def test_weights_of_what_is_no_tagger(tmp_path):
     assert "not a model file" in fail("weights", tmp_path / "m")
 
 
+# --- several files ------------------------------------------------------------------------------------------
+
+
+def test_several_files_are_learned_from_as_one(files, tmp_path):
+    text = (files / "train.txt").read_text()
+    middle = text.index("\n\n", len(text) // 2) + 2
+    parts = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path, part in zip(parts, (text[:middle], text[middle:]), strict=True):
+        path.write_text(part)
+    assert "40 sentences" in succeed("train", *parts, "-m", tmp_path / "m", *SMALL)
+    one, other = structune.load(tmp_path / "m"), structune.load(files / "m.structune")
+    assert one.chain_.weight_names() == other.chain_.weight_names()
+    assert one.coef_ == pytest.approx(other.coef_, abs=1e-9)
+    assert "40 sentences" in succeed("shard", *parts, tmp_path / "shards", *SMALL[:3])
+    whole = succeed("predict", files / "m.structune", files / "train.txt", "--nbest", 2)
+    assert succeed("predict", files / "m.structune", *parts, "--nbest", 2) == whole
+    whole = succeed("evaluate", files / "m.structune", files / "train.txt", "--json")
+    assert succeed("evaluate", files / "m.structune", *parts, "--json") == whole
+
+
+def test_labels_of_several_files_that_break_the_scheme(tmp_path):
+    (tmp_path / "a").write_text("a O\nb I-x\n\nc B-x\nd O\n\n")
+    (tmp_path / "b").write_text("a O\nd O\n\na O\nb I-x\n\nc B-x\n\n")
+    (tmp_path / "kept").write_text("c B-x\nd O\n\na O\nd O\n\nc B-x\n\n")
+    given = ["--forbidden", "bio", "--templates", "w[0]", "-q"]
+    message, _ = warned("train", tmp_path / "a", tmp_path / "b", "-m", tmp_path / "m", *given)
+    assert "skipped 2 of 5 sequences" in message
+    assert f"{tmp_path / 'a'}:2" in message
+    assert f"{tmp_path / 'b'}:5" in message
+    succeed("train", tmp_path / "kept", "-m", tmp_path / "n", *given)
+    one, other = structune.load(tmp_path / "m"), structune.load(tmp_path / "n")
+    assert one.state_features_ == pytest.approx(other.state_features_, abs=1e-9)
+
+
+def test_columns_of_several_files_have_to_agree(files, tmp_path):
+    (tmp_path / "wide").write_text("a b c d\n\n")
+    given = [files / "train.txt", tmp_path / "wide", "-m", tmp_path / "m", *SMALL]
+    message = fail("train", *given)
+    assert (
+        f"{tmp_path / 'wide'} has the columns w, pos, c2, y, but {files / 'train.txt'} has w, pos, y"
+        in message
+    )
+    succeed("train", *given, "--columns", "w,pos,y")
+
+
+# --- segments -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["train", "tune"])
+def test_segments(files, tmp_path, verb):
+    path = tmp_path / "m.structune"
+    given = ["--columns", "token,pos,label", "--templates", "token[0] pos[-1..0]", "-q", "--jobs", 1]
+    out = succeed(verb, "segments", files / "train.txt", "-m", path, "--test", files / "test.txt", *given)
+    assert "40 sentences" in out
+    assert "Segments (bio)" in out
+    model = structune.load(path)
+    assert isinstance(model, structune.SegmentTagger)
+    assert model.chain_.reader.words == "token[0]"  # so segments have features of their words
+    labelled = succeed("predict", path, files / "test.txt", "--marginals")
+    scores = json.loads(succeed("evaluate", "segments", path, files / "test.txt", "--json"))
+    columns = read_conll(BytesIO(labelled.encode()), None).columns
+    right = [a == b for a, b in zip(columns["c2"], columns["c3"], strict=True)]
+    assert scores["accuracy"] == pytest.approx(np.mean(right))
+    assert scores["segments"]["overall"]["f1"] > 0.8
+    assert "rank 2" in succeed("predict", path, files / "test.txt", "--nbest", 2)
+
+
+def test_segments_of_bioes_labels(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("in O\nNew B-x\nYork E-x\n\nby O\nRome S-x\n\n" * 3)
+    succeed("train", "segments", path, "-m", tmp_path / "m", "--penalty", 0.1, "-q")
+    assert succeed("predict", tmp_path / "m", "-", stdin="by\nNew\nYork\n").split()[1::2] == [
+        "O",
+        "B-x",
+        "E-x",
+    ]
+    assert "needs a model of BIO labels" in fail("predict", tmp_path / "m", path, "--marginals")
+    path.write_text("in Q\n")
+    assert "'Q'" in fail("train", "segments", path, "-m", tmp_path / "m", "-q")
+
+
 # --- folders of shards ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def shards(files):
-    with mock.patch.object(sharding, "_LINES", 20):  # several blocks
+    with mock.patch.object(task, "_LINES", 20):  # several blocks
         out = succeed("shard", files / "train.txt", files / "shards", *SMALL[:3])
     assert re.search(r"40 sentences, \d+ tokens, 4 labels", out)
     return files / "shards"
@@ -230,56 +219,11 @@ def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
         ["--forbidden", "bio"],
         ["--separator", "tab"],
     ):
-        assert f"found {option[0]} with a folder" in fail("train", shards, "-m", path, *option)
-    assert "found no shards.json" in fail("train", tmp_path, "-m", path)
+        assert f"{option[0]} has no effect on a folder of shards" in fail(
+            "train", shards, "-m", path, *option
+        )
+    assert "Is a directory" in fail("train", tmp_path, "-m", path)
     assert "not empty" in fail("shard", files / "train.txt", shards)
-
-
-def out_of_time(n):
-    """The budget is spent at the `n`-th look at the clock."""
-    return mock.patch.object(Monitor, "check", side_effect=[*[None] * n, *[BudgetExhausted] * 1000])
-
-
-def test_resume(files, tmp_path):
-    """Training that ran out of time goes on, and what is left of it goes when the model is saved."""
-    path, rest = tmp_path / "m.structune", tmp_path / "m.structune.checkpoint"
-    arguments = ["tune", files / "train.txt", "-m", path, *SMALL]
-    with out_of_time(20):
-        succeed(*arguments)
-    assert rest.exists()
-    with out_of_time(20):
-        aside = run(*arguments)
-    assert "m.structune.checkpoint will be written over: --resume goes on from there" in aside.stderr
-    assert "converged" in succeed(*arguments, "--resume")
-    assert not rest.exists()
-    one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())
-    reader, data = open_training(files / "train.txt", Features(templates=SMALL[1]))
-    other.fit(reader.attributes(data), reader.labels(data))
-    assert one.penalty_ == pytest.approx(other.penalty_, rel=0.05)
-    with out_of_time(20):
-        succeed(*arguments)
-    said = fail("tune", files / "test.txt", "-m", path, "--resume", *SMALL)
-    assert "found the state of other work" in said
-
-
-def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
-    """The model is saved elsewhere, and where is told."""
-    path, whole = tmp_path / "m.structune", SequenceTagger.save
-
-    def save(self, target, extra=None):
-        if target == path:
-            raise OSError(28, "No space left on device")
-        whole(self, target, extra)
-
-    monkeypatch.setattr(SequenceTagger, "save", save)
-    said = fail("train", files / "train.txt", "-m", path, *SMALL)
-    match = re.search(r"m.structune: No space left on device: the model is saved as (\S+) instead", said)
-    assert structune.load(match[1]).classes_ == structune.load(files / "m.structune").classes_
-
-
-def test_the_executor_reaches_the_tagger(files, tmp_path):
-    said = fail("train", files / "train.txt", "-m", tmp_path / "m", "--executor", "threads", *SMALL)
-    assert "executor='threads': expected None, 'dask', 'dask://host:port'" in said
 
 
 def test_default_templates():
@@ -360,12 +304,12 @@ def test_predict_nbest(model):
 @pytest.mark.parametrize("how", [(), ("--marginals",), ("--nbest", 2)])
 def test_predict_block_by_block(files, model, monkeypatch, how):
     whole = succeed("predict", model, files / "test.txt", *how)
-    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
     assert succeed("predict", model, files / "test.txt", *how) == whole
 
 
 def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tmp_path):
-    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
     text = (files / "test.txt").read_text()
     result = run("predict", model, "-", stdin=f"{text}\nonly-one-column\n")
     assert result.exit_code == 2
@@ -373,17 +317,6 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     assert "found 1 columns" in result.stderr
     assert "found 1 columns" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
     assert not (tmp_path / "out.txt").exists()
-
-
-def test_predict_does_not_write_over_what_it_reads(files, model, tmp_path):
-    both = tmp_path / "both.txt"
-    both.write_bytes((files / "test.txt").read_bytes())
-    for read, written in [(both, both), (files / "test.txt", model)]:
-        before = written.read_bytes()
-        assert "expected another file than the one that is read" in fail(
-            "predict", model, read, "-o", written
-        )
-        assert written.read_bytes() == before
 
 
 def test_predict_compressed(files, model, tmp_path):
@@ -417,7 +350,7 @@ def test_evaluate(files, model):
 
 def test_evaluate_block_by_block(files, model, monkeypatch):
     whole = succeed("evaluate", model, files / "test.txt", "--json")
-    monkeypatch.setattr(columns, "batch_memory", lambda: 1)
+    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
     assert succeed("evaluate", model, files / "test.txt", "--json") == whole
 
 
@@ -499,23 +432,6 @@ def test_empty_values_are_told(tmp_path):
 
 
 # --- wrong input --------------------------------------------------------------------------------------------
-
-
-def test_missing_files(files, model):
-    assert "nowhere.txt: No such file" in fail("train", "nowhere.txt", "-m", model)
-    assert "nowhere.txt: No such file" in fail("predict", model, "nowhere.txt")
-    assert "No such file" in fail("predict", "nowhere.structune", files / "test.txt")
-    assert "nowhere.txt: No such file" in fail(
-        "train", files / "train.txt", "-m", model, "--test", "nowhere.txt"
-    )
-
-
-def test_targets_are_checked_first(files, tmp_path):
-    message = fail("train", "nowhere.txt", "-m", tmp_path / "no" / "m.structune")
-    assert "expected a file in a folder that exists" in message
-    assert "expected a file" in fail("train", "nowhere.txt", "-m", tmp_path)
-    message = fail("tune", "nowhere.txt", "-m", tmp_path / "m", "--plot", tmp_path / "a.foo")
-    assert "png" in message
 
 
 def test_too_few_columns(model, tmp_path):
@@ -642,56 +558,3 @@ def test_foreign_models(files, model, tmp_path):
 )
 def test_wrong_options(files, tmp_path, args, message):
     assert message in fail("train", files / "train.txt", "-m", tmp_path / "m", *args)
-
-
-@pytest.mark.parametrize("args", [["--jobs", "0"], ["--method", "magic"], ["--folds", "1"]])
-def test_wrong_values(files, tmp_path, args):
-    result = run("tune", files / "train.txt", "-m", tmp_path / "m", *args)
-    assert result.exit_code == 2
-    assert f"Invalid value for '{args[0]}'" in result.stderr
-
-
-# --- help ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["train", "tune", "predict", "evaluate"])
-def test_help(command):
-    assert command in succeed("--help")
-    out = succeed(command, "--help")
-    assert f"structune {command} " in re.split("Examples?:", out)[1]
-
-
-def test_version():
-    assert succeed("--version") == f"structune {structune.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import structune",
-        "sys.argv = ['structune', 'tune', '--help']\nfrom structune.cli import main\nmain()",
-    ],
-)
-def test_nothing_heavy_is_imported_to_start(code):
-    report = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
-    script = f"import sys\ntry:\n  exec({code!r})\nexcept SystemExit: pass\n{report}\nsys.exit(len(heavy))"
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
-
-
-@pytest.mark.parametrize("code", [130, 2])
-def test_ctrl_c_and_errors_wait_for_no_thread(code):
-    script = f"""
-import sys, threading, types
-
-def app(prog_name):
-    threading.Thread(target=threading.Event().wait).start()
-    print("written")
-    raise SystemExit({code})
-
-sys.modules["structune.cli.app"] = types.SimpleNamespace(app=app)
-from structune.cli import main
-main()
-"""
-    # only a process that waits for the thread is there at the timeout
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
-    assert (result.returncode, result.stdout) == (code, "written\n")

@@ -133,6 +133,8 @@ class Parameter:
         words = re.findall(r'"([^"]+)"', self.type)
         if words:
             return {"type": click.Choice(words)}
+        if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
+            return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
         kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}

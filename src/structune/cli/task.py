@@ -39,7 +39,7 @@ class Rule:
     needs : tuple of str
         Of these at least one, of those that the command has.
     unless : tuple of str
-        Options beside which the rule does not hold.
+        Options, or values of options, with which the rule does not hold.
     because : str
         A clause that ends the message.
     """
@@ -60,7 +60,7 @@ class Rule:
         """
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
             return
-        if any(_holds(other, given) for other in self.unless):
+        if any(_holds(other, values if " " in other else given) for other in self.unless):
             return
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:
@@ -124,6 +124,8 @@ class OwnCommand:
         The help of its files; none given are standard input.
     options : tuple of dataclass
         Made by `structune.cli.fields.option`. One that is called ``model`` is MODEL of ``predict``.
+    metavar : str
+        How the help calls the files; without brackets at least one is required.
     work : callable
         Called with the files, and with an instance of each of `options`; returns the exit code.
     rules : tuple of Rule
@@ -134,6 +136,7 @@ class OwnCommand:
     options: tuple[type, ...]
     work: Callable[..., int]
     rules: tuple[Rule, ...] = ()
+    metavar: str = "[FILE...]"
 
 
 class Task:
@@ -259,7 +262,6 @@ class Task:
             return False
         if verb == "shard" and not cls.has_shards:
             return False
-        if verb in cls.own or (verb == "predict" and cls.own):
-            return True
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
-        return getattr(cls, name) is not getattr(Task, name)
+        is_written = getattr(cls, name) is not getattr(Task, name)
+        return verb in cls.own or is_written or (verb == "predict" and bool(cls.own))

@@ -499,10 +499,11 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
 def command_of(verb: str, kind: Kind) -> Command | None:
     """The command of a verb for a kind, if it has one."""
     task = kind.make_task()
-    if task is not None and (verb in task.own or (verb == "predict" and task.own)):
+    if task is None or not task.has(verb):
+        return None
+    if verb in task.own or (verb == "predict" and type(task).predict is Task.predict):
         return _own_command(verb, kind, task)
-    make = _MAKERS.get(verb, _predicting_command)
-    return make(verb, kind, task) if task is not None and task.has(verb) else None
+    return _MAKERS.get(verb, _predicting_command)(verb, kind, task)
 
 
 _MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
@@ -521,7 +522,8 @@ def _own_command(verb: str, kind: Kind, task: Task) -> Command:
     if verb == "predict":
         options = [each for each in options if each.name != "model"]
         model = [_model_argument(kind)]
-    files = click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=own.inputs)
+    required = not own.metavar.startswith("[")
+    files = click.Argument(["files"], nargs=-1, metavar=own.metavar, required=required, help=own.inputs)
 
     def work(_: Task, values: dict[str, Any]) -> int:
         given = values["files"] or ("-",)

@@ -14,7 +14,7 @@ from numba.core import event
 
 from structune.errors import DataError
 from structune.kernels.jit import machine_code, make_writable, whole_cache
-from structune.kinds import find_kind, kinds
+from structune.kinds import Kind, find_kind, kinds
 from structune.running.progress import Bars
 
 
@@ -41,13 +41,18 @@ def run(words: Sequence[str] | None) -> None:
 
 def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
     """What compiles the kernels of each kind; some have none."""
-    known = [kind.word for kind in kinds().values() if kind.commands]
+    known = [kind.word for kind in kinds().values() if kind.commands or kind.task]
     asked = {word: find_kind(word) for word in words or known}
     for word, kind in asked.items():
-        if kind is None or not kind.commands:
+        if kind is None or not (kind.commands or kind.task):
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
+    rooms = {kind.word: _warm_of(kind) for kind in asked.values() if kind}
     return {word: warm for word, warm in rooms.items() if warm is not None}
+
+
+def _warm_of(kind: Kind) -> Callable[[], None] | None:
+    warm: Callable[[], None] | None = kind.make_task().warm if kind.task else kind.command("warm")
+    return warm
 
 
 def _cache() -> Path:

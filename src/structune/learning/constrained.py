@@ -28,13 +28,14 @@ class ConstrainedEstimator(StructuredEstimator):
     Parameters
     ----------
     constraints : None or "validation"
-        "validation" holds the model to `validation_sets` parts of the training data: of each the score of the
-        best outputs is to exceed that of the annotated ones by `gamma` at most. Log loss only. With `tuning`,
+        Constrain the model to predict parts of the training data almost as annotated (Chen et al. 2009). In
+        each of `validation_sets` parts the score of the best outputs is to exceed that of the annotated ones
+        by `gamma` at most. Log loss only. With `tuning`,
         precisions are tuned first, without the constraints.
     validation_sets : int
-        Parts that the examples are shared out to at random.
+        Number of random parts of the training data for `constraints`.
     gamma : float
-        What the constraints bound the summed differences of scores by.
+        Bound on each part's summed score of the best outputs minus that of the annotated ones.
 
     Attributes
     ----------

@@ -104,6 +104,14 @@ class ConllData:
         return replace(self, columns={**self.columns, name: flat})
 
 
+def joined(parts: Sequence[ConllData]) -> ConllData:
+    """The sentences of several files with the same columns, whose lines are no longer known."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {name: [value for data in parts for value in data.columns[name]] for name in parts[0].columns}
+    return ConllData(columns, np.concatenate([data.lengths for data in parts]))
+
+
 def read_conll(
     source: str | os.PathLike[str] | IO[Any],
     columns: Sequence[str] | None = ("w", "pos", "y"),

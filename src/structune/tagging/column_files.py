@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from structune.errors import DataError, ModelFileError, warn
-from structune.files.models import check_class
 from structune.running.memory import batch_memory
 from structune.structure import place_of
 from structune.tagging.column_lines import ColumnLines, numbers_tokens
 from structune.tagging.column_look import AUTO, TAB, Layout
-from structune.tagging.commands.options import Features, Format
 from structune.tagging.conll import ALL, ConllData, data_blocks
-from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.default_templates import symbol_templates, text_templates
 from structune.tagging.features.templates import Template, extract, parse_templates
-from structune.tagging.tagger import SequenceTagger
 
-_LOOK = Format()
+if TYPE_CHECKING:
+    from structune.tagging.task import Format, Learning
+
 TOKEN = 4000  # bytes for the columns and attributes of one
-
-
-def _n_lines(token: int) -> int:
-    """How many tokens, of so many bytes each, are worked on at once."""
-    return max(1, batch_memory() // token)
 
 
 @dataclass(frozen=True)
@@ -48,6 +40,23 @@ class Reader:
     templates: tuple[str, ...]
     separator: str | None = None
     comment: str | None = None
+
+    @classmethod
+    def of_header(cls, header: Any, path: Any) -> Self:
+        """The reader that `header` of a model's file, or of a folder of shards, tells of."""
+        try:
+            columns, templates = (
+                tuple(header["columns"]),
+                tuple(map(str, parse_templates(header["templates"]))),
+            )
+            told = [header.get(name) for name in ("separator", "comment")]
+            if not all(isinstance(text, str | None) for text in told):
+                raise TypeError
+        except (KeyError, TypeError, AttributeError, DataError):
+            raise ModelFileError(
+                f"{path}: found no columns and templates, expected what structune train, tune or shard wrote"
+            ) from None
+        return cls(columns, templates, *told)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -73,14 +82,14 @@ class Reader:
         """The data with the model's names of columns."""
         return replace(data, columns=dict(zip(self.columns, data.columns.values(), strict=True)))
 
-    def read_labelled(self, path: Path, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
-        """A file with a label column, blocks of sentences whose tokens take so many bytes each."""
-        read = self._open(path, self.columns, reading)
+    def read_labelled(self, source: Any, reading: Format) -> Iterator[ConllData]:
+        """A file with a label column, some sentences at a time."""
+        read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return self._told_unused(_told_empty(data_blocks(read, _n_lines(token)), self.inputs), read)
+        return self._told_unused(_told_empty(data_blocks(read, _n_lines(TOKEN)), self.inputs), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
-        """A file with all its columns, among them the model's inputs, in such blocks."""
+        """A file with all its columns, among them the model's inputs; each token takes so many bytes."""
         read = self._open(source, None, reading)
         return self._told_unused(_told_empty(self._renamed(read, _n_lines(token)), self.inputs), read)
 
@@ -108,7 +117,7 @@ class Reader:
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        read = _open(source, columns, Format(reading.separator, comment), self.separator)
+        read = _open(source, columns, reading.separator, comment, self.separator)
         read.tells_comments = reading.comment is None and bool(comment)
         read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
         return read
@@ -120,19 +129,37 @@ class Reader:
         return found | {name: value for name, value in told.items() if value is not None}
 
 
-def open_training(path: Path, features: Features, reading: Format = _LOOK) -> tuple[Reader, ConllData]:
-    """The training data, and a reader for more like it."""
-    reader, blocks, _ = open_blocks(path, features, reading, ALL)
-    (data,) = blocks
-    return reader, data
+def read_training(
+    paths: Sequence[Any], learning: Learning, n_lines: int = ALL
+) -> tuple[Reader, Iterator[ConllData], Callable[[], Iterator[ConllData]]]:
+    """A reader, and the blocks of sentences of all files; and these once more, without warnings."""
+    reader, blocks, layout = _open_training(paths[0], learning, n_lines)
+    layouts = [layout]
+
+    def all_blocks() -> Iterator[ConllData]:
+        yield from blocks
+        for path in paths[1:]:
+            other, more, layout = _open_training(path, learning, n_lines)
+            layouts.append(layout)
+            if other.columns != reader.columns:
+                raise DataError(
+                    f"{path} has the columns {', '.join(other.columns)}, but {paths[0]} has "
+                    f"{', '.join(reader.columns)}. Name the columns to read with --columns"
+                )
+            yield from more
+
+    def again() -> Iterator[ConllData]:
+        for path, layout in zip(paths, layouts, strict=True):
+            yield from data_blocks(ColumnLines(path, reader.columns, layout=layout), n_lines)
+
+    return reader, all_blocks(), again
 
 
-def open_blocks(
-    path: Path, features: Features, reading: Format, n_lines: int
-) -> tuple[Reader, Iterator[ConllData], Layout]:
-    """The same, with the data block by block, and how they are laid out."""
-    read, given = _open(path, _given_names(features.columns), reading), features.columns is not None
-    if not given and read.layout.names:
+def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader, Iterator[ConllData], Layout]:
+    """A reader for a file, its sentences block by block, and how they are laid out."""
+    given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
+    read = _open(path, given, learning.separator, learning.comment)
+    if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
@@ -140,19 +167,31 @@ def open_blocks(
     read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
     blocks = data_blocks(read, n_lines)
     first = next(blocks)
-    names = read.columns if given or read.layout.names else None
-    made = _make_reader(path, names, first, features.templates)
+    is_named = given is not None or read.layout.names
+    names = (read.columns if is_named else None) or _default_names(len(first.columns))
+    if len(names) < 2:
+        raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
+    inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
+    templates = parse_templates(learning.templates) if learning.templates else default_templates(inputs)
     kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
-    reader = replace(made, separator=kept, comment=reading.comment)
-    named = map(reader.named, chain([first], blocks))
-    return reader, _told_empty(named, reader.inputs), read.layout
+    reader = Reader(tuple(names), tuple(map(str, templates)), kept, learning.comment)
+    return reader, _told_empty(map(reader.named, chain([first], blocks)), reader.inputs), read.layout
 
 
 def _open(
-    source: Any, columns: Sequence[str] | None, reading: Format, preferred: str | None = None
+    source: Any,
+    columns: Sequence[str] | None,
+    separator: str | None,
+    comment: str | None,
+    preferred: str | None = None,
 ) -> ColumnLines:
-    separator, comment = (AUTO if given is None else given for given in (reading.separator, reading.comment))
+    separator, comment = (AUTO if given is None else given for given in (separator, comment))
     return ColumnLines(source, columns, separator, comment, preferred)
+
+
+def _n_lines(token: int) -> int:
+    """How many tokens, of so many bytes each, are worked on at once."""
+    return max(1, batch_memory() // token)
 
 
 def _told_empty(blocks: Iterable[ConllData], names: Sequence[str]) -> Iterator[ConllData]:
@@ -182,41 +221,6 @@ def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
             f"among {', '.join(names)}. Make a file of the model's columns"
         )
     return [names.index("form")]
-
-
-def _given_names(columns: str | None) -> list[str] | None:
-    return None if columns is None else [name.strip() for name in columns.split(",")]
-
-
-def _make_reader(path: Path, given: list[str] | None, data: ConllData, templates: str | None) -> Reader:
-    names = given or _default_names(len(data.columns))
-    if len(names) < 2:
-        raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
-    columns = dict(zip(names[:-1], data.columns.values(), strict=False))  # the labels' is left out
-    parsed = parse_templates(templates) if templates else default_templates(columns)
-    return Reader(tuple(names), tuple(map(str, parsed)))
-
-
-def open_model(path: Path) -> tuple[SequenceTagger, Reader]:
-    """A model that train or tune saved, and the reader of its files."""
-    model = check_class(
-        load_either(path), SequenceTagger, path, "a sequence tagger (for others see structune --help)"
-    )
-    wanted = "expected a model that structune train or tune saved"
-    return model, reader_of(model, f"{path}: found no columns and templates, {wanted}")
-
-
-def reader_of(model: SequenceTagger, complaint: str) -> Reader:
-    """The reader of the files that a model was made from."""
-    extra: Any = getattr(model, "extra_", None)
-    try:
-        columns, templates = tuple(extra["columns"]), tuple(map(str, parse_templates(extra["templates"])))
-        told = [extra.get(name) for name in ("separator", "comment")]
-        if not all(isinstance(text, str | None) for text in told):
-            raise TypeError
-        return Reader(columns, templates, *told)
-    except (KeyError, TypeError, AttributeError, DataError):
-        raise ModelFileError(complaint) from None
 
 
 def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:

@@ -1,9 +1,8 @@
-"""``structune weights``."""
+"""The largest and smallest weights of a tagger, as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -16,8 +15,8 @@ from structune.tagging.tagger import SequenceTagger
 _END = "(none)"  # before the first label, and after the last
 
 
-def run(path: Path, top: int) -> None:
-    """Show the weights at both ends."""
+def print_weights(path: str, top: int) -> None:
+    """Show so many weights of each end."""
     tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
     labels = ["label", "next", "after that"]
     trigrams = [_table("trigrams", labels, tagger.trigram_features_, top)] if tagger.trigram_features_ else []

@@ -1,0 +1,169 @@
+"""How well tokens and segments were labelled, on the terminal, as JSON and on a page."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.table import Table
+
+from structune.cli.tables import filled, new_table
+from structune.errors import warn
+from structune.files.text import some_of
+from structune.tagging.column_files import Reader
+from structune.tagging.conll import ConllData
+from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
+
+if TYPE_CHECKING:
+    from structune.html_reports.page import Block, Section
+
+Labels = Sequence[Sequence[str]]
+_SHOWN = 5  # labels in a warning
+_MOST_CONFUSIONS, _MOST_SENTENCES, _N_EXAMPLES = 30, 20, 3
+_MOST_TOKENS, _N_BEFORE = 300, 10  # of a sentence; of these before its first error
+
+
+@dataclass(frozen=True)
+class TaggingScores:
+    """Scores of tokens and, where labels spell segments, of these.
+
+    Attributes
+    ----------
+    tokens : Scores
+    segments : Scores or None
+    scheme : str or None
+    sentences : tuple of three lists of sentences
+        Tokens, labels, and predicted labels.
+    """
+
+    tokens: Scores
+    segments: Scores | None
+    scheme: str | None
+    sentences: tuple[Labels, Labels, Labels]
+
+    @classmethod
+    def of_blocks(cls, model: Any, blocks: Iterable[tuple[Reader, ConllData]]) -> Self:
+        """Compare predictions with labels."""
+        tokens, true, predicted = [], [], []
+        for reader, data in blocks:
+            tokens += data.sentences(reader.columns[0])
+            true += reader.labels(data)
+            predicted += model.predict(reader.attributes(data))
+        _tell_unknown(model.classes_, {*chain.from_iterable(true)})
+        scheme = segment_scheme({*model.classes_, *chain.from_iterable(true)})
+        segments = segment_scores(true, predicted) if scheme else None
+        return cls(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
+
+    def tables(self) -> list[Table]:
+        tables = [_scores_table("Tokens", "label", self.tokens)]
+        if self.segments is not None:
+            tables.append(_scores_table(f"Segments ({self.scheme})", "type", self.segments))
+        return tables
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "accuracy": self.tokens.overall.f1,
+            "tokens": _as_dict(self.tokens),
+            "scheme": self.scheme,
+            "segments": self.segments and _as_dict(self.segments),
+        }
+
+    def sections(self) -> Iterator[Section]:
+        return error_sections(*self.sentences)
+
+
+def _tell_unknown(known: list[str], found: set[str]) -> None:
+    """Warn if the labels of a file are none of the model's, but for O."""
+    others = sorted(found - {"O"})
+    if others and not {*others} & {*known}:
+        warn(
+            f"the model knows none of the labels of the file{' but O' * ('O' in found)}: it has "
+            f"{some_of(known, _SHOWN)}; the file has {some_of(others, _SHOWN)}. Have both the same columns?"
+        )
+
+
+def _scores_table(title: str, what: str, scores: Scores) -> Table:
+    """Precision, recall and F1 of each label or segment type, and of all."""
+    table = new_table(title, [what], ["precision", "recall", "F1", "support"])
+    filled(table, map(_score_row, scores.by_name)).add_section()
+    return filled(table, [_score_row(scores.overall)])
+
+
+def _score_row(score: Score) -> list[str]:
+    return [score.name, *(f"{value:.4f}" for value in score[1:4]), f"{score.support:,}"]
+
+
+def _as_dict(scores: Scores) -> dict[str, Any]:
+    by_name = {score.name: _values(score) for score in scores.by_name}
+    return {"by_name": by_name, "overall": _values(scores.overall)}
+
+
+def _values(score: Any) -> dict[str, Any]:
+    values = score._asdict()
+    del values["name"]
+    return dict(values)
+
+
+# --- pages ------------------------------------------------------------------------------------------------
+
+
+def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[Section]:
+    """Which labels are taken for which, and the sentences with the most errors."""
+    from structune.html_reports.page import Section, Text
+    from structune.html_reports.tables import make_table
+
+    sentences = [list(zip(*each, strict=True)) for each in zip(tokens, true, predicted, strict=True)]
+    n_wrong = [sum(a != b for _, a, b in sentence) for sentence in sentences]
+    told = (
+        f"{sum(n_wrong):,} of {sum(map(len, sentences)):,} labels are wrong, in "
+        f"{sum(map(bool, n_wrong)):,} of {len(sentences):,} sentences."
+    )
+    if not any(n_wrong):
+        yield Section("Errors", [Text(told)])
+        return
+    wrong: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for token, a, b in chain.from_iterable(sentences):
+        if a != b:
+            wrong[a, b][token] += 1
+    confusions = [
+        (
+            *labels,
+            ", ".join(token for token, _ in words.most_common(_N_EXAMPLES)),
+            f"{words.total():,}",
+            f"{words.total() / sum(n_wrong):.1%}",
+        )
+        for labels, words in sorted(wrong.items(), key=lambda item: -item[1].total())
+    ]
+    table = make_table(
+        "What is taken for what",
+        ["true", "predicted", "most often"],
+        ["count", "share"],
+        confusions,
+        _MOST_CONFUSIONS,
+    )
+    yield Section("Errors", [Text(told), table])
+    drawn: list[Block] = [
+        Text(
+            "Below each token stands its label, but for O; where the prediction errs, it is struck out "
+            "before it."
+        )
+    ]
+    worst = sorted(filter(n_wrong.__getitem__, range(len(sentences))), key=lambda s: -n_wrong[s])
+    for s in worst[:_MOST_SENTENCES]:
+        drawn += _drawn(f"Sentence {s + 1:,}", sentences[s])
+    yield Section("Sentences with the most errors", drawn)
+
+
+def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, Block]:
+    """A sentence; of a very long one the part that begins a little before its first error."""
+    from structune.html_reports.page import Text, Tokens
+
+    if len(sentence) <= _MOST_TOKENS:
+        return Text(name), Tokens(sentence)
+    first = next(t for t, (_, a, b) in enumerate(sentence) if a != b)
+    start = min(max(first - _N_BEFORE, 0), len(sentence) - _MOST_TOKENS)
+    shown = f"{name}, tokens {start + 1:,} to {start + _MOST_TOKENS:,} of {len(sentence):,}"
+    return Text(shown), Tokens(sentence[start : start + _MOST_TOKENS])

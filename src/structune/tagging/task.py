@@ -1,0 +1,341 @@
+"""Taggers on the command line: how column files are read, and what is told and written of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from structune.cli.fields import option
+from structune.cli.task import Examples, OwnCommand, Rule, Task
+from structune.errors import DataError
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.structure import IntArray
+    from structune.tagging.column_files import Reader
+    from structune.tagging.conll import ConllData
+    from structune.tagging.scores import TaggingScores
+    from structune.tagging.structure.outside import LeftOut
+
+Marginals = Sequence[Sequence[dict[str, float]]] | None
+_LINES = 1 << 20  # that are in memory at a time while shards are written
+_MARGINAL, _OF_RANK = 120, 250  # bytes for the probability of a label, and for a token of a labelling
+_NUMBERS_OF_LABELS = (2, 4, 8)  # rows of scores are gone through by so many at a time
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the lines of column files are read."""
+
+    separator: str | None = option(
+        None,
+        help="What separates columns: tab, whitespace, or other text such as a comma. By default a look at "
+        "the first lines tells tabs from white space.",
+    )
+    comment: str | None = option(
+        None,
+        help="Skip lines that begin with this text; an empty text skips none. By default lines such as "
+        "'# sent_id = 1' before a sentence are skipped, and comments of CoNLL-U.",
+    )
+
+
+@dataclass(frozen=True)
+class Learning(Format):
+    """How the columns of a file become features and labels."""
+
+    columns: str | None = option(
+        None,
+        help="Names of the first columns, the label's last. Further columns are ignored, but all lines must "
+        "have the same number unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for "
+        "all columns of the file.",
+    )
+    templates: str | None = option(
+        None,
+        panel="Model",
+        help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape'. The default is made "
+        "for the columns: windows of 5 tokens, pairs of neighbours, triples (not of the first column) and "
+        "ends of the sentence. Unless the first column has single letters, it adds lower case, shapes and "
+        "affixes of the words, and words together with the other columns.",
+    )
+
+
+@dataclass(frozen=True)
+class Predicting(Format):
+    """What is predicted of column files."""
+
+    marginals: bool = option(False, help="Add a column: the probability of each predicted label.")
+    nbest: int | None = option(None, min=1, help="Write this many of the most probable labellings.")
+
+
+@dataclass(frozen=True)
+class Top:
+    """How many weights are shown."""
+
+    top: int = option(20, min=1, help="Number of largest and of smallest weights to show.", panel="Output")
+
+
+def _show_weights(files: Sequence[str], top: Top) -> int:
+    from structune.tagging.weight_tables import print_weights
+
+    for path in files:
+        print_weights(path, top.top)
+    return 0
+
+
+class TaggingTask(Task):
+    """Labels of tokens, from column files."""
+
+    estimator = "structune.tagging.tagger:SequenceTagger"
+    learns = "to label sequences"
+    files = "Column files, also .gz: a token a line, its label last, and a blank line after each sentence."
+    inputs = "Column files."
+    parts = "tokens"
+    reading_options = Format
+    learning_options = Learning
+    predicting_options = Predicting
+    space: ClassVar[tuple[str, ...]] = ("forbidden", "outside", "states", "order")
+    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints", "validation_sets", "gamma")
+    penalties: ClassVar[tuple[str, ...]] = ("penalty", "l1")
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("--outside", needs=("--forbidden",), because="without it no labels are ruled out"),
+    )
+    evaluates = (
+        "Shows precision, recall and F1 of every label over tokens and, if labels are BIO or BIOES, of every "
+        "segment type, as conlleval counts them."
+    )
+    predicts = (
+        "Label the tokens of column files.",
+        "The output has the columns of FILE and one more, the predicted label, separated by single spaces, "
+        "or by tabs where values hold spaces. FILE has the input columns that the model was trained with; it "
+        "may have a label column or others after these. Of CoNLL-U the form is labelled, or what the model "
+        "was trained with. FILE may be of any length; what was labelled before a wrong line has been written "
+        "then.",
+        "With --nbest K each sentence is written up to K times, the most probable labelling first, each "
+        "after a line such as '# sentence 1 rank 2 probability 0.012345'.",
+    )
+    examples: ClassVar[tuple[str, ...]] = (
+        "structune train train.txt --model chunker.structune --penalty 2 --test test.txt",
+        "structune tune train.txt --model chunker.structune --test test.txt --plot tuning.png",
+        "structune shard train.txt shards/",
+        "structune evaluate chunker.structune test.txt",
+        "structune predict chunker.structune new.txt --marginals > labelled.txt",
+        "structune weights chunker.structune --top 10",
+    )
+    own: ClassVar[Mapping[str, OwnCommand]] = {
+        "weights": OwnCommand(
+            (
+                "Show the largest and smallest weights of a tagger.",
+                "One table is of transitions between labels, another of state features: attributes with "
+                "labels. A model of order 2 has one of trigrams, too.",
+            ),
+            "A tagger's model, or one that CRFsuite saved.",
+            (Top,),
+            _show_weights,
+            metavar="MODEL...",
+        )
+    }
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
+        import numpy as np
+
+        from structune.structure import IntArray
+        from structune.tagging.column_files import read_training
+        from structune.tagging.conll import ConllData, joined
+        from structune.tagging.structure.outside import LeftOut
+
+        reader, blocks, _ = read_training(files, learning)
+        left_out, parts = LeftOut(), list[ConllData]()
+        chosen, labels = list[IntArray](), list[Any]()
+        for data, kept, known in _within_rules(reader, blocks, model, left_out):
+            chosen.append(kept + sum(map(len, parts)))
+            labels += known
+            parts.append(data)
+        left_out.report(getattr(model, "forbidden", None))
+        data, rows = joined(parts), np.concatenate(chosen)
+        told = _sizes(len(data), data.n_tokens, len(set(chain.from_iterable(labels))))
+        table = reader.attributes(data)
+        table = table if rows.size == len(data) else table.take(rows)
+        return Examples((table, labels), [("data", told)], header=reader.header())
+
+    def read_shards(self, folder: ShardFolder) -> Examples:
+        from structune.tagging.column_files import Reader
+
+        header = Reader.of_header(folder.model.extra_, folder.path).header()
+        told = _sizes(len(folder), sum(folder.n_parts), len(folder.model.classes_))
+        return Examples((), [("data", told)], header=header)
+
+    def shard(
+        self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        """Read the files twice, block by block: for their features and labels, and to encode them."""
+        from structune.cli.batches import Progress
+        from structune.tagging.column_files import read_training
+        from structune.tagging.structure.inference import ChainInference
+        from structune.tagging.structure.orders import chain_class
+        from structune.tagging.structure.outside import LeftOut
+
+        reader, blocks, again = read_training(files, learning, _LINES)
+        left_out = LeftOut()
+
+        def examples(stage: str, blocks: Iterable[ConllData], left_out: LeftOut) -> Iterator[Any]:
+            with Progress(not quiet, stage=stage, unit="tokens") as progress:
+                for data, kept, labels in _within_rules(reader, blocks, model, left_out):
+                    if kept.size:
+                        yield reader.attributes(data).take(kept), labels
+                    progress.advance(data.n_tokens)
+
+        chains, make = list[ChainInference](), chain_class(model.order)
+        for table, labels in examples("features", blocks, left_out):
+            chains.append(make.build(table, labels, states=model.states, forbidden=model.forbidden))
+            chains = [make.merge(chains, states=model.states, transitions="all")]
+        left_out.report(model.forbidden)
+        (structure,) = chains
+        for table, labels in examples("shards", again(), LeftOut()):
+            writer.add(structure.encode(table, labels))
+        tagger = model.with_structure(structure)
+        tagger.extra_ = reader.header()
+        folder = writer.finish(tagger)
+        told = _sizes(len(folder), sum(folder.n_parts), structure.n_labels)
+        return folder, [("data", told), ("attributes", f"{len(structure.attributes):,}")]
+
+    # --- use ----------------------------------------------------------------------------------------------
+
+    def open(self, path: str, options: Any) -> Any:
+        from structune.tagging.column_files import Reader
+        from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+
+        model = read_crfsuite(path) if is_crfsuite(path) else super().open(path, options)
+        Reader.of_header(model.extra_, path)  # or an error
+        return model
+
+    def read_known(
+        self, files: Sequence[str], reading: Format, model: Any, header: Any
+    ) -> Iterator[tuple[Reader, ConllData]]:
+        from structune.tagging.column_files import Reader
+
+        reader = Reader.of_header(header, "the model")
+        for path in files:
+            for data in reader.read_labelled(path, reading):
+                yield reader, data
+
+    def score(self, model: Any, known: Iterable[tuple[Reader, ConllData]], scoring: Any) -> TaggingScores:
+        from structune.tagging.scores import TaggingScores
+
+        return TaggingScores.of_blocks(model, known)
+
+    def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
+        from structune.cli.streams import binary_source
+        from structune.tagging.column_files import TOKEN, Reader
+
+        reader, n_before = Reader.of_header(model.extra_, "the model"), 0
+        token = TOKEN + predicting.marginals * _MARGINAL * len(model.classes_)
+        token += _OF_RANK * (predicting.nbest or 0)
+        for file in files:
+            for data in reader.read_inputs(binary_source(file), predicting, token):
+                table = reader.attributes(data)
+                marginals = model.predict_marginals(table) if predicting.marginals else None
+                if predicting.nbest is None:
+                    yield _labelled_text(data, model.predict(table), marginals)
+                else:
+                    ranked = model.predict_nbest(table, predicting.nbest)
+                    yield "".join(_ranked_texts(data, n_before, ranked, marginals))
+                n_before += len(data)
+
+    def warm(self) -> None:
+        """Learn as commands do if nothing else is asked for, and label in all their ways."""
+        from structune.kinds import kind_of_place
+
+        make = kind_of_place(self.estimator).estimator_class
+        for n in _NUMBERS_OF_LABELS:
+            labels = [[f"B-{(s + t) % n}" for t in range(n)] for s in range(n + 3)]
+            tokens = [[[f"w={label}", "bias"] for label in sentence] for sentence in labels]
+            for tuning in (None, "implicit"):
+                tagger = make(tuning=tuning, n_jobs=1).fit(tokens, labels)
+            tagger.predict(tokens)
+            tagger.predict_marginals(tokens)
+            tagger.predict_nbest(tokens, 2)
+
+
+class SegmentsTask(TaggingTask):
+    """Labels of segments, from column files with labels in BIO or BIOES."""
+
+    estimator = "structune.tagging.segment_tagger:SegmentTagger"
+    learns = "to find and label segments, such as names"
+    about = "Labels are BIO or BIOES. Segments have features of their own, such as all their words."
+    space = ()
+    parameters = ("loss", "max_length", "words")
+    penalties = ("penalty",)
+    rules = ()
+    has_shards = False
+    examples = (
+        "structune train segments train.txt --model names.structune --test test.txt",
+        "structune tune segments train.txt --model names.structune --test test.txt",
+        "structune evaluate segments names.structune test.txt",
+        "structune predict names.structune new.txt > labelled.txt",
+    )
+    own: ClassVar[Mapping[str, OwnCommand]] = {}
+
+    def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
+        """As for taggers; words are those of the first column."""
+        examples = super().read(files, learning, model)
+        first = f"{examples.header['columns'][0]}[0]" if examples.header else ""
+        if model.words is None and examples.header and first in examples.header["templates"]:
+            model.words = first
+        return examples
+
+    def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
+        if predicting.marginals and model.scheme_ != "bio":
+            raise DataError(f"--marginals needs a model of BIO labels. This one has {model.scheme_.upper()}.")
+        return super().predict(model, files, predicting)
+
+
+TASK, SEGMENTS = TaggingTask(), SegmentsTask()
+
+
+def _sizes(n_sentences: int, n_tokens: int, n_labels: int) -> str:
+    return f"{n_sentences:,} sentences, {n_tokens:,} tokens, {n_labels} labels"
+
+
+def _within_rules(
+    reader: Reader, blocks: Iterable[ConllData], model: Any, left_out: LeftOut
+) -> Iterator[tuple[ConllData, IntArray, Any]]:
+    """Each block, its sentences that keep to the model's rules of labels, and the labels of these."""
+    from structune.tagging.structure.outside import fit_to_rules
+
+    forbidden, outside = getattr(model, "forbidden", None), getattr(model, "outside", "skip")
+    for data in blocks:
+        kept, labels = fit_to_rules(
+            reader.labels(data), data.lengths, forbidden, outside, left_out, data.place
+        )
+        yield data, kept, labels
+
+
+def _labelled_text(data: ConllData, labels: list[list[str]], marginals: Marginals) -> str:
+    from structune.tagging.conll import conll_text
+
+    data = data.with_column("[label]", labels)
+    if marginals is not None:
+        data = data.with_column("[probability]", list(map(_probabilities, labels, marginals)))
+    try:
+        return conll_text(data)
+    except DataError as error:
+        raise DataError(f"{data.name}: {error}. With --separator tab, tabs are read and written") from None
+
+
+def _ranked_texts(data: ConllData, n_before: int, ranked: list[Any], marginals: Marginals) -> Iterator[str]:
+    """Each sentence with its most probable labellings, each after a line that tells its probability."""
+    sentences = zip(*(data.sentences(name) for name in data.columns), strict=True)
+    for s, (columns, labellings) in enumerate(zip(sentences, ranked, strict=True)):
+        for rank, (labels, probability) in enumerate(labellings, start=1):
+            new = [labels] if marginals is None else [labels, _probabilities(labels, marginals[s])]
+            yield f"# sentence {n_before + s + 1} rank {rank} probability {probability:.6g}\n"
+            yield "".join(f"{data.separator.join(row)}\n" for row in zip(*columns, *new, strict=True))
+            yield "\n"
+
+
+def _probabilities(labels: Sequence[str], rows: Sequence[dict[str, float]]) -> list[str]:
+    return [f"{row[label]:.4f}" for label, row in zip(labels, rows, strict=True)]
