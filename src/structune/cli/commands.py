@@ -50,6 +50,9 @@ def _told_in_one_line() -> Iterator[None]:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except StructuneError as error:
         _fail(str(error))
+    except KeyboardInterrupt:  # here, because click writes an empty line first
+        say("interrupted")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     except MemoryError as error:
         _fail(f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs")
 
@@ -151,8 +154,8 @@ def warm(kind: tuple[str, ...]) -> None:
 
     KIND says what to compile for; by default for all kinds. This takes minutes: do it after an installation,
     in the image of a container, or once for the nodes of a cluster that share a home folder. The machine
-    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE, and serves this
-    version of structune on processors of this kind.
+    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE, and
+    serves this version of structune on processors of this kind.
 
     \b
     Example:

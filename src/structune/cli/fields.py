@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 
@@ -90,7 +90,7 @@ def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
 
 def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
     """How click reads a value of this type."""
-    if isinstance(hint, UnionType):
+    if get_origin(hint) in (Union, UnionType):
         hint = next(each for each in get_args(hint) if each is not NoneType)
     if get_origin(hint) in (list, tuple):
         return _shape(get_args(hint)[0], least, most) | {"multiple": True}
@@ -129,7 +129,7 @@ class Parameter:
         """How click reads it."""
         words = re.findall(r'"([^"]+)"', self.type)
         if words:
-            return {"type": click.Choice(words)}
+            return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
@@ -155,7 +155,7 @@ def estimator_options(
         for name in names:
             found = known[name]
             shape = found.shape() | {"help": found.help, "panel": panel}
-            if not shape.get("multiple"):
+            if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             yield _made(name, (other_names.get(name, f"--{name.replace('_', '-')}"),), shape)
 
@@ -177,6 +177,16 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
         for name, value in defaults.items()
         if name in told and _literal(value) is not MISSING
     }
+
+
+@cache
+def learns_tasks(estimator: str) -> bool:
+    """Whether an estimator, as ``"package.module:Class"``, can be trained along a tree of tasks."""
+    return any(
+        isinstance(statement, ast.Assign) and ast.unparse(statement) == "_learns_tasks = True"
+        for tree in _classes(*estimator.split(":"))
+        for statement in tree.body
+    )
 
 
 def _entries(doc: str) -> Iterator[re.Match[str]]:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from structune.cli.fields import option
 from structune.errors import DataError
 
 if TYPE_CHECKING:
+    import click
     from rich.table import Table
 
     from structune.files.shards import ShardFolder, ShardWriter
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class NoOptions:
     """Files are read in one way only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTree:
+    """Which model is used of a file that ``train --tree`` wrote."""
+
+    task: str | None = option(
+        None,
+        metavar="NODE",
+        panel="Prediction",
+        help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
+    )
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,10 @@ class Examples:
     header: Mapping[str, Any] | None = None
     heard: tuple[type[Warning], ...] = ()
     told_after: Callable[[], list[tuple[str, str]]] | None = None
+
+
+# A command: the paragraphs of its help, its parameters, and its work, which returns the exit code.
+Command = tuple[Sequence[str], "list[click.Parameter]", "Callable[[Task, dict[str, Any]], int]"]
 
 
 class Scores(Protocol):
@@ -198,7 +216,8 @@ class Task:
         from structune.kinds import kind_of_place
 
         cls = kind_of_place(self.estimator).estimator_class
-        return check_class(load(path), cls, path, cls.__name__)
+        found = model_of_node(load(path), getattr(options, "task", None), path)
+        return check_class(found, cls, path, cls.__name__)
 
     def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
         """Examples with known outputs, as `score` takes them: they may be read while it goes on."""
@@ -211,6 +230,9 @@ class Task:
     def predict(self, model: Any, files: Sequence[str], predicting: Any) -> Iterator[str]:
         """The text of predictions, block by block."""
         raise NotImplementedError
+
+    def command(self, name: str) -> Command | None:
+        """A command of this kind that is none of the verbs, or a verb that it has of its own."""
 
     def warm(self) -> None:
         """Learn and predict something small, for the kernels to be compiled."""
@@ -226,3 +248,26 @@ class Task:
             return False
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
         return getattr(cls, name) is not getattr(Task, name)
+
+
+def model_of_node(model: Any, node: str | None, path: str) -> Any:
+    """A model, or that of a node, if it is a tree of tasks.
+
+    Raises
+    ------
+    DataError
+        There is no such node; a tree is without a node, or a node without a tree.
+    """
+    from structune.kinds import kind_of
+
+    if kind_of(model).word != "tree":
+        if node is not None:
+            raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+        return model
+    if node is None:
+        nodes = ", ".join(model.tree_.nodes)
+        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+    try:
+        return model.model(node)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
