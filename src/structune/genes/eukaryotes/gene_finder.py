@@ -68,36 +68,38 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     Parameters
     ----------
     groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (scales, each signal, lengths of introns and of
-        exons, ...; of the features "paper" words of each length in coding, intron and intergenic sequence),
-        all, none, or by a function from a weight's name to its group's.
+        Which weights share a precision: those of a kind, all, or none. Kinds are scales, each signal, lengths
+        of introns and of exons, ...; of the features "paper" words of each length in coding, intron and
+        intergenic sequence. Or a function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the genes; or losses of the number of bases with another label.
+        The loss: the negative log-probability of the genes, or a loss of the number of wrong bases.
     penalty : float or dict, optional
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named); by default what was best on fly, *A. thaliana* and *C. elegans*, and 1 for other groups.
-        Ignored under `tuning`.
+        Precision of the Gaussian prior of the weights: one number, or one by group name; by default what was
+        best on three organisms. These are fly, *A. thaliana* and *C. elegans*; groups that are not named have
+        1. Ignored under `tuning`.
     center : "pretrained", GeneFinder or None
         With the features "full" and a log loss the prior has its mean at the scales, edges and lengths of
         exons of this finder, "pretrained" for what three organisms have in common, and else at zero: few
         genes tell little. None: half for scales, and zero. Trees of tasks have none.
     features : {"full", "paper"}
-        "full": words of one, three and six bases, those around starts, stops and splice sites, and lengths of
-        exons by kind and of introns are counted in the training genes; what is learned is how much each kind
-        counts (`Scaling`), and how signals and lengths deviate. "paper": bases and words of six by coding
-        position, each with a weight of its own, and of introns and genes (figure 5 of Chen et al. 2009).
+        Which features the model has: "full" learns how much each kind of counted words, signals and lengths
+        counts, "paper" a weight for each word (Chen et al. 2009). "full": words of one, three and six bases,
+        those around starts, stops and splice sites, and lengths of exons by kind and of introns are counted
+        in the training genes; what is learned is how much each kind counts (`Scaling`), and how signals and
+        lengths deviate. "paper": bases and words of six by coding position, each with a weight of its own,
+        and of introns and genes (figure 5).
     strands : {"both", "forward"}
-        Where genes may be.
+        Strands on which genes may be.
     donors : sequence of {"GT", "GC"}
-        First two bases of introns.
+        First two bases of introns; several may be given.
     constraints : None or "validation"
-        "validation" holds the model to `validation_sets` parts of the training genes (Chen et al. 2009): of
-        each the score of the best genes is to exceed that of the annotated ones by `gamma` at most. Log loss
-        only. Where no weights find all genes of a part, the weights shrink until their scores differ by so
-        little, and probabilities say nothing then. With `tuning`, precisions are tuned first, without the
-        constraints.
+        Constraints on the model: "validation" has the score of the best genes of each validation set exceed
+        that of the annotated ones by `gamma` at most (Chen et al. 2009). There are `validation_sets` such
+        parts of the training genes. Log loss only. Where no weights find all genes of a part, the weights
+        shrink until their scores differ by so little, and probabilities say nothing then. With `tuning`,
+        precisions are tuned first, without the constraints.
     flank : int
-        How much of what is around a gene is learned from, in bases: more, if no gene is unknown there.
+        Number of bases around a gene that are learned from, with the gene. More, if no gene is unknown there.
     closed : bool
         Whether predicted genes lie within their sequences; else they may go beyond the ends.
 
@@ -112,6 +114,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
+    has_introns : bool
+        That genes have introns, which those of other finders have not.
+    genetic_code : (int, None)
+        NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
 
     Notes
     -----
@@ -131,6 +137,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     ((5, 12), (21, 26))
     """
 
+    has_introns = True
+    is_of_many = False
+    genetic_code = 1, None
     _learns_tasks = True
     _natural_groups = "kind"
     _shared = (*ConstrainedEstimator._shared, "center")
@@ -350,6 +359,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         """
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated, tracks))
+
+    @property
+    def needs_tracks(self) -> bool:
+        """Whether predictions ask for numbers that come with each base."""
+        return self.graph_.weights.n_tracks > 0
 
     # --- files --------------------------------------------------------------------------------------------
 

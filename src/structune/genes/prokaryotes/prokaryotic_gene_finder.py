@@ -46,19 +46,19 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     Parameters
     ----------
     penalty : float or dict, optional
-        Precision of the Gaussian prior of the weights: one number, or one by group name (1 for groups not
-        named). By default about what tuning finds on a thousand genes, which serves ten genes too, ten times
-        that for losses of costs, and 1 for groups that are no kinds. Ignored under `tuning`.
+        Precision of the Gaussian prior of the weights: one number, or one by group name; by default about
+        what tuning finds on a thousand genes. That serves ten genes too; losses of costs have ten times that,
+        and groups that are no kinds, or are not named, 1. Ignored under `tuning`.
     groups : {"kind", "single", "separate"} or callable
-        Which weights share a precision: those of a kind (codons, words of two codons, start codons,
-        ribosome-binding sites, lengths, bases around starts, gaps between genes), all, none, or by a
+        Which weights share a precision: those of a kind, all, or none. Kinds are codons, words of two codons,
+        start codons, ribosome-binding sites, lengths, bases around starts, and gaps between genes. Or a
         function from a weight's name to its group's.
     loss : {"log", "margin", "ramp"}, or a loss
-        The negative log-probability of the genes; or losses of the number of wrong starts and stops. "ramp"
-        finds most genes, for annotations have mistakes, but gives no probabilities.
+        The loss: the negative log-probability of the genes, or a loss of the number of wrong starts and
+        stops. "ramp" finds most genes, for annotations have mistakes, but gives no probabilities.
     starts : {"learned", "annotated"}
-        Where predicted genes begin: by signals that are learned from 200 training genes or more, whose starts
-        may be wrong (`StartModel`), or as the structure has learned from their starts. Without effect on
+        Where predicted genes begin: by signals that are learned from 200 training genes or more, or as the
+        structure has learned from annotated starts, which may be wrong (`StartModel`). Without effect on
         folders of shards and trees of tasks, where they begin as annotated.
     holdout, folds
         Share of the examples that tuning holds out, or number of folds; an example is about five genes.

@@ -76,6 +76,7 @@ class MetagenomeFinder(OrfFinder):
         What chooses the start codons of genes of contigs that are like each; else the structure does.
     """
 
+    is_of_many = True
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
