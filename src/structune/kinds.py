@@ -153,7 +153,7 @@ _OURS = (
         word="genes",
         estimator="structune.genes.eukaryotes.gene_finder:GeneFinder",
         about="genes with introns, from GenBank or GFF3",
-        commands="structune.genes.commands",
+        task="structune.genes.task:GENES",
         own=("genes",),
         shard="structune.genes.eukaryotes.structure.shard:ExonShard",
     ),
@@ -161,7 +161,7 @@ _OURS = (
         word="prokaryotic-genes",
         estimator="structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder",
         about="genes of bacteria and archaea, from GenBank or GFF3",
-        commands="structune.genes.prokaryotes.commands",
+        task="structune.genes.task:PROKARYOTIC_GENES",
         shard="structune.genes.prokaryotes.structure.shard:OrfShard",
     ),
     Kind(

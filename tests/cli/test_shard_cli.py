@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from structune.genes.commands import sharding as gene_sharding
 
 import simulated_genes
 import simulated_orfs
@@ -17,7 +18,6 @@ from structune.alignment.commands import data as align_data
 from structune.alignment.commands import sharding as align_sharding
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, open_shards
-from structune.genes.commands import sharding as gene_sharding
 from structune.rna.commands import data as rna_data
 from structune.rna.commands import sharding as rna_sharding
 

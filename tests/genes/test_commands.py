@@ -14,8 +14,9 @@ import structune
 from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import exons
-from structune.genes.commands import data as gene_data
-from structune.genes.commands import finding, training
+from structune.cli import checks
+from structune.genes import finders, finding
+from structune.genes import task as gene_task
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.gff3 import read_gff3
@@ -59,7 +60,9 @@ def test_train(files, tmp_path):
         "--strands",
         "forward",
         "--donors",
-        "GT,GC",
+        "GT",
+        "--donors",
+        "GC",
         "--flank",
         30,
         "--loss",
@@ -113,7 +116,7 @@ def test_genes(files, tmp_path):
 def test_contigs_come_one_after_the_other(files, monkeypatch):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "--quiet"]
     out = succeed(*args)
-    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    monkeypatch.setattr(finders, "_MOST_BASES", 1)
     assert succeed(*args, "--jobs", 1) == succeed(*args, "--jobs", 2) == out
 
 
@@ -140,7 +143,7 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
         names.append(X[0].name)
         return predict(self, X)
 
-    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    monkeypatch.setattr(finders, "_MOST_BASES", 1)
     monkeypatch.setattr(structune.GeneFinder, "predict", interrupted)
     args = ["-m", files / "m.structune", "-o", tmp_path / "out.gff3", *QUIET]
     result = run("genes", files / "test.fa", *args)
@@ -149,7 +152,7 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
 
 
 def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(gene_data, "_MOST_BASES", 1)
+    monkeypatch.setattr(finders, "_MOST_BASES", 1)
     (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
     args = ["-m", files / "m.structune", "--quiet", "--jobs", 2]
     result = run("genes", tmp_path / "x.fa", *args)
@@ -260,7 +263,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
     few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
     assert "train.gff3: found 3 transcripts on 'c3', the first 'c3.t1', ex" in refused("train", "genes", *few)
-    assert "donors=('AT',)" in refused("train", "genes", files / "train.gb", "--donors", "AT")
+    assert "'--donors': 'AT' is not one of" in refused("train", "genes", files / "train.gb", "--donors", "AT")
     (tmp_path / "none.gb").write_text(genbank(type(TEST[0])("c", "ACGT")))
     assert "found no gene to learn from" in refused("train", "genes", tmp_path / "none.gb")
     twice = [files / "test.gff3", files / "test.gb", files / "test.gff3"]
@@ -282,11 +285,6 @@ def test_models_that_are_none(files, tmp_path):
     finder.save(tmp_path / "t.structune")
     message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
     assert "found a model that asks for tracks" in message
-
-
-@pytest.mark.parametrize("command", ["genes", "train genes", "tune genes", "evaluate genes"])
-def test_help(command):
-    assert f"structune {command} " in succeed(*command.split(), "--help").split("Example:")[1]
 
 
 def test_annotations_without_stop_codons(files, tmp_path):
@@ -344,8 +342,8 @@ def test_genes_that_have_no_introns_are_told(monkeypatch):
         parts = [((0, 4), (8, 12)) if k < n_with else ((0, 12),) for k in range(n)]
         genes = [Transcript("c", "+", exons, f"t{k}", f"g{k}") for k, exons in enumerate(parts)]
         said = []
-        monkeypatch.setattr(training, "say", said.append)
-        training._advise(structune.GeneFinder(), [AnnotatedSequence("c", "A" * 12, tuple(genes))], "x.gb")
+        monkeypatch.setattr(checks, "say", said.append)
+        gene_task.GENES.advise([AnnotatedSequence("c", "A" * 12, tuple(genes))], "x.gb")
         return said
 
     assert told(299, 0) == told(300, 3) == []
@@ -369,7 +367,7 @@ def test_hints(files, model_and_hints, tmp_path):
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
-    assert "found --hint-weight, expected it with --hints only" in fail(*args, "--hint-weight", 20)
+    assert "--hint-weight needs --hints." in fail(*args, "--hint-weight", 20)
 
 
 @pytest.fixture(scope="module")
@@ -415,7 +413,7 @@ def test_regions_to_avoid(files, tmp_path):
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):
     """Of all sequences together, however many at a time are worked off."""
-    monkeypatch.setattr(gene_data, "_MOST_SEQUENCES", 1)
+    monkeypatch.setattr(finders, "_MOST_SEQUENCES", 1)
     lines = [f"{each.name}\tx\tintron\t3\t5\t.\t+\t.\tmult=1\n" for each in TEST]
     (tmp_path / "hints.gff").write_text("".join(lines))
     (tmp_path / "a.bed").write_text("".join(f"{each.name}\t1\t{len(each.sequence) + 5}\n" for each in TEST))
@@ -445,9 +443,3 @@ def test_nothing_to_compare_with(files, tmp_path):
     args = ["evaluate", "genes", files / "m.structune", tmp_path / "x.gff3", "-s", files / "test.fa"]
     with pytest.warns(UserWarning, match="found no CDS among 1 features, so no gene: 1 tRNA"):
         assert "found no annotated gene, expected some to compare with" in fail(*args)
-
-
-def test_stop_codons_of_shards_are_decided(files, tmp_path):
-    succeed("shard", "genes", files / "test.gb", tmp_path / "shards", *QUIET[:1])
-    args = ["train", "genes", tmp_path / "shards", "-m", tmp_path / "m", "--stop-codon", "included"]
-    assert "--stop-codon" in fail(*args)

@@ -50,6 +50,9 @@ def _told_in_one_line() -> Iterator[None]:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except StructuneError as error:
         _fail(str(error))
+    except KeyboardInterrupt:  # here, because click writes an empty line first
+        say("interrupted")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     except MemoryError as error:
         _fail(f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs")
 

@@ -132,7 +132,7 @@ class Parameter:
         """How click reads it."""
         words = re.findall(r'"([^"]+)"', self.type)
         if words:
-            return {"type": click.Choice(words)}
+            return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
         kind = re.split(r"[ ,]", self.type)[0]
@@ -162,7 +162,7 @@ def estimator_options(
         for name in names:
             found = known[name]
             shape = found.shape() | {"help": found.help, "panel": panel}
-            if not shape.get("multiple"):
+            if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             yield _made(name, (other_names.get(name, f"--{name.replace('_', '-')}"),), shape)
 
@@ -184,6 +184,16 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
         for name, value in defaults.items()
         if name in told and _literal(value) is not MISSING
     }
+
+
+@cache
+def learns_tasks(estimator: str) -> bool:
+    """Whether an estimator, as ``"package.module:Class"``, can be trained along a tree of tasks."""
+    return any(
+        isinstance(statement, ast.Assign) and ast.unparse(statement) == "_learns_tasks = True"
+        for tree in _classes(*estimator.split(":"))
+        for statement in tree.body
+    )
 
 
 def _entries(doc: str) -> Iterator[re.Match[str]]:

@@ -127,13 +127,13 @@ def checksum(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def kind_in_file(path: str | os.PathLike[str]) -> str | None:
-    """The word of the kind of a model file; None of other files."""
+    """The word of the kind of a model file, of a tree that of its tasks; None of other files."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
-        word = str(header["kind"])
+        word = str(header.get("estimator", header)["kind"])
         return _OLD_WORDS.get(word, word)
     except (SafetensorError, OSError, *_DAMAGE):
         return None

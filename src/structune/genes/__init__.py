@@ -5,9 +5,10 @@ Two models: `GeneFinder` for genes with introns, a graph of exons (``eukaryotes/
 `adapt` learns from genomes that nobody annotated. On the command line begin with ``structune genes``.
 
 - ``formats/``: GenBank, GFF3, GTF, DNA, hints; records of genes, checks and writers
-- ``metrics``: genes found; ``plots``: tracks of genes; ``report``: pages
+- ``metrics``: genes found; ``plots``: tracks of genes
 - ``examples``, ``inputs``, ``adaptation``, ``nucleotides``, ``kernels/``: what both models do with sequences
-- ``data``: genomes with known genes; ``commands/``: the command line
+- ``data``: genomes with known genes
+- ``task``, ``options``, ``finders``, ``finding``, ``scores``: the command line
 """
 
 import lazy_loader

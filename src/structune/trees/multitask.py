@@ -175,10 +175,17 @@ class MultitaskEstimator(FitsOnExecutor):
 
     # --- files --------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the models of all nodes to one file, to be read by `structune.load`."""
+    def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
+        """Write the models of all nodes to one file, to be read by `structune.load`.
+
+        Parameters
+        ----------
+        path : path
+        extra : mapping, optional
+            More to keep in the header, as JSON; back in ``extra_`` of the models of nodes after loading.
+        """
         self._check_fitted("model_")
-        header, arrays = self.model_._pack_whole({})
+        header, arrays = self.model_._pack_whole(dict(extra or self.model_.extra_))
         names = list(self.weights_)
         whole = {
             "estimator": {"kind": kind_of(self.model_).word, **header},

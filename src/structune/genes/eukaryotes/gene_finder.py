@@ -100,7 +100,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     strands : {"both", "forward"}
         Strands on which genes are predicted and learned.
     donors : sequence of {"GT", "GC"}
-        First two bases of introns.
+        First two bases of introns; several may be given.
     constraints : None or "validation"
         Constraints that training meets (Chen et al. 2009). "validation" bounds by `gamma`, for each of
         `validation_sets` parts of the training genes, by how much the score of the best genes exceeds that of
@@ -158,6 +158,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
         With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
         if constraints could not be met.
+    has_introns : bool
+        That genes have introns, which those of other finders have not.
+    genetic_code : (int, None)
+        NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 
@@ -179,6 +183,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     ((5, 12), (21, 26))
     """
 
+    has_introns = True
+    is_of_many = False
+    genetic_code = 1, None
     _learns_tasks = True
     _natural_groups = "kind"
     _shared = (*ConstrainedEstimator._shared, "center")
@@ -398,6 +405,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         """
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated, tracks))
+
+    @property
+    def needs_tracks(self) -> bool:
+        """Whether predictions ask for numbers that come with each base."""
+        return self.graph_.weights.n_tracks > 0
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import TypeVar
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
@@ -18,6 +20,8 @@ from structune.genes.formats.parts import GeneAnnotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.formats.stop_codons import with_stop_codons
 
+S = TypeVar("S")
+T = TypeVar("T")
 _HEAD = 100  # lines looked at
 
 
@@ -57,6 +61,26 @@ def read_genomes(
     """
     lines = Lines(annotation, strip=False)
     return map(_without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
+
+
+def read_annotated(
+    annotations: Sequence[Source],
+    sequences: Sequence[Source],
+    stop_codon: str = "auto",
+    tell: Callable[[str], None] = warnings.warn,
+) -> Iterator[AnnotatedSequence]:
+    """The sequences of all files, one at a time, as `read_genomes` reads them."""
+    for annotation, fasta in paired(annotations, sequences):
+        yield from read_genomes(annotation, fasta, stop_codon, tell)
+
+
+def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S, T | None]]:
+    """Each annotation with the file of its sequences, if those have files of their own."""
+    if sequences and len(sequences) != len(annotations):
+        raise DataError(
+            f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
+        )
+    return zip_longest(annotations, sequences)
 
 
 def _without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:

@@ -17,7 +17,7 @@ from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
 from structune.genes.prokaryotes.structure.assembly import clear_of
-from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, OrfRules
+from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, STARTS, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
@@ -43,7 +43,12 @@ class OrfFinder(StructuredEstimator):
         The structure.
     skipped_ : list of Skipped
         Training genes that were left out, and why.
+    has_introns, needs_tracks, is_of_many : bool
+        What other finders have or are: genes with introns, numbers that come with each base, and a finder for
+        organisms none of which is known.
     """
+
+    has_introns = needs_tracks = is_of_many = False
 
     code: int = 11
     closed: bool = False
@@ -151,6 +156,12 @@ class OrfFinder(StructuredEstimator):
         """
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))
+
+    @property
+    def genetic_code(self) -> tuple[int, tuple[str, ...]]:
+        """NCBI's number of the genetic code, and the start codons that genes have: fewer than the code, by
+        whose others, such as CTG, only parts of genes begin."""
+        return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
         """The same for another genetic code: its stop codons count.

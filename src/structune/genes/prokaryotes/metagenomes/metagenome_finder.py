@@ -116,6 +116,7 @@ class MetagenomeFinder(OrfFinder):
         What every fit keeps: see `structune.learning.StructuredEstimator`.
     """
 
+    is_of_many = True
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)

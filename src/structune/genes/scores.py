@@ -1,0 +1,316 @@
+"""How well genes were found: on the terminal, as JSON and on a page."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rich.table import Table
+
+from structune.cli.checks import say
+from structune.cli.tables import numbers_table, record_table
+from structune.errors import DataError
+from structune.genes.finders import Finder, looked_ahead, predicted, with_suiting_code
+from structune.genes.formats.annotations import read_annotation
+from structune.genes.formats.genomes import paired, read_genomes
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
+from structune.genes.formats.stop_codons import longer
+from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
+from structune.genes.options import Scoring
+
+if TYPE_CHECKING:
+    from structune.html_reports.page import Block, Picture, Section
+
+Genes = Mapping[str, Sequence[Transcript]]
+_ENDINGS = tuple(f"{kind}{packed}" for kind in (".gff3", ".gff", ".gtf") for packed in ("", ".gz"))
+
+
+@dataclass(frozen=True)
+class GeneEvaluation:
+    """What was found of what is annotated."""
+
+    annotated: Genes  # those that count
+    predicted: Genes
+    scores: GeneScores
+    stops: GeneScores  # of stop codons in place of genes
+
+    @classmethod
+    def of_genes(cls, true: Genes, found: Genes, margin: int | None) -> Self:
+        """Compare genes by the names of their sequences; those that go on beyond an end do not count."""
+        if not any(true.values()):
+            raise DataError("found no annotated gene, expected some to compare with")
+        regions = None if margin is None else gene_regions(true, margin)
+        whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
+        if n := sum(map(len, found.values())) - sum(map(len, whole.values())):
+            say(f"left out {n} predicted genes that go on beyond an end of what is known")
+        stops = gene_scores(stop_codons(true), stop_codons(whole), regions)
+        return cls(counted(true, regions), counted(whole, regions), gene_scores(true, whole, regions), stops)
+
+    @classmethod
+    def of_finder(cls, finder: Finder, known: Iterable[AnnotatedSequence], scoring: Scoring) -> Self:
+        """Compare what a model finds. Sequences of several files may have the same name."""
+        if not finder.has_introns:
+            first, known = looked_ahead(known)
+            is_free = scoring.code is None and (scoring.task is not None or finder.is_of_many)
+            finder = with_suiting_code(finder, first, "the annotated sequences", is_free)
+        true, found = dict[str, Sequence[Transcript]](), dict[str, Sequence[Transcript]]()
+        for each, genes in chain.from_iterable(predicted(finder, known)):
+            key = each.name if each.name not in true else f"{each.name} ({len(true)})"
+            true[key], found[key] = each.transcripts, genes
+        return cls.of_genes(true, found, scoring.margin)
+
+    def tables(self) -> list[Table]:
+        rows = [
+            (
+                f"{level} ({row['annotated']:,} annotated, {row['predicted']:,} predicted)",
+                list(row.values())[2:],
+            )
+            for level, row in self.as_dict().items()
+        ]
+        record = [
+            ("sensitivity", "share of what is annotated that was found"),
+            ("precision", "share of what was predicted that is annotated so"),
+            ("nucleotide", "a coding base"),
+            ("exon", "a coding part, right if both its ends are"),
+            ("transcript", "right if all its coding parts are"),
+            ("gene", "right if one of its transcripts is"),
+            ("stop codon", "right if a transcript ends there, wherever it starts"),
+        ]
+        return [
+            numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
+            record_table("What was compared", record),
+        ]
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        found = {level: _accuracy(self.scores, level) for level in GENE_LEVELS}
+        return found | {"stop codon": _accuracy(self.stops, "exon")}
+
+    def sections(self) -> Iterator[Section]:
+        """Errors by what they are, and tracks of where most of them are."""
+        from structune.html_reports.page import Fold, Section, Text
+        from structune.html_reports.tables import make_table
+
+        annotated, predicted = self.annotated, self.predicted
+        names = dict.fromkeys([*annotated, *predicted])
+        errors = [
+            e for name in names for e in _errors(name, annotated.get(name, ()), predicted.get(name, ()))
+        ]
+        if not errors:
+            yield Section("Errors", [Text("All predicted genes are as annotated.")])
+            return
+        number = Counter(error.mistake for error in errors)
+        mistakes = [(mistake, _MISTAKES[mistake], f"{n:,}") for mistake, n in number.most_common()]
+        rows = [
+            (
+                e.sequence,
+                e.mistake,
+                e.transcript.strand,
+                f"{e.transcript.start + 1:,}",
+                f"{e.transcript.end:,}",
+            )
+            for e in errors
+        ]
+        texts, numbers = ["sequence", "error", "strand"], ["from", "to"]
+        every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
+        of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
+        yield Section("Errors", [of_each, every])
+        worst = sorted(_clusters(errors), key=len, reverse=True)[:_MOST_DRAWN]
+        tracks: list[Block] = [_tracks(cluster, annotated, predicted) for cluster in worst]
+        yield Section("Tracks", [Text(_TOLD), *tracks])
+
+
+def _accuracy(scores: GeneScores, level: str) -> dict[str, Any]:
+    annotated, predicted = scores.counts[:, GENE_LEVELS.index(level), :2].sum(axis=0).tolist()
+    return {"annotated": annotated, "predicted": predicted, **scores.pooled(level)._asdict()}
+
+
+@dataclass(frozen=True)
+class PredictedGenes:
+    """Genes that any program predicted, in place of a model."""
+
+    path: str
+    transcripts: Genes
+    extra_: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def read(cls, path: str, scoring: Scoring) -> Self:
+        if scoring.task is not None or scoring.code is not None:
+            raise DataError(f"{path}: found predicted genes, expected a model with --task or --code")
+        found = read_annotation(Path(path))
+        _tell_skipped(path, found.skipped)
+        return cls(path, found.transcripts)
+
+    def compared(self, true: Genes, margin: int | None) -> GeneEvaluation:
+        found = self.transcripts
+        beyond = [contig for contig in found if contig not in true]
+        if beyond:
+            n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
+            message = f"{self.path}: found {n} transcripts on sequences that the annotation lacks, {first}"
+            if len(beyond) == len(found):
+                known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
+                raise DataError(f"{message}; expected {known}")
+            say(message)
+        return GeneEvaluation.of_genes(*_alike(true, found, self.path), margin)
+
+
+def _alike(true: Genes, found: Genes, name: str) -> tuple[Genes, Genes]:
+    """Both with stop codons, if they agree then only: some files leave them out of coding parts."""
+    choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
+    agreeing = [_n_same_ends(*both) for both in choices]
+    best = agreeing.index(max(agreeing))
+    if agreeing[best] <= 2 * agreeing[0]:
+        return true, found
+    which = "predicted" if best == 1 else "annotated"
+    say(f"{name}: the {which} genes end before their stop codons, which were added to them")
+    return choices[best]
+
+
+def _longer(genes: Genes) -> Genes:
+    return {contig: tuple(longer(t, sys.maxsize) or t for t in of) for contig, of in genes.items()}
+
+
+def _n_same_ends(true: Genes, found: Genes) -> int:
+    a, b = (
+        {(t.contig, t.strand, t.start) for of in stop_codons(genes).values() for t in of}
+        for genes in (true, found)
+    )
+    return len(a & b)
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def is_annotation(path: str | Path) -> bool:
+    return Path(path).name.lower().endswith(_ENDINGS)
+
+
+def read_to_compare(files: Sequence[str], sequences: Sequence[Path]) -> Iterator[AnnotatedSequence]:
+    """The sequences of all files, with what is known of them; tells what of each file is left out."""
+    for path, fasta in paired(files, sequences):
+        skipped = list[Skipped]()
+        for each in read_genomes(path, fasta, tell=say):
+            skipped += each.skipped
+            yield each
+        _tell_skipped(str(path), skipped)
+
+
+def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
+    """Genes by the names of their sequences, which must differ; sequences are not needed."""
+    found = dict[str, Sequence[Transcript]]()
+    for path, fasta in paired(files, sequences):
+        if fasta is None and is_annotation(path):
+            annotation = read_annotation(path)
+            of_file, skipped = list(annotation.transcripts.items()), annotation.skipped
+        else:
+            whole = list(read_genomes(path, fasta, tell=say))
+            of_file = [(each.name, each.transcripts) for each in whole]
+            skipped = tuple(one for each in whole for one in each.skipped)
+        _tell_skipped(str(path), skipped)
+        for contig, transcripts in of_file:
+            if contig in found:
+                raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
+            found[contig] = transcripts
+    return found
+
+
+def _tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
+    """Say what of a file was left out."""
+    if skipped:
+        say(f"{name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}")
+
+
+# --- errors on a page -------------------------------------------------------------------------------------
+
+
+_MOST_ROWS, _MOST_DRAWN = 300, 12
+_FAR = 3_000  # bases between errors of two pictures
+_WIDEST = 40_000  # bases of a picture, where one gene is not longer
+_MISTAKES = {
+    "missed": "an annotated gene, where nothing is predicted on its strand",
+    "not annotated": "a predicted gene, where nothing is annotated on its strand",
+    "other start": "it ends at the annotated stop codon",
+    "other ends or introns": "it overlaps with an annotated gene",
+}
+
+
+@dataclass(frozen=True)
+class Error:
+    """A gene that was missed, or predicted wrongly."""
+
+    sequence: str
+    transcript: Transcript
+    mistake: str
+
+
+_TOLD = (
+    "Where most errors are. Orange are coding parts and introns that the other track does not have. Tips "
+    "show the strand."
+)
+
+
+def _errors(name: str, annotated: Iterable[Transcript], predicted: Iterable[Transcript]) -> list[Error]:
+    """Those of a sequence, along it. A gene that is predicted otherwise is one error, of the prediction."""
+    annotated, predicted = list(annotated), list(predicted)
+    found: list[Error] = []
+    for strand in "+-":
+        # transcripts with the same coding parts count once, as in the scores
+        true, told = (
+            list({t.exons: t for t in of if t.strand == strand}.values()) for of in (annotated, predicted)
+        )
+        shapes = {t.exons for t in true}
+        stops = {_stop(t) for t in true}
+        overlapped, overlapping = _overlapping(true, told), _overlapping(told, true)
+        found += [Error(name, t, "missed") for t, hit in zip(true, overlapped, strict=True) if not hit]
+        for t, hit in zip(told, overlapping, strict=True):
+            if t.exons not in shapes:
+                other = "other ends or introns" if hit else "not annotated"
+                found.append(Error(name, t, "other start" if hit and _stop(t) in stops else other))
+    return sorted(found, key=lambda error: error.transcript.start)
+
+
+def _stop(t: Transcript) -> int:
+    return t.end if t.strand == "+" else t.start
+
+
+def _overlapping(some: Sequence[Transcript], others: Sequence[Transcript]) -> list[bool]:
+    """Whether each of some shares positions with one of the others."""
+    starts = [(t.start, t.end) for t in sorted(others, key=lambda t: t.start)]
+    furthest = list(accumulate((end for _, end in starts), max))  # of those that start no later
+    before = [bisect_left(starts, (t.end, 0)) for t in some]  # how many start before each ends
+    return [k > 0 and furthest[k - 1] > t.start for t, k in zip(some, before, strict=True)]
+
+
+def _clusters(errors: Sequence[Error]) -> Iterator[list[Error]]:
+    """Errors that lie near each other."""
+    cluster = [errors[0]]
+    for error in errors[1:]:
+        first, last = cluster[0].transcript, cluster[-1].transcript
+        is_near = error.transcript.start - last.end < _FAR and error.transcript.end - first.start < _WIDEST
+        if error.sequence == cluster[0].sequence and is_near:
+            cluster.append(error)
+        else:
+            yield cluster
+            cluster = [error]
+    yield cluster
+
+
+def _tracks(cluster: Sequence[Error], annotated: Genes, predicted: Genes) -> Picture:
+    from structune.genes.plots import plot_genes
+    from structune.html_reports.pictures import picture
+
+    name = cluster[0].sequence
+    start = min(e.transcript.start for e in cluster)
+    end = max(e.transcript.end for e in cluster)
+    room = max(_FAR // 3, (end - start) // 10)
+    start, end = max(0, start - room), end + room
+    both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
+    place = f"{name}, {start + 1:,} to {end:,}"
+    plot = partial(plot_genes, both, start, end)
+    return picture(plot, f"annotated and predicted genes of {place}", place, True)

@@ -1,0 +1,290 @@
+"""Genes on the command line: how annotations are read, and what is told and written of genes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from structune.cli.fields import option
+from structune.cli.task import Examples, OwnCommand, Rule, Task
+from structune.errors import DataError
+from structune.genes.options import Finding, Learning, ProkaryoticLearning, Reading, Scoring
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune.genes.finders import Finder
+    from structune.genes.formats.record import AnnotatedSequence
+    from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+    from structune.genes.scores import GeneEvaluation, PredictedGenes
+
+_MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time, or one sequence
+_LONG = 10_000  # bases of a sequence that has genes
+_MANY, _HARDLY = 300, 0.01  # genes, and the share of them with introns
+_MODEL = (
+    "A file that train or tune wrote, of genes or prokaryotic-genes; or a model that comes with structune: "
+    "pretrained, for bacteria and archaea; fly, a_thaliana or c_elegans"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The model that finds genes."""
+
+    model: str = option(
+        MISSING,
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help=f"{_MODEL}; or, with --adapt, eukaryotes.",
+        panel="Prediction",
+    )
+
+
+def _find(files: Sequence[str], source: Source, finding: Finding) -> int:
+    from structune.genes.finding import find_genes
+
+    if len(files) != 1:
+        raise DataError(f"found {len(files)} files of sequences, expected one: put them into one file.")
+    return find_genes(files[0], source.model, finding)
+
+
+_FIND = OwnCommand(
+    about=(
+        "Find the genes of DNA sequences.",
+        "Genes come in the order of SEQUENCES, which are not held in memory as a whole unless a model is "
+        "chosen or adapted by them. What was found before Ctrl-C or a wrong line has been written then.",
+        "The score of a gene is the mean probability of its bases being coding; with prokaryotic models it "
+        "is the probability of the gene, with both its ends. Models of losses other than log give none.",
+        "Genes may go beyond the ends of a sequence, and with prokaryotic models of ten or more unknown "
+        "bases in a row: they lack a start or a stop codon then, and are marked as partial. Lower case "
+        "counts as upper case.",
+    ),
+    inputs="One file: FASTA or GenBank, also .gz; - is standard input.",
+    metavar="SEQUENCES",
+    options=(Source, Finding),
+    work=_find,
+    rules=(
+        Rule("--meta", forbids=("--task", "--adapt"), because="each contig has a model of its own"),
+        Rule("--hint-weight", needs=("--hints",)),
+    ),
+)
+
+
+class GenesTask(Task):
+    """Genes with introns, from annotated sequences."""
+
+    estimator = "structune.genes.eukaryotes.gene_finder:GeneFinder"
+    learns = "to find genes with introns"
+    about = (
+        "Genes that overlap others, or that lack a start or stop codon, splice sites or whole codons, are "
+        "left out and named. Tuning holds out genes, with what is around them; its method majorize takes a "
+        "small part of the time of implicit, and finds worse models."
+    )
+    files = (
+        "Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 or GTF with "
+        "--sequences; also .gz."
+    )
+    inputs = "FASTA or GenBank, also .gz."
+    parts = "bases"
+    reading_options = Reading
+    learning_options: ClassVar[type] = Learning
+    scoring_options = Scoring
+    space: ClassVar[tuple[str, ...]] = ("features", "strands", "donors", "flank")
+    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints", "validation_sets", "gamma")
+    own: ClassVar[Mapping[str, OwnCommand]] = {"genes": _FIND}
+    evaluates = (
+        "Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons, "
+        "transcripts, genes and stop codons, of all sequences together. Predicted genes that go on beyond an "
+        "end of their sequence are left out.\n\n"
+        "MODEL can be one of genes or prokaryotic-genes, one that comes with structune (pretrained, fly, "
+        "a_thaliana, c_elegans), or a .gff3, .gff or .gtf file of genes that any program predicted. "
+        "Annotations need no sequences beside such a file."
+    )
+    examples: ClassVar[tuple[str, ...]] = (
+        "structune train genes genes.gb --model genes.structune --penalty 5",
+        "structune train genes genes.gff3.gz --sequences genome.fa.gz --model genes.structune",
+        "structune tune genes genes.gb --model genes.structune --plot tuning.png",
+        "structune shard genes genes.gff3 shards/ --sequences genome.fa",
+        "structune evaluate genes genes.structune test.gb --margin 500",
+        "structune evaluate genes predicted.gff3 known.gff3",
+        "structune predict genes.structune genome.fa > genes.gff3",
+        "structune genes genome.fa.gz --model genes.structune --proteins proteins.faa > genes.gff3",
+        "structune genes bacterium.fa --model tree.structune --task E.coli > genes.gff3",
+        "structune genes new.fa --model pretrained --adapt 20 > genes.gff3",
+        "structune genes contigs.fa --model pretrained --meta > genes.gff3",
+        "structune genes insect.fa --model eukaryotes --adapt 20 > genes.gff3",
+    )
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def suit(self, model: Any, learning: Any, data: Iterable[AnnotatedSequence], name: str) -> None:
+        """Change an estimator by what a file says of its genes."""
+
+    def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
+        """Say what is strange for a model of this kind."""
+        from structune.cli.checks import say
+
+        genes = {(each.name, t.gene): bool(t.introns) for each in data for t in each.transcripts}
+        if len(genes) >= _MANY and sum(genes.values()) < _HARDLY * len(genes):
+            some = f"{sum(genes.values()):,} of {len(genes):,} genes"
+            say(f"{name}: found introns in {some}: those of bacteria and archaea are for prokaryotic-genes")
+
+    def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
+        from structune.cli.checks import say
+        from structune.genes.examples import report
+        from structune.genes.formats.genomes import read_annotated
+
+        data = list(read_annotated(files, learning.sequences, learning.stop_codon, say))
+        skipped = [one for each in data for one in each.skipped]
+        if not any(each.transcripts for each in data):
+            try:
+                report(0, skipped)
+            except DataError as error:
+                raise DataError(f"{', '.join(files)}: {error}") from None
+        self.suit(model, learning, data, files[0])
+        self.advise(data, files[0])
+        n_genes = sum(len({t.gene for t in each.transcripts}) for each in data)
+        n_bases = sum(len(each.sequence) for each in data)
+        told = f"{n_genes:,} annotated genes on {len(data):,} sequences of {n_bases:,} bases"
+
+        def left_out() -> list[tuple[str, str]]:
+            """How many of the annotated genes: what readers skipped is none of these."""
+            return [("left out", f"{len(model.skipped_) - len(skipped):,} of these genes")]
+
+        return Examples((data, [each.transcripts for each in data]), [("data", told)], told_after=left_out)
+
+    def shard(
+        self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        """Read genomes block by block, more than once if the model depends on all of them."""
+        from structune.cli.batches import Progress
+        from structune.cli.checks import say, short_warnings
+        from structune.genes.formats.genomes import read_annotated
+        from structune.running.batches import batches
+
+        def read() -> Iterator[list[AnnotatedSequence]]:
+            found = read_annotated(files, learning.sequences, learning.stop_codon, say)
+            return batches(found, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+
+        begun = read()
+        first = list(islice(begun, 1))
+        self.suit(model, learning, chain.from_iterable(first), files[0])
+        reading = [chain(first, begun)]  # a pipe is read once
+
+        def blocks() -> Iterator[list[AnnotatedSequence]]:
+            with Progress(not quiet, stage="shards", unit="sequences") as progress:
+                for block in reading.pop() if reading else read():
+                    yield block
+                    progress.advance(len(block))
+
+        with short_warnings():
+            written = model.write_blocks(blocks, writer)
+        return written, [("data", f"{len(written):,} examples, {sum(written.n_parts):,} bases")]
+
+    # --- use ----------------------------------------------------------------------------------------------
+
+    def open(self, path: str, options: Scoring) -> Finder | PredictedGenes:
+        from structune.genes.finders import open_finder
+        from structune.genes.scores import PredictedGenes, is_annotation
+
+        if is_annotation(path):
+            return PredictedGenes.read(path, options)
+        return open_finder(path, options.jobs, options.task, options.code)
+
+    def read_known(self, files: Sequence[str], reading: Reading, model: Any, header: Any) -> Iterable[Any]:
+        from structune.genes.scores import PredictedGenes, annotated_genes, read_to_compare
+
+        if isinstance(model, PredictedGenes):
+            return annotated_genes(files, reading.sequences).items()
+        return read_to_compare(files, reading.sequences)
+
+    def score(self, model: Any, known: Iterable[Any], scoring: Scoring) -> GeneEvaluation:
+        from structune.genes.scores import GeneEvaluation, PredictedGenes
+
+        if isinstance(model, PredictedGenes):
+            return model.compared(dict(known), scoring.margin)
+        return GeneEvaluation.of_finder(model, known, scoring)
+
+    def warm(self) -> None:
+        """Learn as commands do if nothing else is asked for, and find genes with introns."""
+        from structune.genes.eukaryotes.gene_finder import GeneFinder
+
+        known = [_annotated(2, _INTRON), _annotated(2, _INTRON)]
+        for tuning in (None, "implicit"):
+            GeneFinder(tuning=tuning, n_jobs=1).fit(known).predict(known)
+
+
+class ProkaryoticGenesTask(GenesTask):
+    """Genes without introns, of bacteria and archaea."""
+
+    estimator = "structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder"
+    learns = "to find the genes of bacteria and archaea"
+    about = (
+        "Genes that overlap others by more than 60 bases, are shorter than 90, are in several parts, or lack "
+        "a start codon (ATG, GTG or TTG) or a stop codon, are left out and named. Tuning holds out parts of "
+        "about five genes."
+    )
+    learning_options = ProkaryoticLearning
+    space = ()
+    parameters = ("loss", "starts")
+    examples = (
+        "structune train prokaryotic-genes genome.gbff.gz --model genes.structune",
+        "structune train prokaryotic-genes E.coli.gb new=x.gb --tree tree.nwk --model tree.structune",
+        "structune tune prokaryotic-genes genome.gbff.gz --model genes.structune --plot tuning.png",
+        "structune shard prokaryotic-genes *.gbff.gz shards/",
+        "structune evaluate prokaryotic-genes tree.structune test.gb --task E.coli",
+        "structune predict genes.structune genome.fa > genes.gff3",
+    )
+
+    def prepare(self, model: ProkaryoticGeneFinder, learning: ProkaryoticLearning) -> None:
+        if learning.code is not None:
+            model.set_params(code=learning.code)
+
+    def suit(self, model: Any, learning: Any, data: Iterable[AnnotatedSequence], name: str) -> None:
+        from structune.genes.finders import learn_by_code_of
+
+        if learning.code is None:
+            learn_by_code_of(model, data, name)
+
+    def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
+        from structune.cli.checks import say
+
+        long = [each for each in data if len(each.sequence) >= _LONG]
+        n_empty = sum(not each.transcripts for each in long)
+        if 2 * n_empty > len(long):
+            where = f"{n_empty:,} of {len(long):,} sequences of {_LONG:,} bases or more"
+            say(f"{name}: found no gene on {where}, which are not learned from")
+
+    def warm(self) -> None:
+        """Learn, and find genes with the model that comes with structune."""
+        from structune.genes.adaptation import adapt
+        from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
+        from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+
+        known = [_annotated(12), _annotated(12)]
+        for tuning in (None, "implicit"):
+            ProkaryoticGeneFinder(tuning=tuning, n_jobs=1).fit(known)
+        adapt(MetagenomeFinder.pretrained(known).set_params(n_jobs=1), known, 1).predict(known)
+
+
+GENES, PROKARYOTIC_GENES = GenesTask(), ProkaryoticGenesTask()
+_BETWEEN, _INTRON = "ATTAAATCATTT" * 5, f"GTAAGT{'ATTCT' * 6}TTTTCAG"
+_CODING = f"ATG{'GCCGAGCTGAAGGGC' * 7}TAA"
+_FLIPPED = str.maketrans("ACGT", "TGCA")
+
+
+def _annotated(n_genes: int, intron: str = "") -> AnnotatedSequence:
+    """Genes on both strands, each with an intron."""
+    from structune.genes.formats.record import AnnotatedSequence, Transcript
+
+    text, found, half = _BETWEEN, list[Transcript](), len(_CODING) // 2
+    gene = f"{_CODING[:half]}{intron}{_CODING[half:]}"
+    for k in range(n_genes):
+        start, end, strand = len(text), len(text) + len(gene), "+-"[k % 2]
+        cuts = (half, half + len(intron)) if strand == "+" else (len(_CODING) - half, len(gene) - half)
+        exons = (start, start + cuts[0]), (start + cuts[1], end)
+        text += (gene if strand == "+" else gene.translate(_FLIPPED)[::-1]) + _BETWEEN
+        found.append(Transcript("c", strand, exons if intron else ((start, end),), f"t{k}", f"g{k}"))
+    return AnnotatedSequence("c", text, tuple(found))
