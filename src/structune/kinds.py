@@ -35,10 +35,6 @@ class Kind:
         What is predicted, from which files: a clause of the help.
     task : str, optional
         Its `structune.cli.task.Task`, for the command line, as ``"package.module:object"``.
-    commands : str, optional
-        The module of its commands: ``train``, ``tune``, ``evaluate`` and ``shard``, some of which may be
-        missing, and those named in `own`. If it has kernels, a function ``warm`` without parameters learns
-        and predicts something small, for ``structune warm`` to compile them.
     own : tuple of str
         Commands that no other kind has, such as ``fold``.
     shard : str, optional
@@ -49,7 +45,6 @@ class Kind:
     estimator: str
     about: str = ""
     task: str | None = None
-    commands: str | None = None
     own: tuple[str, ...] = ()
     shard: str | None = None
 
@@ -59,8 +54,8 @@ class Kind:
         for place in (self.estimator, self.shard, self.task):
             if place is not None and place.count(":") != 1:
                 raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
-        if self.own and self.commands is None and self.task is None:
-            raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected their module, too")
+        if self.own and self.task is None:
+            raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected a task, too")
 
     @property
     def estimator_class(self) -> Any:
@@ -97,10 +92,6 @@ class Kind:
         """Whether the command line has a command of this verb for it."""
         task = self.make_task()
         return task is not None and task.has(verb)
-
-    def command(self, name: str) -> Any:
-        """One of its commands, or None."""
-        return None if self.commands is None else getattr(_module(self.commands), name, None)
 
     def is_of(self, cls: type) -> bool:
         """Whether a class is its estimator; other packages may name one by where it can be imported from."""
@@ -253,15 +244,3 @@ def _installed() -> tuple[Kind, ...]:
 
 def _warn(point: Any, why: str) -> None:
     warnings.warn(f"the kind {point.name!r} of {point.value} is left out: {why}", stacklevel=2)
-
-
-@cache
-def _module(name: str) -> Any:
-    """The module of a kind's commands; one without any if that of another package cannot be imported."""
-    try:
-        return import_module(name)
-    except Exception as error:  # whatever it is, ours can be used
-        if name.partition(".")[0] == "structune":
-            raise
-        warnings.warn(f"the commands of {name} are left out: {type(error).__name__}: {error}", stacklevel=2)
-        return None

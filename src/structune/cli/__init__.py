@@ -1,4 +1,4 @@
-"""The command line: ``structune train | tune | predict | fold | rank | align | genes | evaluate``."""
+"""The command line: ``structune train | tune | predict | evaluate | fold | align | genes | ...``."""
 
 import os
 import sys
@@ -39,11 +39,6 @@ def _end_at_once(code: int) -> None:
 
 def run(args: list[str]) -> None:
     """Run a command line; ends with `SystemExit`."""
-    from structune.cli import commands
+    from structune.cli import app
 
-    if commands.is_moved(args):
-        commands.run(args)
-    else:
-        from structune.cli.app import app
-
-        app(args, prog_name="structune")
+    app.run(args)

@@ -1,66 +1,161 @@
-"""The command line: groups of what every kind can do, and what is of no kind."""
+"""From the words of a command line to the command that they mean, and what becomes of its errors.
+
+Commands of the kinds (`structune.kinds`) are made when they are asked for, by `structune.cli.verbs`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import difflib
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-import typer
+import click
 
 import structune
-from structune.cli.dispatch import SETTINGS, Commands, OfKinds
+from structune.cli.checks import INTERRUPTED, say
+from structune.errors import StructuneError
+from structune.kinds import every_kind, find_kind, kinds
 
-_OF_KINDS = {
-    "train": "Learn a model, with a regularisation that you give.",
-    "tune": "Learn a model, and its regularisation with it.",
-    "evaluate": "Compare predictions with what is known to be right.",
-    "shard": """Encode examples that are larger than memory as a folder that train and tune can read.
+_ABOUT = """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that tune themselves.
 
-    Random parts of the examples go to files of their own, which tuning can hold out.""",
+`tune` learns a model and its regularization from examples, `train` with a regularization that you give;
+`evaluate` says how good it is. The kind of model comes next: `structune tune rna`. Without a kind, a command
+is for taggers. `shard` encodes examples that are larger than memory.
+
+Results go to standard output, progress and errors to standard error."""
+_VERBS = {
+    "train": "Learn a model, with a regularization that you give.",
+    "tune": "Learn a model, and its regularization with it.",
+    "predict": "Predict with a model that train or tune wrote.",
+    "evaluate": "Compare predictions with known outputs.",
+    "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
 }
-_EACH = "Each kind has its own options: see `structune {name} rna --help` and the like."
-
-app = typer.Typer(cls=Commands, **SETTINGS)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"structune {structune.__version__}")
-        raise typer.Exit
+_DEFAULT = "tagging"
+_SELDOM = 50_000  # new objects between looks for garbage, which else are a tenth of a start, and find nothing
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that can tune themselves.
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """Tell what users can mend, and end with exit code 2."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except StructuneError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:  # here, because click writes an empty line first
+        say("interrupted")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except MemoryError as error:
+        _fail(f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs")
 
-    `tune` learns a model and its regularisation from examples, `train` with a regularisation that you give;
-    `evaluate` says how good it is. Each is followed by the word of what can be learned, such as `rna`; where
-    there is none, it is for taggers. `shard` encodes examples that are larger than memory.
 
-    Results go to standard output, progress and errors to standard error.
+def _fail(message: str) -> None:
+    say(message)
+    raise click.exceptions.Exit(2)
 
-    \b
-    Example:
-      structune fold sequences.fa
-      structune tune train.txt --model chunker.structune
-    """
+
+class Commands(click.Group):
+    """All commands: the verbs, commands that one kind has, and what is of no kind."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _told_in_one_line():  # --version writes, too
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        gc.set_threshold(_SELDOM)
+        with _told_in_one_line():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Learning first, then use."""
+        own = [name for kind in kinds().values() for name in kind.own]
+        return [*_VERBS, *own, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        from structune.cli.verbs import command_of
+
+        if cmd_name in _VERBS:
+            return _OfKinds(cmd_name, help=_VERBS[cmd_name], context_settings=_SETTINGS, no_args_is_help=True)
+        kind = next((kind for kind in every_kind() if cmd_name in kind.own), None)
+        return command_of(cmd_name, kind) if kind else super().get_command(ctx, cmd_name)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Kinds of models"):
+            formatter.write_dl([(kind.word, kind.about) for kind in kinds().values() if kind.task])
+
+
+class _OfKinds(click.Group):
+    """A verb, with a command a kind; arguments that begin with no kind are for the default."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [kind.word for kind in kinds().values() if kind.has(str(self.name))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        from structune.cli.verbs import command_of
+
+        kind = find_kind(cmd_name)
+        return kind and command_of(str(self.name), kind)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
+            self._check_word(ctx, args[0])
+            args = [self._kind_without_word(args), *args]
+        return super().parse_args(ctx, args)
+
+    def _kind_without_word(self, args: list[str]) -> str:
+        """That of the model, where one is given first; or the default."""
+        return (_kind_of_model(args) if self.name == "predict" else None) or _DEFAULT
+
+    def _check_word(self, ctx: Any, word: str) -> None:
+        """Refuse what looks like a kind, and is none that has this command, if there is no such file."""
+        if os.path.exists(word) or not word.replace("-", "").isalpha():
+            return
+        words = self.list_commands(ctx)
+        if find_kind(word) is not None:
+            ctx.fail(f"There is no {self.name} for {word!r}: expected one of {', '.join(words)}")
+        if near := difflib.get_close_matches(word, words, 1):
+            ctx.fail(f"No such kind {word!r}. Did you mean {near[0]!r}?")
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The first example of each kind."""
+        lines = [
+            line for word in self.list_commands(ctx) for line in self.get_command(ctx, word).examples[:1]
+        ]
+        with formatter.section("Examples"):
+            for line in lines:
+                formatter.write(f"  {line}\n")
+
+
+def _kind_of_model(args: list[str]) -> str | None:
+    """The word of the kind of the first argument that is the file of a model."""
+    from structune.files.models import kind_in_file
+
+    return next(filter(None, map(kind_in_file, filter(os.path.isfile, args))), None)
+
+
+@click.group(cls=Commands, help=_ABOUT, context_settings=_SETTINGS, no_args_is_help=True)
+@click.version_option(structune.__version__, message="structune %(version)s")
+def app() -> None:
+    pass
 
 
 @app.command()
-def warm(
-    kinds: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="KIND", help="What to compile for; all there is by default."),
-    ] = None,
-) -> None:
+@click.argument("kind", nargs=-1)
+def warm(kind: tuple[str, ...]) -> None:
     """Compile ahead what is compiled at first use.
 
-    This takes minutes: after an installation, in the image of a container, or once for the nodes of a cluster
-    that share a home folder. What is compiled is kept in the user's cache folder, or in that of the
-    environment variable STRUCTUNE_CACHE, and serves this version of structune on processors of this kind.
+    KIND says what to compile for; by default for all kinds. This takes minutes: do it after an installation,
+    in the image of a container, or once for the nodes of a cluster that share a home folder. The machine
+    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE. It serves
+    this version of structune on processors of this kind.
 
     \b
     Example:
@@ -69,14 +164,23 @@ def warm(
     """
     from structune.cli.warming import run
 
-    run(kinds)
+    run(kind)
 
 
-def _nothing() -> None:
-    pass
-
-
-for _name, _help in _OF_KINDS.items():
-    _group = typer.Typer(cls=OfKinds, **SETTINGS)
-    _group.callback(help=f"{_help}\n\n    {_EACH.format(name=_name)}")(_nothing)
-    app.add_typer(_group, name=_name)
+def run(args: list[str]) -> None:
+    """Run a command line; ends with `SystemExit`."""
+    try:
+        code = app.main(args, prog_name="structune", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "structune"
+        say(f"{error.format_message().rstrip('.')}. See {path} --help.")
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.exit(1)
+    sys.exit(code)

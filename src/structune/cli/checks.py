@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from structune.errors import DataError
 
@@ -72,7 +72,7 @@ def short_warnings(*told: type[Warning]) -> Iterator[None]:
 
 def say(message: str) -> None:
     """Tell on standard error what is wrong."""
-    typer.echo(f"structune: {counted_from_one(message)}", err=True)
+    click.echo(f"structune: {counted_from_one(message)}", err=True)
 
 
 def counted_from_one(message: str) -> str:

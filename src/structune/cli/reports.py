@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import typer
+import click
 from rich.table import Table
 
 from structune.cli.checks import asked, short_warnings
@@ -39,7 +39,7 @@ class Telling(Protocol):
 def tell(evaluation: Evaluation, telling: Telling) -> None:
     """Print an evaluation, and write its page if there is to be one."""
     if telling.json:
-        typer.echo(json.dumps(evaluation.as_dict(), indent=2))
+        click.echo(json.dumps(evaluation.as_dict(), indent=2))
     else:
         print_tables(*evaluation.tables())
     if telling.report is not None:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 from numba.core import event
 
 from structune.errors import DataError
 from structune.kernels.jit import machine_code, make_writable, whole_cache
-from structune.kinds import Kind, find_kind, kinds
+from structune.kinds import find_kind, kinds
 from structune.running.progress import Bars
 
 
@@ -33,26 +33,20 @@ def run(words: Sequence[str] | None) -> None:
         bars.stop()
     kept = machine_code()
     there = len(kept & before)
-    typer.echo(
+    click.echo(
         f"{len(kept) - there} functions compiled, {there} were there already, "
         f"in {time.perf_counter() - start:.0f} s: {folder}"
     )
 
 
 def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
-    """What compiles the kernels of each kind; some have none."""
-    known = [kind.word for kind in kinds().values() if kind.commands or kind.task]
+    """What compiles the kernels of each kind."""
+    known = [kind.word for kind in kinds().values() if kind.task]
     asked = {word: find_kind(word) for word in words or known}
     for word, kind in asked.items():
-        if kind is None or not (kind.commands or kind.task):
+        if kind is None or not kind.task:
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms = {kind.word: _warm_of(kind) for kind in asked.values() if kind}
-    return {word: warm for word, warm in rooms.items() if warm is not None}
-
-
-def _warm_of(kind: Kind) -> Callable[[], None] | None:
-    warm: Callable[[], None] | None = kind.make_task().warm if kind.task else kind.command("warm")
-    return warm
+    return {kind.word: kind.make_task().warm for kind in asked.values() if kind}
 
 
 def _cache() -> Path:
