@@ -6,7 +6,6 @@ KIND = Kind(
     word="ordinal",
     estimator="structune_ordinal.estimator:OrdinalClassifier",
     about="labels in an order, from CSV files",
-    commands="structune_ordinal.commands",
-    own=("grade",),
+    task="structune_ordinal.task:TASK",
     shard="structune_ordinal.structure:OrdinalShard",
 )

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from structune.cli.tables import filled, new_table, numbers_table
 from structune.html_reports import Section
-from structune_ordinal.data import Table
 from structune_ordinal.estimator import OrdinalClassifier, codes_of
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Predictions beside what is right, in the three shapes that commands tell.
+class OrdinalScores:
+    """Numbers of predictions by what is right.
 
     Attributes
     ----------
@@ -27,6 +26,14 @@ class Evaluation:
 
     labels: list[str]
     counts: np.ndarray
+
+    @classmethod
+    def of(cls, model: OrdinalClassifier, rows: np.ndarray, labels: list[str]) -> Self:
+        """Compare predictions with labels, which must be among those of the model."""
+        right, found = (codes_of(given, model.labels_) for given in (labels, model.predict(rows)))
+        counts = np.zeros((len(model.labels_), len(model.labels_)), dtype=int)
+        np.add.at(counts, (right, found), 1)
+        return cls(model.labels_, counts)
 
     @property
     def scores(self) -> dict[str, float]:
@@ -39,7 +46,6 @@ class Evaluation:
         }
 
     def tables(self) -> list[Any]:
-        """As the terminal shows it."""
         scores = numbers_table(
             "Labels", "", ["value"], ((name, [value]) for name, value in self.scores.items())
         )
@@ -48,17 +54,8 @@ class Evaluation:
         return [scores, filled(counts, ([label, *map(str, row)] for label, row in rows))]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         return {**self.scores, "labels": self.labels, "counts": self.counts.tolist()}
 
     def sections(self) -> Iterator[Section]:
-        """What a page shows beside the tables: nothing more."""
         yield from ()
 
-
-def evaluate(model: OrdinalClassifier, table: Table) -> Evaluation:
-    """Compare predictions with labels, which must be among those of the model."""
-    right, found = (codes_of(given, model.labels_) for given in (table.labels, model.predict(table.rows)))
-    counts = np.zeros((len(model.labels_), len(model.labels_)), dtype=int)
-    np.add.at(counts, (right, found), 1)
-    return Evaluation(model.labels_, counts)

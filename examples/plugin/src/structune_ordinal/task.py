@@ -1,0 +1,106 @@
+"""Labels in an order on the command line: how tables are read, and what is written of them.
+
+What is heavy is imported by the methods: structune imports this module for ``--help``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from structune.cli.fields import option
+from structune.cli.task import Examples, NoOptions, Task
+from structune.errors import DataError
+
+if TYPE_CHECKING:
+    from structune.files.shards import ShardFolder, ShardWriter
+    from structune_ordinal.estimator import OrdinalClassifier
+    from structune_ordinal.scores import OrdinalScores
+
+
+@dataclass(frozen=True)
+class Learning(NoOptions):
+    """How tables are read to learn from."""
+
+    label: str = option("label", help="Column of the labels; all others are features.")
+    order: str | None = option(None, help="The labels, rising, such as never,sometimes,often.", panel="Model")
+
+
+class OrdinalTask(Task):
+    """Labels in an order."""
+
+    estimator = "structune_ordinal.estimator:OrdinalClassifier"
+    learns = "labels in an order"
+    files = "CSV files with a header."
+    inputs = "CSV files with the columns of the training data; that of the labels may be missing."
+    parts = "rows"
+    learning_options = Learning
+    predicts = ("Predict the label of each row of CSV files.", "Writes a label a line.")
+    examples = (
+        "structune train ordinal answers.csv --label answer --order never,often -m answers.structune",
+        "structune tune ordinal answers.csv --label answer --order never,often -m answers.structune",
+        "structune shard ordinal answers.csv shards/ --label answer --order never,often",
+        "structune evaluate ordinal answers.structune more.csv",
+        "structune predict answers.structune new.csv > labels.txt",
+    )
+
+    def prepare(self, model: OrdinalClassifier, learning: Learning) -> None:
+        model.order = None if learning.order is None else learning.order.split(",")
+
+    def read(self, files: Sequence[str], learning: Learning, model: OrdinalClassifier) -> Examples:
+        rows, labels, names = _read(files, learning.label)
+        told = f"{len(rows):,} rows, {len(names):,} features"
+        return Examples((rows, labels), [("data", told)], {"names": names}, {"label": learning.label})
+
+    def read_shards(self, folder: ShardFolder) -> Examples:
+        return Examples((), super().read_shards(folder).told, header=folder.model.extra_)
+
+    def shard(
+        self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
+    ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        examples = self.read(files, learning, model)
+        shard = model.fit_structure(*examples.data, **examples.options)
+        writer.add(shard)
+        return writer.finish(model, examples.header), examples.told
+
+    def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
+        yield _read(files, header["label"], getattr(model, "features_", None))
+
+    def score(self, model: OrdinalClassifier, known: Iterable[Any], scoring: Any) -> OrdinalScores:
+        from structune_ordinal.scores import OrdinalScores
+
+        ((rows, labels, _),) = known
+        return OrdinalScores.of(model, rows, labels)
+
+    def predict(self, model: OrdinalClassifier, files: Sequence[str], predicting: Any) -> Iterator[str]:
+        rows, _, _ = _read(files, model.extra_["label"], model.features_, has_labels=False)
+        yield "".join(f"{label}\n" for label in model.predict(rows))
+
+
+TASK = OrdinalTask()
+
+
+def _read(
+    files: Sequence[str], label: str, names: Sequence[str] | None = None, has_labels: bool = True
+) -> tuple[Any, list[str], list[str]]:
+    """Rows of features, their labels, and the names of the features; by default all other columns."""
+    import numpy as np
+    import pandas
+
+    rows, labels = [], list[str]()
+    for path in files:
+        try:
+            table = pandas.read_csv(path, dtype={label: str}, index_col=False)
+            names = [name for name in table.columns if name != label] if names is None else names
+            rows.append(table[list(names)].to_numpy(float))
+            labels += table[label].tolist() if has_labels else []
+        except KeyError as error:
+            raise DataError(f"{path}: a column is missing: {error.args[0]}") from None
+        except ValueError as error:  # of pandas, or of text among numbers
+            raise DataError(f"{path}: {error}") from None
+        for row in np.flatnonzero(~np.isfinite(rows[-1]).all(axis=1))[:1]:
+            raise DataError(f"{path}, row {row + 1}: a number is missing, or not finite.")
+    if not sum(map(len, rows)):
+        raise DataError(f"{', '.join(files)}: no rows below the header.")
+    return np.concatenate(rows), labels, list(names or ())
