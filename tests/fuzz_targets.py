@@ -24,7 +24,6 @@ import numpy as np
 
 import simulated_genes
 import simulated_orfs
-import structune.tagging.unused  # noqa: F401  # as a tagger does whose weights are zero
 from gene_files import genbank
 from mutations import (
     mutate_bytes,

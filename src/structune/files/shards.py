@@ -233,7 +233,8 @@ def write_shards(
     if kind_of(estimator).shard is None:
         name = type(estimator).__name__
         raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
-    model, whole, groups = estimator._encoded(X, y, **options)
+    model, examples = estimator._without_weights(X, y, **options)
+    whole, groups = examples.shard, examples.groups
     writer = ShardWriter(folder, n_folds, random_state)
     n_pieces = max(1, whole.n_parts // _MOST_PARTS, whole.nbytes // _MOST_BYTES)
     for piece in split_evenly(whole.sizes(), n_pieces):

@@ -29,10 +29,10 @@ from structune.genes.formats.writers import (
     proteins_text,
     region_text,
 )
-from structune.genes.prokaryotes.adaptation import nearest, sure_share
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
+from structune.genes.prokaryotes.suitable_model import nearest, sure_share
 from structune.trees.multitask import MultitaskEstimator
 
 _SKIPPED = 1  # exit code

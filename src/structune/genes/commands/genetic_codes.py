@@ -10,10 +10,10 @@ from structune.cli.checks import say
 from structune.errors import DataError
 from structune.genes.commands.data import Finder, Learner
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.prokaryotes.adaptation import ENOUGH, surer_code
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.suitable_model import ENOUGH, surer_code
 
 
 def with_code(finder: Finder, code: int | None, model: str) -> Finder:

@@ -7,7 +7,7 @@ from structune.errors import CapabilityError, DataError
 from structune.rna.commands.data import Example, open_folder, read_sequences
 from structune.rna.commands.options import Reading, Wanted, Writing
 from structune.rna.commands.other_options import refuse_others
-from structune.rna.judgement import Judgement, judge
+from structune.rna.judgement import Judgement
 from structune.running.executors import make_executor
 
 _ALLOWED = {
@@ -34,7 +34,7 @@ def run(reading: Reading, wanted: Wanted, writing: Writing, n_jobs: int) -> None
     def of_one(example: Example) -> Judgement:
         structure = example.structure
         try:
-            return judge(folder, example.record.sequence, structure)
+            return folder.judge([example.record.sequence], [structure])[0]
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
 
