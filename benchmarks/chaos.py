@@ -9,7 +9,7 @@ cluster     worker processes of a Dask cluster are killed during one fit, whenev
 load        fits beside a busy loop for each core: how many times as long they take, and how many times the
             processor time, of which threads that spin while they wait take more
 kills       processes that fit models of all kinds are killed at random times, by SIGKILL, SIGTERM and SIGINT,
-            and begun again until they end: nothing may be lost, and no bit of a model may differ
+            and begun again until they end: nothing may be lost, and objectives have to agree
 disks       disks that are full or read-only, damaged and cold caches, closed pipes: commands have to end with
             an exit code and a line that say so, or as ever, and what was written before has to be whole
 """

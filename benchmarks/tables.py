@@ -1115,7 +1115,7 @@ def chaos_kills() -> str:
     for row in result("chaos")["kills"]["works"]:
         works.setdefault(row["work"].partition(":")[0], []).append(row)
     works["all"] = result("chaos")["kills"]["works"]
-    names = ["kills", "in a write", "ends", "lost states", "half-written models", "other bits", "other ends"]
+    names = ["kills", "in a write", "ends", "lost states", "half-written models", "other ends"]
     rows = [
         [kind, str(len(found)), *(f"{sum(row[name] for row in found):,}" for name in names)]
         for kind, found in works.items()

@@ -25,7 +25,6 @@ from structune.ranking.commands import data as rank_data
 
 import simulated_genes
 import simulated_orfs
-import structune.tagging.unused  # noqa: F401  # as a tagger does whose weights are zero
 from gene_files import genbank
 from mutations import (
     mutate_bytes,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import pytest
 import typer
-from typer.testing import CliRunner
-
 from structune.cli.options import Constraints, Method
 from structune.cli.settings import HeldTo, Results, Running, Tuning, spread
+from typer.testing import CliRunner
+
 from structune.errors import DataError
 
 

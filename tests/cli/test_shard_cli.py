@@ -6,7 +6,11 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from structune.alignment.commands import data as align_data
+from structune.alignment.commands import sharding as align_sharding
 from structune.genes.commands import sharding as gene_sharding
+from structune.rna.commands import data as rna_data
+from structune.rna.commands import sharding as rna_sharding
 
 import simulated_genes
 import simulated_orfs
@@ -14,12 +18,8 @@ from commands import fail, run, succeed
 from endless import written_before_the_next
 from gene_files import write
 from structune import RNAFolder, SequenceAligner, load
-from structune.alignment.commands import data as align_data
-from structune.alignment.commands import sharding as align_sharding
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, open_shards
-from structune.rna.commands import data as rna_data
-from structune.rna.commands import sharding as rna_sharding
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (

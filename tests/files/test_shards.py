@@ -88,7 +88,8 @@ def test_whole_folds_are_held_out(folder):
 
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
-    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    model, examples = SequenceTagger()._without_weights(*sentences())
+    whole = examples.shard
     writer = ShardWriter(tmp_path / "f", n_folds=2)
     for piece in (slice(0, 1), slice(1, 30), slice(30, 60)):
         writer.add(whole.take(piece))
@@ -104,7 +105,8 @@ def test_batches_add_up(tmp_path):
 
 def test_groups_stay_together(tmp_path):
     """In one fold, in every batch."""
-    model, whole, _ = SequenceTagger()._encoded(*sentences())
+    model, examples = SequenceTagger()._without_weights(*sentences())
+    whole = examples.shard
     groups = [f"family {k % 7}" for k in range(60)]
     writer = ShardWriter(tmp_path / "f", n_folds=3)
     for piece in (slice(0, 20), slice(20, 60)):
@@ -174,7 +176,7 @@ def test_what_is_refused(folder, tmp_path):
 
 def begun(folder):
     writer = ShardWriter(folder)
-    writer.add(SequenceTagger()._encoded(*sentences())[1])
+    writer.add(SequenceTagger()._without_weights(*sentences())[1].shard)
     return writer
 
 
@@ -183,7 +185,7 @@ def test_a_folder_that_is_being_written(tmp_path):
     writer = begun(folder)
     with pytest.raises(DataError, match="expected a finished folder"):
         SequenceTagger().fit_shards(folder)
-    assert len(writer.finish(SequenceTagger()._encoded(*sentences())[0])) == 60
+    assert len(writer.finish(SequenceTagger()._without_weights(*sentences())[0])) == 60
     with pytest.raises(DataError, match="a writer that has finished"):
         writer.finish(None)
     del writer
@@ -195,9 +197,9 @@ def test_a_later_writer_is_the_one(tmp_path):
     former = begun(tmp_path / "f")
     writer = begun(tmp_path / "f")
     with pytest.raises(DataError, match="a writer that has finished"):
-        former.add(SequenceTagger()._encoded(*sentences())[1])
+        former.add(SequenceTagger()._without_weights(*sentences())[1].shard)
     del former
-    assert len(writer.finish(SequenceTagger()._encoded(*sentences())[0])) == 60
+    assert len(writer.finish(SequenceTagger()._without_weights(*sentences())[0])) == 60
 
 
 def test_a_writer_takes_what_it_began_with_it(tmp_path):

@@ -13,6 +13,10 @@ from itertools import count
 
 import numpy as np
 import pytest
+from structune.rna.commands import batches as rna_batches
+from structune.rna.commands import folding
+from structune.rna.commands.data import Example
+from structune.rna.commands.decoding import Recipe
 
 import structune
 from commands import fail, run, succeed
@@ -21,10 +25,6 @@ from structune.cli.batches import Progress, UntilError
 from structune.cli.checks import counted_from_one
 from structune.cli.file_names import FileNames
 from structune.errors import DataError
-from structune.rna.commands import batches as rna_batches
-from structune.rna.commands import folding
-from structune.rna.commands.data import Example
-from structune.rna.commands.decoding import Recipe
 from structune.rna.formats.bpseq import read_bpseq
 from structune.rna.formats.ct import read_ct
 from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket

@@ -20,7 +20,8 @@ def test_one_sequence_is_folded_as_by_itself():
         (alone,) = FOLDER.predict_centroid([SEQUENCE], threshold)
         assert FOLDER.predict_alignment([SEQUENCE], threshold) == alone
         assert FOLDER.predict_alignment([SEQUENCE] * 3, threshold) == alone
-    assert_allclose(consensus(FOLDER, [SEQUENCE]).pairs, FOLDER.pair_probabilities(SEQUENCE))
+    pairs = FOLDER.pair_probabilities
+    assert_allclose(consensus(pairs, [SEQUENCE]).pairs, pairs(SEQUENCE))
 
 
 CANONICAL = {"AU", "UA", "CG", "GC", "GU", "UG"}
@@ -37,9 +38,9 @@ def covariation(rows, i, j):
 def test_covariation_raises_log_odds(monkeypatch):
     rng = np.random.default_rng(0)
     rows = ["".join(rng.choice(list("ACGUGGCC-N"), 20)) for _ in range(5)]
-    found = consensus(FOLDER, rows).pairs
+    found = consensus(FOLDER.pair_probabilities, rows).pairs
     monkeypatch.setattr(consensus_module, "_BONUS", 0.0)
-    mean = consensus(FOLDER, rows).pairs
+    mean = consensus(FOLDER.pair_probabilities, rows).pairs
     i, j = np.nonzero(np.triu(mean) >= 1e-3)
     assert i.size > 20
     bonus = np.array([covariation(rows, a, b) for a, b in zip(i, j, strict=True)])
@@ -48,13 +49,13 @@ def test_covariation_raises_log_odds(monkeypatch):
     assert_allclose(found, found.T)
     monkeypatch.setattr(consensus_module, "_AT_ONCE", 5 * 7)  # seven pairs of columns at a time
     monkeypatch.setattr(consensus_module, "_BONUS", 1.5)
-    assert_allclose(consensus(FOLDER, rows).pairs, found)
+    assert_allclose(consensus(FOLDER.pair_probabilities, rows).pairs, found)
 
 
 def test_gaps_take_no_part(monkeypatch):
     rows = ["GGG-CAAAAGCCC", "GGGACAAAA-CCC"]
     monkeypatch.setattr(consensus_module, "_BONUS", 0.0)
-    found = consensus(FOLDER, rows)
+    found = consensus(FOLDER.pair_probabilities, rows)
     one, other = map(FOLDER.pair_probabilities, ("GGGCAAAAGCCC", "GGGACAAAACCC"))
     expected = np.zeros((13, 13))
     for sequence, gap in ((one, 3), (other, 9)):

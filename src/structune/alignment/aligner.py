@@ -32,7 +32,8 @@ from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator import Encoded
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
@@ -153,6 +154,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
     center: str | None = None
     band: int | None = None
     alphabet: str = "protein"
+    alignment_: Alignment = field(init=False)
     hessian: str = field(default="exact", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -179,13 +181,13 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         DataError
             Names the pair that cannot be used.
         """
-        loss, (pairs, rows) = self._make_loss(), checked_pairs(X, y)
+        return self._fit(self._encode_training(X, y, sample_weight, groups))
+
+    def _encode_training(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Encoded:
+        pairs, rows = checked_pairs(X, y)
         alignment = self._alignment_for(pairs)
         shard = alignment.encode(pairs, rows, sample_weight)
-        self._check_known([shard], loss)
-        self._learn(alignment, loss, shard, self._start(alignment), groups)
-        self.alignment_ = alignment
-        return self
+        return Encoded(alignment, shard, groups, {"alignment_": alignment})
 
     def _alignment_for(self, X: Pairs) -> Alignment:
         return Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
@@ -433,7 +435,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         if not fits or (structure := Alignment(**options)).weight_names() != names:
             raise ModelFileError("the weights are those of another feature set")
         aligner = cls()
-        unpack_fit(aligner, structure.n_weights, header, arrays)
+        aligner._unpack_fit(structure.n_weights, header, arrays)
         aligner.set_params(**{key: options[key] for key in ("features", "overhangs", "alphabet")})
         aligner.alignment_ = structure
         return aligner

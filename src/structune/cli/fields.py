@@ -225,7 +225,7 @@ def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:
             base = base.value
         if isinstance(base, ast.Name):
             source = imported.get(base.id, module)
-            if source.partition(".")[0] == module.partition(".")[0]:
+            if source.partition(".")[0] in (module.partition(".")[0], "structune"):
                 yield from _classes(source, base.id)
 
 

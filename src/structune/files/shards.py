@@ -230,11 +230,24 @@ def write_shards(
     DataError
         What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
     """
+    return add_encoded(ShardWriter(folder, n_folds, random_state), estimator, X, y, extra=extra, **options)
+
+
+def add_encoded(
+    writer: ShardWriter,
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    extra: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> ShardFolder:
+    """Encode labelled examples, and finish a folder with them; see `write_shards`."""
     if kind_of(estimator).shard is None:
         name = type(estimator).__name__
         raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
-    model, whole, groups = estimator._encoded(X, y, **options)
-    writer = ShardWriter(folder, n_folds, random_state)
+    model, examples = estimator._without_weights(X, y, **options)
+    whole, groups = examples.shard, examples.groups
     n_pieces = max(1, whole.n_parts // _MOST_PARTS, whole.nbytes // _MOST_BYTES)
     for piece in split_evenly(whole.sizes(), n_pieces):
         writer.add(whole.take(piece), None if groups is None else groups[piece])

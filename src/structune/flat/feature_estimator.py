@@ -11,7 +11,7 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.learning.blocks import BlockEstimator, in_block
-from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import Groups, Structure
@@ -132,7 +132,7 @@ class FeatureEstimator(BlockEstimator):
         if header["named"]:
             self.feature_names_in_ = np.array(names, dtype=object)
         n_free = self._n_free
-        unpack_fit(self, n * self._n_scores + n_free, header, arrays, n_free)
+        self._unpack_fit(n * self._n_scores + n_free, header, arrays, n_free)
 
 
 def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:

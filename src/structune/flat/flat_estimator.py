@@ -17,6 +17,7 @@ from structune.flat.location import Location
 from structune.flat.rotation import Rotation
 from structune.flat.structure.shard import FlatShard
 from structune.learning.blocks import Blocks
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
@@ -136,12 +137,12 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         for examples in self._checked_blocks(blocks()):
             yield self._shard(examples, self._location), examples.groups
 
-    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, FlatShard, Any]:
+    def _without_weights(self, X: Any, y: Any, *more: Any, **options: Any) -> tuple[Self, Encoded]:
         model = self.__sklearn_clone__()
-        examples = model._checked(X, y, **options)
+        examples = model._checked(X, y, *more, **options)
         model._location = model._survey([examples])
         model._import(np.zeros(model._structure.n_weights))
-        return model, model._shard(examples, model._location), examples.groups
+        return model, Encoded(model._structure, model._shard(examples, model._location), examples.groups)
 
     # --- learning -----------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.tuning.problem import TuningProblem, TuningResult
+    from structune.learning.risk import Risk
+    from structune.learning.tuning.problem import TuningResult
 
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
@@ -210,7 +211,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.l1_ = unit * self.l1_
         self.coef_ = unit * self.coef_[0]
         self.intercept_ = float(unit * self.intercept_[0] + location.offset - self.coef_ @ location.mean)
-        self._posteriors = self._posterior_of(structure, location.mean)
+        self._posteriors = self._posterior_of(structure, location.mean, result.risk)
 
     def _residual_variance(self, shards: list[FlatShard]) -> float:
         structure = self._structure
@@ -229,13 +230,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
 
-    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-        self._risk = problem.full  # its Hessian is that of the posterior
-        return problem
-
-    def _posterior_of(self, structure: Linear, mean: FloatArray) -> list[Posterior]:
-        """Of the weights; none where that would cost more than the fit."""
-        risk = self.__dict__.pop("_risk", None)
+    def _posterior_of(self, structure: Linear, mean: FloatArray, risk: Risk | None) -> list[Posterior]:
+        """Of the weights, by the Hessian of the risk; none where that would cost more than the fit."""
         if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
             return []
         precision = self._weight_groups(structure).spread(self.penalty_)

@@ -17,11 +17,11 @@ from structune.files.models import check_class, load, load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.prokaryotes.adaptation import ENOUGH, surer_code
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.suitable_model import ENOUGH, surer_code
 from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator

@@ -29,8 +29,8 @@ from structune.genes.formats.writers import (
     region_text,
 )
 from structune.genes.options import ENDINGS, Finding
-from structune.genes.prokaryotes.adaptation import nearest, sure_share
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
+from structune.genes.prokaryotes.suitable_model import nearest, sure_share
 from structune.trees.multitask import MultitaskEstimator
 
 _SKIPPED = 1  # exit code

@@ -5,6 +5,7 @@ from .bootstrap import Difference as Difference
 from .bootstrap import paired_difference as paired_difference
 from .constraints import validation_constraints as validation_constraints
 from .elastic_net import elastic_net_path as elastic_net_path
+from .estimator import Encoded as Encoded
 from .estimator import StructuredEstimator as StructuredEstimator
 from .losses import LogLoss as LogLoss
 from .losses import Loss as Loss

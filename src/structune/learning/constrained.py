@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,10 +14,7 @@ from structune.learning.ranges import Range
 from structune.structure import FloatArray, Shard, Structure
 
 if TYPE_CHECKING:
-    from structune.files.shards import ShardFolder
-    from structune.learning.risk import Risk
-    from structune.learning.tuning.problem import TuningProblem, TuningResult
-    from structune.running.monitor import Monitor
+    from structune.learning.constraints import Constraints
 
 
 @parameters
@@ -52,11 +48,11 @@ class ConstrainedEstimator(StructuredEstimator):
 
     _ranges: ClassVar = {"gamma": Range(0, open=True)}
 
-    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
+    def _constraints(self, structure: Structure, loss: Loss, shard: Any) -> Constraints | None:
         """What `constraints` asks for, one function a validation set."""
         if self.constraints is None:
-            return []
-        from structune.learning.constraints import validation_constraints
+            return None
+        from structune.learning.constraints import Constraints, validation_constraints
 
         if not isinstance(shard, Shard):
             raise DataError(
@@ -66,45 +62,8 @@ class ConstrainedEstimator(StructuredEstimator):
             raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
             raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
-        return validation_constraints(
-            structure, shard, self.validation_sets, self.random_state, self._executor()
-        )
-
-    def _fit_constrained(
-        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
-    ) -> TuningResult:
-        """Go on from a fit to one that meets the constraints, with the same precisions."""
-        from structune.learning.penalties import GroupedL2
-        from structune.learning.solvers.saddle_point import fit_constrained
-        from structune.learning.tuning.problem import PassCount
-        from structune.running.monitor import STOPPED, Monitor
-
-        stopped, risk = result.status in STOPPED, problem.full
-        passes = PassCount.of(monitor, risk, *constraints)
-        fit = fit_constrained(
-            risk,
-            GroupedL2(problem.groups, result.log_precision).precision,
-            constraints,
-            result.w,
-            gamma=self.gamma,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
-        )
-        monitor.record(
-            "constrained fit",
-            objective=fit.objective,
-            passes=passes.spent,
-            constraint_values=fit.constraint_values.tolist(),
-            multipliers=fit.multipliers.tolist(),
-        )
-        return replace(
-            result,
-            w=fit.w,
-            status=result.status if stopped else fit.status,
-            passes=passes.spent,
-            history=monitor.history,
-        )
+        sets = self.validation_sets, self.random_state, self._executor()
+        return Constraints(validation_constraints(structure, shard, *sets), self.gamma)
 
     @property
     def constraint_values_(self) -> FloatArray:

@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from structune.errors import DataError
 from structune.learning.margin_losses import PerceptronLoss
+from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
+from structune.learning.solvers.saddle_point import fit_constrained
+from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.executors import Executor
+from structune.running.monitor import STOPPED, Monitor
 from structune.structure import IntArray, Shard, Structure
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Functions of the weights, none of which may exceed `gamma`."""
+
+    functions: Sequence[Risk]
+    gamma: float
+
+    def meet(
+        self,
+        problem: TuningProblem,
+        result: TuningResult,
+        tolerance: float,
+        max_iterations: int,
+        monitor: Monitor,
+    ) -> TuningResult:
+        """Go on from a fit to one that meets the constraints, with the same precisions."""
+        stopped, risk = result.status in STOPPED, problem.full
+        passes = PassCount.of(monitor, risk, *self.functions)
+        fit = fit_constrained(
+            risk,
+            GroupedL2(problem.groups, result.log_precision).precision,
+            self.functions,
+            result.w,
+            gamma=self.gamma,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
+        )
+        monitor.record(
+            "constrained fit",
+            objective=fit.objective,
+            passes=passes.spent,
+            constraint_values=fit.constraint_values.tolist(),
+            multipliers=fit.multipliers.tolist(),
+        )
+        return replace(
+            result,
+            w=fit.w,
+            status=result.status if stopped else fit.status,
+            passes=passes.spent,
+            history=monitor.history,
+        )
 
 
 def validation_constraints(

@@ -1,6 +1,6 @@
 """What all estimators share: they fit the weights of a structure, keep what came out, and save it.
 
-How weights are fitted is in `structune.learning.fitting`, which is imported when it is needed.
+How weights are fitted is in `structune.learning.fitting`, which is imported when a fit begins.
 """
 
 from __future__ import annotations
@@ -8,17 +8,25 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from structune.errors import CapabilityError, DataError
-from structune.files.models import save_model
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.files.models import OF_FITS, save_model
 from structune.kinds import kind_of
 from structune.learning.defaults import TOLERANCE
-from structune.learning.estimator_file import Arrays, pack_fit
+from structune.learning.estimator_file import (
+    Arrays,
+    check_array,
+    comes_back,
+    pack_history,
+    pack_names,
+    unpack_history,
+    unpack_names,
+)
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import FitsOnExecutor, parameters
 from structune.learning.ranges import Range
@@ -28,24 +36,35 @@ from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, 
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
-    from structune.learning.risk import Risk
+    from structune.learning.constraints import Constraints
     from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
-    from structune.running.monitor import Monitor
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
+_OF_MACHINES = ("executor", "checkpoint")  # parameters that are of the machine that fitted, not of the model
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 
 
-class Learner(Protocol):
-    """Fits the weights that an estimator asks for."""
+@dataclass(frozen=True)
+class Encoded:
+    """Training examples, encoded.
 
-    def __call__(
-        self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
-    ) -> TuningResult:
-        """As `StructuredEstimator._learn`, with the groups of weights."""
+    Attributes
+    ----------
+    structure : Structure
+    shard : Shard
+    groups : array-like, shape (n_examples,), optional
+        Examples of one group stay on one side of every held-out split.
+    attributes : dict
+        What the fitted estimator is to know of them, by the names of its attributes.
+    """
+
+    structure: Any
+    shard: Any
+    groups: Any = None
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @parameters
@@ -53,9 +72,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
     A subclass is the estimator of a kind (`structune.kinds`). It is declared with the decorator `parameters`;
-    parameters that it does not have are fields with ``init=False``. Its method ``fit`` builds the structure,
-    encodes the examples and calls `_learn`; it has the property `_structure` and, for its files, `_pack` and
-    the class method ``_from_file``.
+    parameters that it does not have are fields with ``init=False``. Its method `_encode_training` builds the
+    structure and encodes the examples, and ``fit`` calls `_fit` with them; it has the property `_structure`
+    and, for its files, `_pack` and the class method ``_from_file``.
 
     Parameters
     ----------
@@ -150,8 +169,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     extra_: dict[str, Any] = field(init=False)
 
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
-    _learner: Learner | None = field(default=None, init=False)  # in place of the estimator, as for a tree
-    _learns_tasks: ClassVar[bool] = False  # whether a learner may: its weights are all that a fit changes
+    _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
     _ranges: ClassVar = {
         "holdout": Range(0, 1, open=True),
@@ -214,24 +232,32 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             if name.endswith("_") and name not in _LEARNED:
                 setattr(self, name, value)
 
-    def _encoded(self, X: Any, y: Any, **options: Any) -> tuple[Self, Shard, Any]:
-        """A model of training examples and weights of zero; the examples encoded, and their groups."""
-        from structune.learning.tuning.problem import TuningResult
+    def _encode_training(self, X: Any, y: Any, *more: Any, **options: Any) -> Encoded:
+        """Build the structure of training examples, as `fit` takes them, and encode these."""
+        raise CapabilityError(f"{type(self).__name__} encodes no examples without learning from them")
 
-        taken: list[tuple[Structure, Shard, Any]] = []
+    def _fit(self, examples: Encoded) -> Self:
+        """Learn from examples that are encoded."""
+        loss = self._make_loss()
+        self._check_known([examples.shard], loss)
+        start = self._start(examples.structure)
+        self._learn(examples.structure, loss, examples.shard, start, examples.groups)
+        self._keep_encoded(examples)
+        return self
 
-        def take(structure: Structure, loss: Loss, shard: Any, groups: Groups, of: Any) -> TuningResult:
-            taken.append((structure, shard, of))
-            return TuningResult(np.zeros(len(groups)), np.zeros(structure.n_weights), "imported")
+    def _keep_encoded(self, examples: Encoded) -> None:
+        """Keep the structure, and what else is to be known of the examples."""
+        vars(self).update(examples.attributes)
 
+    def _without_weights(self, X: Any, y: Any, *more: Any, **options: Any) -> tuple[Self, Encoded]:
+        """A model of training examples with weights of zero, and the examples."""
         model: Any = self.__sklearn_clone__()
-        model._learner = take
-        model.fit(X, y, **options)._learner = None
-        model._keep_structure(taken[0][0])
-        return model, *taken[0][1:]
-
-    def _keep_structure(self, structure: Any) -> None:
-        """Keep the structure that examples were encoded by; for subclasses that keep another to predict."""
+        examples = model._encode_training(X, y, *more, **options)
+        model._check_ranges()
+        model._check_known([examples.shard], model._make_loss())
+        model._keep_encoded(examples)
+        model._import(np.zeros(examples.structure.n_weights))
+        return model, examples
 
     def _learn(
         self,
@@ -248,16 +274,46 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         keep together, and what they share out.
         """
         self._check_ranges()
-        groups = self._weight_groups(structure)
-        if self._learner is not None:
-            result = self._learner(structure, loss, shard, groups, example_groups)
-            self._keep(groups, result.precision, result)
-            return result
-        from structune.learning.fitting import fit_weights
+        from structune.learning.fitting import HeldOut, fit
 
-        result = fit_weights(self, structure, loss, shard, groups, start, example_groups, strata)
-        self._keep(groups, self._precisions(groups) if self.tuning is None else result.precision, result)
+        groups = self._weight_groups(structure)
+        tuner = None if self.tuning is None else self._tuner(self.tuning)
+        constraints = self._constraints(structure, loss, shard)
+        l1 = self._checked_l1(groups, loss, tuner, constraints is not None)
+        penalty = self._precisions(groups) if tuner is None else None
+        result = fit(
+            structure,
+            loss,
+            shard,
+            groups=groups,
+            penalty=penalty,
+            l1=l1,
+            run=self._run(self.verbose, self.max_seconds),
+            tuner=tuner,
+            held_out=HeldOut(self.holdout, self.folds, self.random_state, example_groups, strata),
+            start=start,
+            origin=self._origin(structure),
+            constraints=constraints,
+            prepare=self._prepare,
+            hessian=self._hessian(structure),
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+        )
+        self._keep(groups, result.precision if penalty is None else penalty, result)
         return result
+
+    def _checked_l1(self, groups: Groups, loss: Loss, tuner: Tuner | None, constrained: bool) -> FloatArray:
+        """Weights of the l1 penalty of groups; refused beside what cannot have one."""
+        l1 = self._l1(groups)
+        if not l1.any():
+            return l1
+        if constrained:
+            raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
+        if not loss.smooth:
+            raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
+        if not getattr(tuner, "takes_l1", tuner is None):
+            raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
+        return l1
 
     def _hessian(self, structure: Structure) -> str:
         """How products with it are made, or that it is a matrix."""
@@ -267,19 +323,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Where the prior has its mean, if not at zero."""
         return None
 
-    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-        """The problem as the tuner or the fit gets it; for subclasses that lay out examples anew."""
-        return problem
+    @property
+    def _prepare(self) -> Callable[[TuningProblem, FloatArray | None], TuningProblem] | None:
+        """Of the problem and the start: the problem as the tuner or the fit gets it."""
+        return None
 
-    def _constraints(self, structure: Structure, loss: Loss, shard: Shard | ShardFolder) -> list[Risk]:
+    def _constraints(self, structure: Structure, loss: Loss, shard: Any) -> Constraints | None:
         """What the fit is held to, beside what it minimises."""
-        return []
-
-    def _fit_constrained(
-        self, problem: TuningProblem, constraints: list[Risk], result: TuningResult, monitor: Monitor
-    ) -> TuningResult:
-        """Go on from a fit to one that meets the constraints."""
-        raise NotImplementedError
+        return None
 
     def _check_known(self, shards: Sequence[Any], loss: Loss) -> None:
         """Refuse outputs that are known in part where the loss needs them whole."""
@@ -326,6 +377,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         if not np.all(np.isfinite(values) & (values >= least)):
             raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0, or 0 beside l1 > 0")
         return values
+
+    def _task_precisions(self, groups: Groups) -> FloatArray:
+        """The same for the tasks of a tree."""
+        return self._precisions(groups)
 
     def _l1(self, groups: Groups) -> FloatArray:
         """The weight of the l1 penalty of each group."""
@@ -405,6 +460,67 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         header, arrays = self._pack_whole(dict(extra or self.extra_))
         save_model(path, kind_of(self).word, header, arrays)
 
+    def _pack_fit(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a fitted estimator, but for its structure."""
+        history, precisions = pack_history(self.history_, len(self.group_names_))
+        header = {
+            "parameters": self._parameters_in_files(),
+            "history": history,
+            "status": self.status_,
+            "passes": self.passes_,
+            "extra": extra,
+        }
+        arrays = {
+            "coef": self._weights,
+            "penalty": self.penalty_,
+            **({"l1": self.l1_} if self.l1_.any() else {}),
+            "group_sizes": self.group_sizes_,
+            "history_log_precision": precisions,
+            **pack_names("group", self.group_names_),
+        }
+        return header, arrays
+
+    def _unpack_fit(self, n_weights: int, header: dict[str, Any], arrays: Arrays, n_free: int = 0) -> None:
+        """Take over the parameters and fitted attributes that `_pack_fit` packed.
+
+        `n_free` of the weights have no penalty, and are in no group.
+        """
+        names = unpack_names("group", arrays)
+        n_records = sum("log_precision" in record for record in header["history"])
+        check_array(arrays, "coef", np.float64, (n_weights,))
+        check_array(arrays, "penalty", np.float64, (len(names),))
+        arrays.setdefault("l1", np.zeros(len(names)))  # of models without one there is none in the file
+        check_array(arrays, "l1", np.float64, (len(names),))
+        check_array(arrays, "group_sizes", np.int64, (len(names),))
+        grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
+        if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
+            raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
+        check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
+        for name in _OF_MACHINES:  # a cluster runs what it is sent, and sends what is run here
+            if name in header["parameters"]:
+                raise ModelFileError(
+                    f"found the parameter {name!r}, expected none: a file chooses no machines or files"
+                )
+        self.set_params(**header["parameters"])
+        self._set_weights(arrays["coef"])
+        self._fitted_loss = self._make_loss()
+        self.penalty_, self.l1_ = arrays["penalty"], arrays["l1"]
+        self.group_names_, self.group_sizes_ = tuple(names), arrays["group_sizes"]
+        self.history_ = unpack_history(header["history"], arrays["history_log_precision"])
+        self.status_, self.passes_ = str(header["status"]), float(header["passes"])
+        self.extra_ = dict(header["extra"])
+
+    def _parameters_in_files(self) -> dict[str, Any]:
+        """The constructor's parameters, but for those that JSON cannot give back."""
+        found = {}
+        for name, value in self.get_params(deep=False).items():
+            plain = value.item() if isinstance(value, np.generic) else value
+            if name == "loss":
+                plain = (self._fitted_loss or self._make_loss()).name  # of an object: what kind it is
+            if comes_back(plain) and name not in (*_OF_MACHINES, *OF_FITS):
+                found[name] = plain
+        return found
+
     def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
-        (header, arrays), (own_header, own_arrays) = pack_fit(self, extra), self._pack()
+        (header, arrays), (own_header, own_arrays) = self._pack_fit(extra), self._pack()
         return header | own_header, arrays | own_arrays

@@ -1,188 +1,206 @@
-"""How an estimator's weights are fitted: with given precisions, or with those that a tuner chooses."""
+"""The fit of a structure's weights: with given precisions, or with those that a tuner chooses."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from structune.errors import CapabilityError, DataError, warn
+from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
-from structune.learning.estimator import StructuredEstimator
+from structune.learning.constraints import Constraints
+from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
-from structune.learning.parameters import FitsOnExecutor, Parameters
 from structune.learning.penalties import GroupedL2
 from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, TuningResult
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Checkpoint, digest
+from structune.running.checkpoints import digest
 from structune.running.monitor import STOPPED, Monitor
+from structune.running.run import Run
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
     "iterations": "ended at its limit of iterations; raise that, or the tolerance",
     "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
 }
-# between a fit and the one that goes on from its checkpoint
-_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
-_ADDRESS, _LONGEST = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting
 
 
-def fit_weights(
-    model: StructuredEstimator,
+@dataclass(frozen=True)
+class HeldOut:
+    """What tuning holds out: a share of the examples, or folds.
+
+    Attributes
+    ----------
+    holdout : float
+    folds : int, optional
+    random_state : int
+    groups : array-like, shape (n_examples,), optional
+        Examples of one group stay on one side of every split.
+    strata : array-like, shape (n_examples,), optional
+        Of which every part has about the same share.
+    """
+
+    holdout: float = 0.2
+    folds: int | None = None
+    random_state: int = 0
+    groups: Any = None
+    strata: Any = None
+
+
+def fit(
     structure: Structure,
     loss: Loss,
     shard: Shard | ShardFolder,
+    *,
     groups: Groups,
-    start: FloatArray | None,
-    example_groups: Any,
-    strata: Any,
+    penalty: FloatArray | None,
+    l1: FloatArray,
+    run: Run,
+    tuner: Tuner | None = None,
+    held_out: HeldOut,
+    start: FloatArray | None = None,
+    origin: FloatArray | None = None,
+    constraints: Constraints | None = None,
+    prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
+    hessian: str = "exact",
+    tolerance: float = TOLERANCE,
+    max_iterations: int = 1000,
 ) -> TuningResult:
-    """The weights of a structure, as the parameters of an estimator say; see `StructuredEstimator._learn`."""
-    if example_groups is not None and len(example_groups) != len(shard):
-        raise DataError(f"found groups of {len(example_groups)} examples, expected {len(shard)}")
-    origin = model._origin(structure)
+    """Fit the weights of a structure.
+
+    Parameters
+    ----------
+    structure : Structure
+    loss : Loss
+    shard : Shard or ShardFolder
+        The training examples, encoded.
+    groups : Groups
+        Which weights share a precision.
+    penalty, l1 : ndarray, shape (n_groups,)
+        Precisions of the prior, None with a tuner, and weights of the l1 penalty.
+    run : Run
+    tuner : Tuner, optional
+        Chooses the precisions.
+    held_out : HeldOut
+        What it holds out.
+    start : ndarray, shape (n_weights,), optional
+        Where a fit without tuning starts.
+    origin : ndarray, shape (n_weights,), optional
+        Where the prior has its mean, if not at zero.
+    constraints : Constraints, optional
+        What the fit meets, beside what it minimises.
+    prepare : callable, optional
+        Of the problem and the start: the problem as the tuner or the fit gets it.
+    hessian : str
+        How products with it are made, or that it is a matrix.
+    tolerance, max_iterations
+        Of a fit without tuning.
+    """
+    if held_out.groups is not None and len(held_out.groups) != len(shard):
+        raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")
     if origin is not None and start is not None:
         start = start - origin
-    tuner = None if model.tuning is None else model._tuner(model.tuning)
-    constraints = model._constraints(structure, loss, shard)
-    l1 = _checked_l1(model, groups, loss, tuner, bool(constraints))
-    with Monitor(model.verbose, model.max_seconds) as monitor, one_thread():
-        options = {"executor": model._executor(), "hessian": model._hessian(structure), "origin": origin}
-        if not isinstance(shard, ShardFolder):
-            options |= {
-                "example_groups": example_groups,
-                "strata": strata,
-                "random_state": model.random_state,
-            }
-        problem = _problem(model, tuner, options, structure, loss, shard, groups)
-        monitor.passes = passes = PassCount(*problem.risks, *constraints)
+    functions = [] if constraints is None else constraints.functions
+    with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
+        options = {"executor": run.executor, "hessian": hessian, "origin": origin}
+        problem = _problem(tuner, held_out, options, structure, loss, shard, groups)
+        monitor.passes = passes = PassCount(*problem.risks, *functions)
         if not problem.full.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
-        problem = model._prepared(replace(problem, l1=l1), start if tuner is None else None)
-        checkpoint = begin_checkpoint(model, monitor, problem.full, groups)
+        problem = replace(problem, l1=l1)
+        if prepare is not None:
+            problem = prepare(problem, start if tuner is None else None)
+        run.begin_checkpoint(monitor, told_data(problem.full, groups))
         if tuner is None:
-            result = _fit(model, problem, start, monitor, passes)
+            assert penalty is not None
+            result = _fit_given(problem, penalty, start, tolerance, max_iterations, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
             result = tuner.tune(problem, monitor)
-        if constraints:
-            result = model._fit_constrained(problem, constraints, result, monitor)
+        if constraints is not None:
+            result = constraints.meet(problem, result, tolerance, max_iterations, monitor)
         elif tuner is not None:
             result = switch_off(tuner, problem, result, monitor)
-        if checkpoint is not None:
-            checkpoint.end(result.status not in STOPPED)
+        if run.checkpoint is not None:
+            run.checkpoint.end(result.status not in STOPPED)
     if origin is not None:
         result.w = result.w + origin
     if result.status in _UNFINISHED:
-        _warn_unfinished(model, result.status)
-    return result
+        _warn_unfinished(tuner, result.status)
+    return replace(result, risk=problem.full)
 
 
-def _problem(
-    model: StructuredEstimator, tuner: Tuner | None, options: dict[str, Any], *data: Any
-) -> TuningProblem:
+def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *data: Any) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
-    build = TuningProblem.of_files if isinstance(data[2], ShardFolder) else TuningProblem.build
+    build: Callable[..., TuningProblem] = TuningProblem.of_files
+    if not isinstance(data[2], ShardFolder):
+        build = TuningProblem.build
+        options |= {
+            "example_groups": held_out.groups,
+            "strata": held_out.strata,
+            "random_state": held_out.random_state,
+        }
+    holdout, folds = held_out.holdout, held_out.folds
     if tuner is not None and tuner.needs_splits:
-        return build(*data, **options, holdout=model.holdout, folds=model.folds)
-    for folds in (model.folds, None) if getattr(tuner, "calibrated", False) else ():
+        return build(*data, **options, holdout=holdout, folds=folds)
+    for parts in (folds, None) if getattr(tuner, "calibrated", False) else ():
         try:
-            return build(*data, **options, holdout=model.holdout, folds=folds)
+            return build(*data, **options, holdout=holdout, folds=parts)
         except DataError:  # too few examples or groups of them: fewer parts, or none
             pass
     return build(*data, **options, splits=False)
 
 
-def _warn_unfinished(model: StructuredEstimator, status: str) -> None:
+def _warn_unfinished(tuner: Tuner | None, status: str) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     work, where = "the fit", ""
-    if model.tuning is not None:  # the estimator's own are those of a fit without tuning
-        work, where = "tuning", f", in tuning={type(model._tuner(model.tuning)).__name__}(...)"
+    if tuner is not None:  # the estimator's own are those of a fit without tuning
+        work, where = "tuning", f", in tuning={type(tuner).__name__}(...)"
     warn(f"{work} has not converged: it {_UNFINISHED[status]}{where}", ConvergenceWarning)
 
 
-def _fit(
-    model: StructuredEstimator,
+def _fit_given(
     problem: TuningProblem,
+    precisions: FloatArray,
     start: FloatArray | None,
+    tolerance: float,
+    max_iterations: int,
     monitor: Monitor,
     passes: PassCount,
 ) -> TuningResult:
-    """With the precisions that `penalty` gives."""
     risk = problem.full
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
-        penalty = GroupedL2(problem.groups, np.log(model._precisions(problem.groups)))
+        penalty = GroupedL2(problem.groups, np.log(precisions))
     # the rounds of a loss that is not convex are records, and bound it by other functions
     followed = monitor.recording(lambda: passes.spent) if risk.convex else nullcontext()
     with followed:
-        fit = fit_l2(
+        found = fit_l2(
             risk,
             penalty.precision,
             start,
             l1=None if problem.l1 is None else problem.groups.spread(problem.l1),
-            tolerance=model.tolerance,
-            max_iterations=model.max_iterations,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
             monitor=monitor,
         )
-    end = {"gradient_norm": fit.gradient_norm} if risk.smooth else {}
-    if np.isfinite(fit.lower_bound):
-        end["lower_bound"] = fit.lower_bound
-    monitor.record("fit", objective=fit.objective, passes=passes.spent, **end)
+    end = {"gradient_norm": found.gradient_norm} if risk.smooth else {}
+    if np.isfinite(found.lower_bound):
+        end["lower_bound"] = found.lower_bound
+    monitor.record("fit", objective=found.objective, passes=passes.spent, **end)
     return TuningResult(
-        penalty.log_precision, fit.w, fit.status, None, passes.spent, monitor.history, l1=problem.l1
+        penalty.log_precision, found.w, found.status, None, passes.spent, monitor.history, l1=problem.l1
     )
 
 
-def _checked_l1(
-    model: StructuredEstimator, groups: Groups, loss: Loss, tuner: Tuner | None, constrained: bool
-) -> FloatArray:
-    """Weights of the l1 penalty of groups; refused beside what cannot have one."""
-    l1 = model._l1(groups)
-    if not l1.any():
-        return l1
-    if constrained:
-        raise DataError(f"l1={model.l1!r} with constraints: expected one of the two")
-    if not loss.smooth:
-        raise CapabilityError(f"l1={model.l1!r} with loss={model.loss!r}: expected a smooth loss")
-    if not getattr(tuner, "takes_l1", tuner is None):
-        raise DataError(f"l1={model.l1!r} with tuning={model.tuning!r}: expected tuning=None or 'grid'")
-    return l1
-
-
-def begin_checkpoint(
-    model: FitsOnExecutor, monitor: Monitor, risk: Risk, groups: Groups
-) -> Checkpoint | None:
-    """Let the monitor have the checkpoint, with what it has of the same work."""
-    if model.checkpoint is None:
-        return None
-    given = model.checkpoint
-    checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
-    settings = {
-        name: _as_told(value)
-        for name, value in model.get_params().items()
-        if name.rpartition("__")[2] not in _MAY_CHANGE
-    }
+def told_data(risk: Risk, groups: Groups) -> dict[str, Any]:
+    """What a checkpoint knows the data by."""
     at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
     sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
-    checkpoint.begin({"class": type(model).__name__, **settings, **sizes, **at_zero})
-    monitor.checkpoint = checkpoint  # not before: a file of other work is not to be written over
-    return checkpoint
-
-
-def _as_told(value: Any) -> Any:
-    """A setting as every process would tell it."""
-    if isinstance(value, str | int | float | None):
-        return value
-    if isinstance(value, Parameters):
-        return type(value).__name__  # its parameters are told beside it
-    text = repr(value)
-    if _ADDRESS.search(text):
-        text = _ADDRESS.sub("", f"{text} {getattr(value, '__dict__', '')}")
-    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}... {digest(text)}"
+    return {**sizes, **at_zero}

@@ -6,21 +6,28 @@ Models that are there predict without scikit-learn: it takes longer to import th
 from __future__ import annotations
 
 import inspect
+import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
 from structune.learning.ranges import Range, check_ranges
 from structune.learning.routing import Routed
 from structune.running.executors import Executor, make_executor
 
+if TYPE_CHECKING:
+    from structune.running.run import Run
+
 T = TypeVar("T")
 _KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
 _LONGEST = 300  # letters, of a parameter that is told
+# between a fit and the one that goes on from its checkpoint
+_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
+_ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting in a checkpoint
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -168,3 +175,38 @@ class FitsOnExecutor(Parameters):
 
     def _executor(self) -> Executor:
         return make_executor(self.n_jobs, self.executor)
+
+    def _run(self, verbose: int, max_seconds: float | None) -> Run:
+        """How a fit works, as the parameters say."""
+        from structune.running.checkpoints import Checkpoint
+        from structune.running.run import Run
+
+        if self.checkpoint is None:
+            return Run(self._executor(), verbose, max_seconds)
+        given = self.checkpoint
+        settings = {
+            name: _as_told(value)
+            for name, value in self.get_params().items()
+            if name.rpartition("__")[2] not in _MAY_CHANGE
+        }
+        return Run(
+            self._executor(),
+            verbose,
+            max_seconds,
+            given if isinstance(given, Checkpoint) else Checkpoint(given),
+            {"class": type(self).__name__, **settings},
+        )
+
+
+def _as_told(value: Any) -> Any:
+    """A setting as every process would tell it."""
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, Parameters):
+        return type(value).__name__  # its parameters are told beside it
+    from structune.running.checkpoints import digest
+
+    text = repr(value)
+    if _ADDRESS.search(text):
+        text = _ADDRESS.sub("", f"{text} {getattr(value, '__dict__', '')}")
+    return text if len(text) <= _LONGEST_TOLD else f"{text:.{_LONGEST_TOLD}}... {digest(text)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from structune.errors import DataError, warn
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.learning.blocks import Blocks
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
@@ -39,6 +40,16 @@ class ZeroWeightsWarning(UserWarning):
 
 class OneQueryWarning(UserWarning):
     """Documents came without queries, and are taken for those of one."""
+
+
+def _with_first_weights(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+    """With weights to begin with: at w = 0 all orders tie."""
+    if problem.full.convex:
+        return problem
+
+    from structune.ranking.first_weights import begin_at_regression
+
+    return begin_at_regression(problem, start)
 
 
 @parameters
@@ -182,6 +193,12 @@ class Ranker(FeatureEstimator):
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
         before = getattr(self, "coef_", None) if self.warm_start else None
         self._scores_one_query = queries is None
+        examples = self._encode_training(X, y, queries, sample_weight)
+        start = before if before is not None and before.size == self.n_features_in_ else None
+        self._learn(examples.structure, loss, examples.shard, start, None)
+        return self
+
+    def _encode_training(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> Encoded:
         if queries is None and self.tuning == "grid":
             raise DataError(
                 "found no queries: tuning='grid' holds some out. Give the query of each document as queries, "
@@ -196,9 +213,7 @@ class Ranker(FeatureEstimator):
         if not Ndcg(self.convention, self.k).tells_apart(int(shard.sizes().max())):
             alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
             warn(f"{alike}: convention='burges' tells two documents apart", ZeroWeightsWarning)
-        start = before if before is not None and before.size == self.n_features_in_ else None
-        self._learn(self._structure, loss, shard, start, None)
-        return self
+        return Encoded(self._structure, shard)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RankingShard, None]]:
         seen, n_queries, n_documents = set[Any](), 0, 0
@@ -244,6 +259,10 @@ class Ranker(FeatureEstimator):
         Ndcg(self.convention, self.k).gains(y, ids)
 
     @property
+    def _prepare(self) -> Callable[[TuningProblem, FloatArray | None], TuningProblem]:
+        return _with_first_weights
+
+    @property
     def _structure(self) -> Ranking:
         return Ranking(self._names, self.k, self.convention)
 
@@ -253,15 +272,6 @@ class Ranker(FeatureEstimator):
         if tuning == "grid":
             return GridTuner(_GRID, fit_tolerance=self.tolerance)
         return super()._tuner(tuning)
-
-    def _prepared(self, problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-        """With weights to begin with: at w = 0 all orders tie."""
-        if problem.full.convex:
-            return problem
-
-        from structune.ranking.first_weights import begin_at_regression
-
-        return begin_at_regression(problem, start)
 
     # --- prediction ---------------------------------------------------------------------------------------
 

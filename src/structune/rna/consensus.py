@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
 from structune.running.memory import require_memory
 from structune.structure import Array, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from structune.rna.predictions import RNAPredictions
 
 _BONUS = 1.5  # of log odds, for a pair of columns of full covariation
 _LEAST = 1e-3  # probability: below, columns are not looked at
@@ -52,9 +49,14 @@ class Consensus(NamedTuple):
 
 
 def consensus(
-    folder: RNAPredictions, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD
+    pair_probabilities: Callable[[str], Any],
+    rows: Sequence[str],
+    threshold: float = CONSENSUS_THRESHOLD,
+    n_jobs: int | None = None,
 ) -> Consensus:
     """The nested pairs of columns of the greatest sum of probability - threshold.
+
+    `pair_probabilities` gives those of a sequence, as `RNAFolder.pair_probabilities` does.
 
     Notes
     -----
@@ -68,7 +70,7 @@ def consensus(
     checked_threshold(threshold)
     n = len(rows[0])
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
-    parts = make_executor(folder.n_jobs).map(lambda k: _of_row(folder, rows[k], k), range(len(rows)))
+    parts = make_executor(n_jobs).map(lambda k: _of_row(pair_probabilities, rows[k], k), range(len(rows)))
     mean = np.zeros((n, n))
     for kept, pairs in parts:
         mean[np.ix_(kept, kept)] += pairs / len(rows)
@@ -78,13 +80,13 @@ def consensus(
     return Consensus(found, mean)
 
 
-def _of_row(folder: RNAPredictions, row: str, number: int) -> tuple[IntArray, FloatArray]:
+def _of_row(pair_probabilities: Callable[[str], Any], row: str, number: int) -> tuple[IntArray, FloatArray]:
     """The columns that have a base, and the probabilities of their pairs."""
     if STRANDS in row:
         raise DataError(f"row {number}: found {STRANDS}, expected one strand")
     kept = np.array([k for k, base in enumerate(row) if base not in GAPS], np.int64)
     try:
-        pairs = folder.pair_probabilities("".join(row[k] for k in kept))
+        pairs = pair_probabilities("".join(row[k] for k in kept))
         return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
     except DataError as error:
         raise DataError(

@@ -32,7 +32,7 @@ from structune.rna.examples import (
 )
 from structune.rna.formats.aligned import read_alignments, stockholm_text
 from structune.rna.formats.strands import STRANDS
-from structune.rna.judgement import Judgement, judge
+from structune.rna.judgement import Judgement
 from structune.rna.recipes import Folded, Recipe, in_order
 from structune.rna.task import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
 from structune.rna.written import as_text, open_output
@@ -93,7 +93,7 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
 
     def row(example: Example) -> str:
         try:
-            found = judge(folder, example.record.sequence, example.structure)
+            found = folder.judge([example.record.sequence], [example.structure])[0]
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from structune.errors import DataError
 from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
-from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.estimator import Encoded
+from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
 from structune.rna.defaults import INITIATION
@@ -185,13 +186,13 @@ class RNAFolder(RNAPredictions, BlockEstimator):
         OutsideSpaceWarning
             Some structures were left out or lost pairs, see `outside`.
         """
-        rna, loss, _ = self._rna(), self._make_loss(), checked_decoding(self.decoding)
-        left_out = LeftOut()
+        return self._fit(self._encode_training(X, y, sample_weight, groups))
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
+        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
         examples, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
         left_out.report()
-        self._learn(rna, loss, shard, self._start(rna), groups)
-        self.rna_, self.skipped_ = rna, examples.skipped
-        return self
+        return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": examples.skipped})
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
         rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
@@ -295,7 +296,7 @@ class RNAFolder(RNAPredictions, BlockEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:
         folder, rna = cls(), unpack_rna(header)
-        unpack_fit(folder, rna.n_weights, header, arrays)
+        folder._unpack_fit(rna.n_weights, header, arrays)
         folder.coef_ = unpack_weights(rna, arrays)
         folder.rna_, folder.skipped_ = (
             rna.like(folder.max_span, folder.circular, folder.initiation),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.rna.formats.dot_bracket import as_partners
 from structune.rna.metrics import Structure
-
-if TYPE_CHECKING:
-    from structune.rna.predictions import RNAPredictions
 
 
 class Judgement(NamedTuple):
@@ -37,28 +34,12 @@ class Judgement(NamedTuple):
     expected_distance: float
 
 
-def judge(folder: RNAPredictions, sequence: str, structure: str) -> Judgement:
-    """Of one structure, which may have pseudoknots: then it has no probability, but its pairs have."""
-    loss = float(folder.log_loss([sequence], [structure])[0])
-    log_odds = -np.inf if np.isinf(loss) else _log_odds(folder, sequence, structure)
-    expected = expected_accuracy(structure, folder.pair_probabilities(sequence))
-    return Judgement(min(0.0, -loss), log_odds, *expected)
-
-
 def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
     """PPV, sensitivity and distance that are expected of a structure, by probabilities of pairs."""
     partner = as_partners(structure)
     left = np.flatnonzero(partner > np.arange(partner.size))
     found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
     return _share(found, float(left.size)), _share(found, expected), left.size + expected - 2 * found
-
-
-def _log_odds(folder: RNAPredictions, sequence: str, structure: str) -> float:
-    """Against the most probable structure; 0 where only the order of sums differs."""
-    rna, w = folder._structure, folder.coef_
-    shard = rna.encode([sequence], [structure])
-    score, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
-    return 0.0 if np.isclose(score, best, rtol=1e-12, atol=1e-9) else min(0.0, score - best)
 
 
 def base_pair_distance(a: Structure, b: Structure) -> int:

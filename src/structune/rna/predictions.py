@@ -27,7 +27,7 @@ from structune.rna.inputs import (
     checked_threshold,
     symmetric,
 )
-from structune.rna.judgement import Judgement, judge
+from structune.rna.judgement import Judgement, expected_accuracy
 from structune.rna.metrics import base_pair_scores
 from structune.rna.pseudoknots import knotted
 from structune.rna.structure.rna import RNA
@@ -164,7 +164,7 @@ class RNAPredictions(StructuredEstimator):
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
-        return consensus(self, given, threshold).structure
+        return consensus(self.pair_probabilities, given, threshold, self.n_jobs).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
@@ -339,11 +339,25 @@ class RNAPredictions(StructuredEstimator):
 
         def of_one(s: int) -> Judgement:
             try:
-                return judge(self, sequences[s], structures[s])
+                return self._judged(sequences[s], structures[s])
             except DataError as error:
                 raise DataError(str(error).replace("sequence 0", f"sequence {s}", 1)) from None
 
         return list(make_executor(self.n_jobs).map(of_one, range(len(sequences))))
+
+    def _judged(self, sequence: str, structure: str) -> Judgement:
+        """Of one structure, which may have pseudoknots: then it has no probability, but its pairs have."""
+        loss = float(self.log_loss([sequence], [structure])[0])
+        log_odds = -np.inf if np.isinf(loss) else self._log_odds(sequence, structure)
+        expected = expected_accuracy(structure, self.pair_probabilities(sequence))
+        return Judgement(min(0.0, -loss), log_odds, *expected)
+
+    def _log_odds(self, sequence: str, structure: str) -> float:
+        """Against the most probable structure; 0 where only the order of sums differs."""
+        rna, w = self._structure, self.coef_
+        shard = rna.encode([sequence], [structure])
+        score, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
+        return 0.0 if np.isclose(score, best, rtol=1e-12, atol=1e-9) else min(0.0, score - best)
 
     def score(self, X: Any, y: Any) -> float:
         """F1 of the base pairs that `predict` finds, pooled over sequences.

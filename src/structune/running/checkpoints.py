@@ -20,8 +20,7 @@ from structune.files.models import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
-ENDED = ("converged", "stalled")  # statuses of fits that need not go on
-_LAYOUT = 2  # another one is that of another release
+_LAYOUT = 3  # another one is that of another release
 _MOST_COUNTED = 1 << 53  # of anything that a state counts
 _LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")
@@ -88,19 +87,6 @@ class Restored(dict[str, Any]):
         if np.all((found >= 0) & (found < below) & (found == np.floor(found))):
             return found.astype(np.int64)
         raise self.refuse(f"found {name!r} with other numbers than whole ones from 0 to {below - 1}")
-
-    def ended(self) -> str:
-        """How the fit ended that it is of; empty where it did not.
-
-        Raises
-        ------
-        ModelFileError
-            It ended in another way than those of fits.
-        """
-        found = self.entry("ended", str)
-        if found in ("", *ENDED):
-            return found
-        raise self.refuse(f"found 'ended' {found!r:.60}, expected one of {ENDED}")
 
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
         """States within it, by names that must be among some.

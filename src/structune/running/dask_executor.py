@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
@@ -17,8 +17,8 @@ from distributed import Client, Future
 from structune.running.blas import one_thread
 from structune.running.dask_results import Results
 from structune.running.dask_versions import check_versions, check_worker, own_versions
-from structune.running.executors import Function
 
+Function = Callable[..., Any]
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
 _PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4

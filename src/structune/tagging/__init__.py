@@ -4,7 +4,7 @@ A linear-chain CRF, or its support vector machine: each token has named attribut
 columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
 ``structune train``, ``tune``, ``predict``.
 
-- ``tagger``: the estimator; ``tagger_file``: its model files; ``unused``: attributes without weights
+- ``tagger``: the estimator; ``tagger_file``: its model files
 - ``segment_tagger``, ``segment_tagger_file``: a semi-Markov CRF, which labels whole segments
 - ``label_predictions``: marginals and most probable outputs, which both have
 - ``crfsuite``: model files of CRFsuite; ``named_weights``: weights by the names of attributes and labels

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.estimator import Encoded
+from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, check_weights
@@ -158,6 +159,9 @@ class SegmentTagger(LabelPredictions):
         DataError
             Names the sequence and token that cannot be used.
         """
+        return self._fit(self._encode_training(X, y, sample_weight, groups))
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
         self._check_ranges()
         table = as_table(X)
         reader = SegmentReader.of(table.names, self.words, self.gazetteers, self.segment_features)
@@ -165,11 +169,10 @@ class SegmentTagger(LabelPredictions):
             table, y, max_length=self.max_length, boundary=self.boundary, reader=reader
         )
         scheme = scheme_of(label for labels in y for label in labels)
-        shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
-        del table  # as large as the shard, and a fit is long
-        self._learn(chain, loss, shard, self._start(chain), groups)
-        self._keep_chain(chain, scheme)
-        return self
+        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"scheme_": scheme})
+
+    def _keep_encoded(self, examples: Encoded) -> None:
+        self._keep_chain(examples.structure, examples.attributes["scheme_"])
 
     @property
     def _structure(self) -> SemiMarkovChain:
@@ -276,7 +279,7 @@ class SegmentTagger(LabelPredictions):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SegmentTagger:
         tagger, chain = cls(), unpack_segments(header, arrays)
-        unpack_fit(tagger, chain.n_weights, header, arrays)
+        tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, gazetteers=chain.reader.gazetteers or None)
         tagger._keep_chain(chain, "bioes" if header["scheme"] == "bioes" else "bio")
         return tagger

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.learning.constrained import ConstrainedEstimator
-from structune.learning.estimator_file import Arrays, unpack_fit
+from structune.learning.estimator import Encoded
+from structune.learning.estimator_file import Arrays
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
@@ -181,6 +182,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         DataError
             Names the sequence and token that cannot be used.
         """
+        self._fit(self._encode_training(X, y, sample_weight, groups))
+        self._drop_unused()
+        return self
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
         table, y, sample_weight, groups, skipped = self._within_rules(as_table(X), y, sample_weight, groups)
         chain = chain_class(self.order).build(
             table,
@@ -190,9 +196,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
-        self._fit_chain(chain, table, y, sample_weight, groups)
-        self.skipped_ = skipped
-        return self
+        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": skipped})
+
+    def _keep_encoded(self, examples: Encoded) -> None:
+        super()._keep_encoded(examples)
+        self._keep_chain(examples.structure)
 
     def _within_rules(
         self, table: AttributeTable, y: Any, sample_weight: Any, groups: Any
@@ -214,22 +222,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             table = table.take(kept)
         return table, y, sample_weight, groups, left_out.skipped
 
-    def _fit_chain(
-        self,
-        chain: ChainInference,
-        table: AttributeTable,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> Self:
+    def _fit_chain(self, chain: ChainInference, table: AttributeTable, y: Any) -> Self:
         """Learn the weights of a chain that is there."""
-        shard, loss = chain.encode(table, y, sample_weight), self._make_loss()
-        del table  # as large as the shard, and a fit is long
-        self._check_known([shard], loss)
-        self._learn(chain, loss, shard, self._start(chain), groups)
-        self._keep_chain(chain)
+        self._fit(Encoded(chain, chain.encode(table, y), None, {"skipped_": []}))
         self._drop_unused()
-        self.skipped_ = []
         return self
 
     def _adopt(self, model: Self) -> None:
@@ -242,9 +238,27 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _drop_unused(self) -> None:
         """Forget what has no weight, if weights were to become zero."""
         if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
-            from structune.tagging.unused import drop_unused
+            self._drop_zeros()
 
-            drop_unused(self)
+    def _drop_zeros(self) -> None:
+        """Take away attribute-label pairs of weight 0, and attributes and groups that are left empty.
+
+        Predictions stay what they are, and the file gets small. Transitions stay, whatever their weight.
+        """
+        whole, groups = self.chain_, self._weight_groups(self.chain_)
+        which = np.ones(whole.n_weights, dtype=bool)
+        which[: whole.pairs.size] = self.coef_[: whole.pairs.size] != 0.0
+        chain, kept = whole.keep(which)
+        sizes = np.bincount(groups.index[kept], minlength=len(groups))
+        used = np.flatnonzero(sizes)
+        self._keep_chain(chain)
+        self.coef_ = self.coef_[kept]
+        self.penalty_, self.l1_ = self.penalty_[used], self.l1_[used]
+        self.group_names_ = tuple(groups.names[g] for g in used.tolist())
+        self.group_sizes_ = sizes[used]
+        for record in self.history_:
+            if "log_precision" in record:
+                record["log_precision"] = np.array(record["log_precision"])[used].tolist()
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
         for shard in shards if isinstance(loss, MaximumLoss) else ():
@@ -352,7 +366,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
         tagger, chain = cls(), unpack_chain(header, arrays)
-        unpack_fit(tagger, chain.n_weights, header, arrays)
+        tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         tagger.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]

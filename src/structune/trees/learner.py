@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from structune.errors import DataError
-from structune.learning.estimator import StructuredEstimator
-from structune.learning.fitting import begin_checkpoint
+from structune.learning.estimator import Encoded
+from structune.learning.fitting import told_data
 from structune.learning.losses import Loss
 from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
@@ -18,70 +19,93 @@ from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, TuningResult
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Groups, IntArray, Structure
+from structune.running.run import Run
+from structune.structure import FloatArray, Groups, IntArray
 from structune.trees.node_tuning import tune_priors
 from structune.trees.selection import NodeGrid, choose_priors
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import NodePrior, fit_tree, node_risks
 
-if TYPE_CHECKING:
-    from structune.trees.multitask import MultitaskEstimator
 
-
+@dataclass
 class TreeLearner:
-    """Fits the nodes of a tree in place of one estimator."""
+    """Fits the nodes of a tree, in place of the one fit of an estimator.
 
-    def __init__(
+    Attributes
+    ----------
+    tree : TaskTree
+    tasks : list of str
+    task_of : ndarray of int, shape (n_sequences,)
+        The number of the task of each sequence.
+    grid : NodeGrid
+        What is tried without a tuner.
+    tuning : None, "implicit" or ImplicitTuner
+    holdout, folds, random_state
+        What the choice holds out.
+    """
+
+    tree: TaskTree
+    tasks: list[str]
+    task_of: IntArray
+    grid: NodeGrid
+    tuning: str | ImplicitTuner | None
+    holdout: float
+    folds: int | None
+    random_state: int
+    fits: dict[str, Solution] = field(default_factory=dict)
+    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def fit(
         self,
-        settings: MultitaskEstimator,
-        tree: TaskTree,
-        tasks: list[str],
-        task_of: IntArray,
-        model: StructuredEstimator,
-    ) -> None:
-        self.settings, self.tree, self.tasks, self.task_of, self.model = settings, tree, tasks, task_of, model
-        self.fits: dict[str, Solution] = {}
-        self.nodes: dict[str, dict[str, Any]] = {}
-        self.history: list[dict[str, Any]] = []
-
-    def __call__(
-        self, structure: Structure, loss: Loss, shard: Any, groups: Groups, example_groups: Any
+        examples: Encoded,
+        loss: Loss,
+        *,
+        groups: Groups,
+        precisions: FloatArray,
+        hessian: str,
+        tolerance: float,
+        max_iterations: int,
+        run: Run,
     ) -> TuningResult:
-        sequence, precisions = np.asarray(example_groups), self.model._precisions(groups)
-        grid, precision = NodeGrid(self.settings.factors, self.settings.gammas), groups.spread(precisions)
-        every = np.arange(len(shard))
+        """Fit all nodes; gives the fit of the root. The groups of examples are the numbers of sequences."""
+        sequence, shard = np.asarray(examples.groups), examples.shard
+        precision, every = groups.spread(precisions), np.arange(len(shard))
         ends: dict[str, Any] = {
-            "executor": self.settings._executor(),
-            "tolerance": self.model.tolerance,
-            "max_iterations": self.model.max_iterations,
+            "executor": run.executor,
+            "tolerance": tolerance,
+            "max_iterations": max_iterations,
         }
 
-        def risks(examples: IntArray) -> dict[str, Risk]:
-            task = self.task_of[sequence[examples]]
-            shards = {name: shard.take(examples[task == k]) for k, name in enumerate(self.tasks)}
-            return node_risks(self.tree, structure, loss, shards, ends["executor"], self.model.hessian)
+        def risks(chosen: IntArray) -> dict[str, Risk]:
+            task = self.task_of[sequence[chosen]]
+            shards = {name: shard.take(chosen[task == k]) for k, name in enumerate(self.tasks)}
+            return node_risks(self.tree, examples.structure, loss, shards, run.executor, hessian)
 
-        tuner = self._tuner(precisions)
-        with Monitor(self.settings.verbose, self.model.max_seconds) as monitor, one_thread():
+        tuner = self._tuner(precisions, tolerance)
+        with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
             full = risks(every)
-            heldout = self._heldout(self.task_of[sequence]) if tuner or grid.size > 1 else []
+            heldout = self._heldout(self.task_of[sequence]) if tuner or self.grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             passes = monitor.passes = _passes(self.tree.root, full, splits)
-            checkpoint = begin_checkpoint(self.settings, monitor, full[self.tree.root], groups)
+            run.begin_checkpoint(monitor, told_data(full[self.tree.root], groups))
             if tuner:
                 priors = tune_priors(self.tree, full, splits, groups, tuner, monitor)
             elif splits:
-                priors = choose_priors(self.tree, splits, precision, grid, **ends, monitor=monitor)
+                priors = choose_priors(self.tree, splits, precision, self.grid, **ends, monitor=monitor)
             else:
-                priors = {node: grid.priors(precision, node == self.tree.root)[0] for node in full}
+                priors = {node: self.grid.priors(precision, node == self.tree.root)[0] for node in full}
             self.fits = fit_tree(self.tree, full, priors, **ends, monitor=monitor)
-            if checkpoint is not None:
-                checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
-        self.history = monitor.history
-        return self._result(full, priors, groups, passes.spent)
+            if run.checkpoint is not None:
+                run.checkpoint.end(not any(fit.stopped for fit in self.fits.values()))
+        return self._result(full, priors, groups, passes.spent, monitor.history)
 
     def _result(
-        self, full: dict[str, Risk], priors: dict[str, NodePrior], groups: Groups, passes: float
+        self,
+        full: dict[str, Risk],
+        priors: dict[str, NodePrior],
+        groups: Groups,
+        passes: float,
+        history: list[dict[str, Any]],
     ) -> TuningResult:
         """That of the root; keeps what is told of each node."""
         penalties = {
@@ -97,29 +121,28 @@ class TreeLearner:
             }
         root = self.tree.root
         fit = self.fits[root]
-        return TuningResult(np.log(penalties[root]), fit.w, fit.status, None, passes, self.history)
+        return TuningResult(np.log(penalties[root]), fit.w, fit.status, None, passes, history)
 
-    def _tuner(self, precisions: FloatArray) -> ImplicitTuner | None:
+    def _tuner(self, precisions: FloatArray, tolerance: float) -> ImplicitTuner | None:
         """What tunes, from given precisions on, if anything does."""
-        tuning = self.settings.tuning
+        tuning = self.tuning
         if tuning is None or isinstance(tuning, ImplicitTuner):
             return tuning
         if tuning != "implicit":
             raise DataError(f"tuning={tuning!r}: expected None, 'implicit' or an ImplicitTuner")
-        return ImplicitTuner(start=precisions, fit_tolerance=self.model.tolerance)
+        return ImplicitTuner(start=precisions, fit_tolerance=tolerance)
 
     def _heldout(self, task: IntArray) -> list[NDArray[np.bool_]]:
         """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
-        settings, fold = self.settings, np.full(task.size, -1)
-        seed = settings.random_state
+        fold, seed = np.full(task.size, -1), self.random_state
         for k in range(len(self.tasks)):
             own = np.flatnonzero(task == k)
             if own.size < 2:
                 continue
             splitter = (
-                ShuffleSplit(1, test_size=_n_heldout(settings.holdout, own.size), random_state=seed)
-                if settings.folds is None
-                else KFold(min(settings.folds, own.size), shuffle=True, random_state=seed)
+                ShuffleSplit(1, test_size=_n_heldout(self.holdout, own.size), random_state=seed)
+                if self.folds is None
+                else KFold(min(self.folds, own.size), shuffle=True, random_state=seed)
             )
             for f, (_, heldout) in enumerate(splitter.split(own)):
                 fold[own[heldout]] = f

@@ -118,6 +118,7 @@ class MultitaskEstimator(FitsOnExecutor):
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
         from structune.trees.learner import TreeLearner
+        from structune.trees.selection import NodeGrid
 
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = self._checked_estimator()
@@ -125,15 +126,32 @@ class MultitaskEstimator(FitsOnExecutor):
         tasks = list(data)
         sizes = [_n_sequences(task, data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
-        learner = TreeLearner(self, tree, tasks, np.repeat(np.arange(len(tasks)), sizes), model)
-        model._learner = learner
-        try:
-            model.fit(X, y, groups=np.arange(len(X)))
-        finally:
-            model._learner = None
+        learner = TreeLearner(
+            tree,
+            tasks,
+            np.repeat(np.arange(len(tasks)), sizes),
+            NodeGrid(self.factors, self.gammas),
+            self.tuning,
+            self.holdout,
+            self.folds,
+            self.random_state,
+        )
+        model, examples = model._without_weights(X, y, groups=np.arange(len(X)))
+        groups = model._weight_groups(examples.structure)
+        result = learner.fit(
+            examples,
+            model._make_loss(),
+            groups=groups,
+            precisions=model._task_precisions(groups),
+            hessian=model.hessian,
+            tolerance=model.tolerance,
+            max_iterations=model.max_iterations,
+            run=self._run(self.verbose, model.max_seconds),
+        )
+        model._keep(groups, result.precision, result)
         self.tree_, self.model_ = tree, model
         self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
-        self.nodes_, self.history_ = learner.nodes, learner.history
+        self.nodes_, self.history_ = learner.nodes, result.history
         return self
 
     def _checked_estimator(self) -> StructuredEstimator:

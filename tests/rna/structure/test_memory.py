@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-from memory_use import asked_and_taken, peak_of
-from structune import RNAFolder
 from structune.rna.commands.data import Example
 from structune.rna.commands.decoding import Recipe
 from structune.rna.commands.options import Wanted
+
+from memory_use import asked_and_taken, peak_of
+from structune import RNAFolder
 from structune.rna.formats.record import RNARecord
 from structune.rna.structure import sums
 from structune.rna.structure.constraints import Constraints

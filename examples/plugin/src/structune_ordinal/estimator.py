@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.learning.estimator import StructuredEstimator
-from structune.learning.estimator_file import Arrays, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator import Encoded, StructuredEstimator
+from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.structure import Structure
 from structune_ordinal.structure import Ordinal
@@ -46,6 +46,9 @@ class OrdinalClassifier(StructuredEstimator):
         DataError
             Labels that are not in the order; numbers that are not finite.
         """
+        return self._fit(self._encode_training(X, y, names))
+
+    def _encode_training(self, X: Any, y: Any, names: Any = None) -> Encoded:
         X, y = np.asarray(X, dtype=float), list(map(str, y))
         if X.ndim != 2:
             raise DataError(f"found features of shape {X.shape}, expected rows and columns")
@@ -55,9 +58,7 @@ class OrdinalClassifier(StructuredEstimator):
         features = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
         structure = Ordinal(features, len(labels))
         shard = structure.encode(X, codes_of(y, labels))
-        self._learn(structure, self._make_loss(), shard, self._start(structure), None)
-        self.labels_, self.features_ = labels, features
-        return self
+        return Encoded(structure, shard, None, {"labels_": labels, "features_": features})
 
     @property
     def _structure(self) -> Structure:
@@ -89,7 +90,7 @@ class OrdinalClassifier(StructuredEstimator):
         model.labels_, model.features_ = list(header["labels"]), unpack_names("feature", arrays)
         if len(model.labels_) < 2 or not all(isinstance(label, str) for label in model.labels_):
             raise ModelFileError(f"found the labels {model.labels_!r:.60}, expected at least two names")
-        unpack_fit(model, model._structure.n_weights, header, arrays)
+        model._unpack_fit(model._structure.n_weights, header, arrays)
         return model
 
 

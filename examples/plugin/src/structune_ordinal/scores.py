@@ -58,4 +58,3 @@ class OrdinalScores:
 
     def sections(self) -> Iterator[Section]:
         yield from ()
-

@@ -59,10 +59,11 @@ class OrdinalTask(Task):
     def shard(
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
+        from structune.files.shards import add_encoded
+
         examples = self.read(files, learning, model)
-        shard = model.fit_structure(*examples.data, **examples.options)
-        writer.add(shard)
-        return writer.finish(model, examples.header), examples.told
+        extra, options = examples.header, examples.options
+        return add_encoded(writer, model, *examples.data, extra=extra, **options), examples.told
 
     def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
         yield _read(files, header["label"], getattr(model, "features_", None))

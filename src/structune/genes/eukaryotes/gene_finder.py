@@ -36,7 +36,8 @@ from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcrip
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.constrained import ConstrainedEstimator
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator import Encoded
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
@@ -198,6 +199,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     donors: Sequence[str] = ("GT",)
     flank: int = 500
     closed: bool = False
+    graph_: ExonGraph = field(init=False)
     hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -230,7 +232,14 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
-        loss, annotated = self._make_loss(), annotated_sequences(X, y)
+        self._fit(self._encode_training(X, y, sample_weight, groups, tracks))
+        self.graph_ = self.graph_.for_prediction()
+        return self
+
+    def _encode_training(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, tracks: Any = None
+    ) -> Encoded:
+        annotated = annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
         values = checked_tracks(tracks, annotated)
@@ -243,10 +252,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         shard = encoded(graph, examples, parts, weights)
         if self.features == "full":
             graph, shard = scaled(graph, shard, kept, self.random_state)
-        self._learn(graph, loss, shard, self._start(graph), kept)
-        self._keep_graph(graph.for_prediction(), introns)
-        self.skipped_ = examples.skipped
-        return self
+        return Encoded(graph, shard, kept, {"introns_": introns, "skipped_": examples.skipped})
+
+    def _keep_encoded(self, examples: Encoded) -> None:
+        super()._keep_encoded(examples)
+        self._keep_graph(examples.structure, self.introns_)  # with the tables of all parts of the examples
 
     def _examples(self, annotated: Iterable[AnnotatedSequence]) -> GeneExamples:
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
@@ -274,9 +284,6 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
 
     def _cut_blocks(self, blocks: Blocks) -> Iterator[GeneExamples]:
         return (self._examples(annotated_sequences(block, None)) for block in blocks())
-
-    def _keep_structure(self, structure: ExonGraph) -> None:
-        self.graph_ = structure  # with the tables of all parts of the examples
 
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         super().fit_shards(folder)
@@ -306,10 +313,15 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
 
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is None:
-            is_centered = self.center is not None and self._learner is None and self._make_loss().smooth
+            is_centered = self.center is not None and self._make_loss().smooth
             known = _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
             return np.array([known.get(name, 1.0) for name in groups.names])
         return super()._precisions(groups)
+
+    def _task_precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:  # priors of trees have no center
+            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
+        return super()._task_precisions(groups)
 
     def _tuner(self, tuning: str | Tuner) -> Tuner:
         tuner = super()._tuner(tuning)
@@ -456,7 +468,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             graph = ExonGraph(graph.weights, Scaling(graph.weights, checked_tables(arrays, graph)))
         if graph.n_weights != len(names) or graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
-        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder._unpack_fit(graph.n_weights, header, arrays)
         finder.set_params(**options)
         finder._keep_graph(graph, introns)
         finder.skipped_ = []

@@ -21,7 +21,7 @@ from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, ST
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_fit, unpack_names
+from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
@@ -189,7 +189,7 @@ class OrfFinder(StructuredEstimator):
         graph = finder._graph()
         if graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
-        unpack_fit(finder, graph.n_weights, header, arrays)
+        finder._unpack_fit(graph.n_weights, header, arrays)
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
         return finder

@@ -21,7 +21,9 @@ from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups
@@ -155,23 +157,34 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
+        examples, texts = self._encoded_with_texts(X, y, sample_weight, groups)
+        self._fit(examples)
+        if self.starts == "learned":
+            letters = [encode_letters(text, "example") for text in texts]
+            shard = examples.shard
+            try:
+                self.starts_ = learn_starts(examples.structure, shard, shard.chosen, letters, _TRUST)
+            except KeyboardInterrupt:  # weights are learned: they are not to be lost
+                self.status_ = "interrupted"
+        return self
+
+    def _encode_training(self, *data: Any, **options: Any) -> Encoded:
+        return self._encoded_with_texts(*data, **options)[0]
+
+    def _encoded_with_texts(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> tuple[Encoded, list[str]]:
+        """The examples, and their sequences."""
         if self.starts not in _STARTS:
             raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
-        loss, annotated, graph = self._make_loss(), annotated_sequences(X, y), self._graph()
+        annotated, graph = annotated_sequences(X, y), self._graph()
         examples = cut_genomes(annotated, graph.rules)
         examples.report()
         weights = of_examples(sample_weight, annotated, "weights", examples.sources)
         kept = of_examples(groups, annotated, "groups", examples.sources)
         shard = graph.encode(examples.sequences, examples.genes, weights)
-        self._learn(graph, loss, shard, self._start(graph), kept)
-        self.graph_, self.skipped_, self.starts_ = graph, examples.skipped, None
-        if self.starts == "learned" and self._learner is None:  # of a tree's tasks, nodes have the signals
-            letters = [encode_letters(text, "example") for text in examples.sequences]
-            try:
-                self.starts_ = learn_starts(graph, shard, shard.chosen, letters, _TRUST)
-            except KeyboardInterrupt:  # weights are learned: they are not to be lost
-                self.status_ = "interrupted"
-        return self
+        attributes = {"graph_": graph, "skipped_": examples.skipped, "starts_": None}
+        return Encoded(graph, shard, kept, attributes), examples.sequences
 
     def fit_known(self, shard: OrfShard) -> Self:
         """Learn from sequences that are encoded, all genes of which are known.
@@ -181,11 +194,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         DataError
             There are no genes.
         """
-        loss, graph, examples = self._make_loss(), self.graph_, cut_between(shard)
+        examples = cut_between(shard)
         report(len(examples), [])
-        self._learn(graph, loss, examples, self._start(graph), None)
-        self.skipped_, self.starts_ = [], None
-        return self
+        return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[OrfShard, None]]:
         graph, skipped, n = self._graph(), list[Skipped](), 0
@@ -229,8 +240,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         ModelFileError
             The installation is without it.
         """
-        from structune.genes.prokaryotes.adaptation import nearest  # which imports this module
-
         tree = load_shipped("structune.genes.prokaryotes")
         root: ProkaryoticGeneFinder = tree.model(tree.tree_.root)
         if X is None:

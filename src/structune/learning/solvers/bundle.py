@@ -14,7 +14,7 @@ from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.learning.solvers.solution import Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored, State, digest
+from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -28,7 +28,6 @@ _SHARE = 0.3  # of the gap: what the estimate may leave before the next pass
 _LEAST_TRUST = 0.1
 _ROUNDING = 1e-6  # of the objective: what a bound may lie above it
 _LEAST_SCALE = 1e-6  # of the objective at the start
-_NUMBERS = ("least", "trust", "theta")
 _LONGEST, _BISECTIONS = 2.0, 14
 _MOST_INNER = 1000
 
@@ -62,7 +61,7 @@ class Bundle:
         self.kept: Kept | None = None
         self._risk = risk
 
-    def resumed(self, monitor: Monitor) -> Restored | None:
+    def resume(self, monitor: Monitor) -> Restored | None:
         """The state of an earlier run, once, whose planes and outputs are those of this one from now on."""
         if self.kept is not None or monitor.checkpoint is None:
             return None
@@ -74,15 +73,11 @@ class Bundle:
                 self.seen.restore(state)
         return state
 
-    def keep(self, search: Callable[[], State]) -> None:
-        """Let a checkpoint have what there is now, and the state of a search.
-
-        Not what there is when it is written, which Ctrl-C may do while a plane takes the place of another.
-        """
+    def keep(self, w: FloatArray, n: int) -> None:
+        """Let a checkpoint have the planes and outputs, where a search is best, and its number of passes."""
         if self.kept is not None:
-            seen = {} if self.seen is None else self.seen.state()
-            told = {**self.planes.state(), **seen, **search()}
-            self.kept.keep(lambda: told)
+            seen = self.seen.state if self.seen is not None else dict
+            self.kept.keep(lambda: {**self.planes.state(), **seen(), "w": w, "n": n})
 
 
 def minimize_bundle(
@@ -138,53 +133,33 @@ def minimize_bundle(
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
     bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
-    w, state = bundle.planes.center if start is None else start, bundle.resumed(monitor)
-    search = _Search(risk, bundle, tolerance, monitor, digest(risk.linear, w, tolerance))
+    w, n, state = bundle.planes.center if start is None else start, 0, bundle.resume(monitor)
+    if state is not None:
+        w, n = state.array("w", risk.n_weights), state.count("n")
+    search = _Search(risk, bundle, tolerance, monitor, n)
     with one_thread():
-        if state is not None and state.get("asked") == search.asked:
-            search.restore(state)
-        else:
-            bundle.planes.change(risk.linear, precision)
+        bundle.planes.change(risk.linear, precision)
         return search.run(w, None if len(bundle.planes) else ray, max_iterations)
 
 
 class _Search:
     """The best point, the lower bound, and the way from one pass to the next."""
 
-    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor, asked: str) -> None:
-        self.asked = asked  # what a checkpoint knows the search by
+    def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor, n: int) -> None:
         self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
         self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
         self.best: Point | None = None
         self.ended = ""
         self.least = 0.0  # scale of a gap, should the minimum be zero
-        self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, 0
-
-    def _state(self) -> State:
-        assert self.best is not None
-        lower = {"lower": self.lower} if np.isfinite(self.lower) else {}
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        best = {"w": self.best.w, "objective": self.best.objective, "gradient": self.best.gradient}
-        return {"asked": self.asked, "n": self.n, "ended": self.ended, **numbers, **lower, **best}
-
-    def restore(self, state: Restored) -> None:
-        """Go on with an earlier search for the same."""
-        n = self.risk.n_weights
-        self.best = Point(state.array("w", n), state.entry("objective", float), state.array("gradient", n))
-        self.n, self.ended = state.count("n"), state.ended()
-        for name in _NUMBERS:
-            setattr(self, name, state.entry(name, float))
-        if not (0.0 < self.trust <= 1.0 and 0.0 < self.theta <= 1.0):
-            raise state.refuse(f"found the shares {self.trust} and {self.theta}, expected ones from 0 to 1")
-        self.lower = state.entry("lower", float) if "lower" in state else -np.inf
+        self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, n  # n counts passes
 
     def run(self, w: FloatArray, ray: Ray | None, max_iterations: int) -> Solution:
         status = "iterations"
         try:
             if ray is not None:
                 self._look_along(ray)
-            elif self.best is None:
+            else:
                 self._evaluate(w)
             while self.n < max_iterations and not self.ended:
                 aim = self._next_point()
@@ -195,7 +170,6 @@ class _Search:
                     self.ended = "converged"
                 else:
                     self._evaluate(aim)
-            self.bundle.keep(self._state)
         except STOPS as stop:
             if self.best is None:
                 raise
@@ -255,7 +229,7 @@ class _Search:
             self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
         self.monitor.show("bundle", evaluation=self.n, objective=self.best.objective, lower_bound=self.lower)
         if function is None:  # those that a ray knows come anew
-            self.bundle.keep(self._state)
+            self.bundle.keep(self.best.w, self.n)
         self.monitor.check()
         return point
 

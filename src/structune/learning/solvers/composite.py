@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from structune.learning.solvers.l1_quadratic import least_subgradient, minimize_l1_quadratic
 from structune.learning.solvers.quadratics import Curvatures
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
 _DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
-_KEPT = ("value", "first_slope", "n_evaluations", "n_steps", "ended")
 ROUNDING = 8 * np.finfo(float).eps
 
 
@@ -52,11 +48,12 @@ def minimize_composite(
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain)
-    path, status = _Path(objective, start, l1, monitor, kept.state), "iterations"
+    n_steps, status = 0, "iterations"
     gain = np.inf if np.isfinite(least_gain) else 0.0
     if kept.state is not None:
+        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         curvatures.restore(kept.state)
-        gain = kept.state.entry("gain", float)
+    path = _Path(objective, start, l1, monitor, n_steps)
     try:
         with one_thread():
             while path.n_steps < max_iterations and not path.ended:
@@ -68,42 +65,22 @@ def minimize_composite(
                 elif not path.descend(curvatures, least_gain if near else -np.inf):
                     path.ended = "converged" if near else "stalled"
                 gain = before - path.value
-                kept.keep(partial(_state, path, curvatures, gain))
+                kept.keep(lambda: {"w": path.w, "n_steps": path.n_steps, **curvatures.state()})
     except STOPS as stop:
         status = stop_status(stop)
     return path.solution(path.ended or status)
-
-
-def _state(path: _Path, curvatures: Curvatures, gain: float) -> State:
-    return {**path.state(), **curvatures.state(), "gain": gain}
 
 
 class _Path:
     """The iterate, and the way it has come."""
 
     def __init__(
-        self,
-        objective: Objective,
-        start: FloatArray,
-        l1: FloatArray,
-        monitor: Monitor,
-        state: Restored | None,
+        self, objective: Objective, start: FloatArray, l1: FloatArray, monitor: Monitor, n_steps: int
     ) -> None:
         self.objective, self.l1, self.monitor = objective, l1, monitor
-        self.n_evaluations, self.n_steps, self.ended = 0, 0, ""
-        if state is None:
-            self._move_to(start, *self._evaluate(start))
-            self.first_slope = self.slope
-            return
-        w, gradient = state.array("w", start.size), state.array("gradient", start.size)
-        self._move_to(w, state.entry("value", float), gradient)
-        self.first_slope = state.entry("first_slope", float)
-        self.n_evaluations, self.n_steps = state.count("n_evaluations"), state.count("n_steps")
-        self.ended = state.ended()
-
-    def state(self) -> State:
-        numbers = {name: getattr(self, name) for name in _KEPT}
-        return {"w": self.w, "gradient": self.gradient, **numbers}
+        self.n_evaluations, self.n_steps, self.ended = 0, n_steps, ""
+        self._move_to(start, *self._evaluate(start))
+        self.first_slope = self.slope
 
     def _evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
         smooth, gradient = self.objective(w)

@@ -10,7 +10,6 @@ from structune.running.checkpoints import Restored, State
 from structune.structure import FloatArray
 
 _IDLE = 1e-9  # dual weight
-_ALIKE = 1e-9  # of the largest product of planes: what sums in another order differ by at most
 _CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
 
 
@@ -67,11 +66,8 @@ class CuttingPlanes:
         if precision is not None:
             _check(precision)
             self.precision = precision
-        self._gram[: self._n, : self._n] = self._products()
-
-    def _products(self) -> FloatArray:
         rows = self._rows[: self._n]
-        return np.asarray((rows / self.precision) @ rows.T)
+        self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
 
     def add(self, w: FloatArray, value: float, gradient: FloatArray) -> None:
         """The plane that touches at `w`: value and subgradient of the function, without the linear one."""
@@ -80,27 +76,17 @@ class CuttingPlanes:
         self._append(gradient + self.linear, value - float(gradient @ w))
 
     def state(self) -> State:
-        """Copies of the planes and the linear function, and of what was computed: later it has other bits."""
-        n = self._n
-        at_center = {"at_center": self.at_center} if np.isfinite(self.at_center) else {}
-        arrays = {"rows": self._rows[:n].copy(), "offsets": self._offsets[:n].copy()}
-        return {**arrays, "gram": self._gram[:n, :n].copy(), "linear": self.linear, **at_center}
+        """The planes, and the linear function that they have in them."""
+        return {"rows": self._rows[: self._n], "offsets": self._offsets[: self._n], "linear": self.linear}
 
     def restore(self, state: Restored) -> None:
-        """Planes and linear function of an earlier run, as `state` gave them."""
+        """Planes and linear function of an earlier run, as `state` gave them; `change` has to follow."""
         offsets, size = state.array("offsets", None), self.center.size
-        n = min(len(offsets), len(self._rows))
+        n = self._n = min(len(offsets), len(self._rows))
         if not n:
             raise state.refuse("found no planes, expected one at least")
         self._rows[:n] = state.array("rows", len(offsets), size)[:n]
-        self._offsets[:n], self._n, self._alpha = offsets[:n], n, np.zeros(0)
-        self.linear = state.array("linear", size)
-        gram = state.array("gram", len(offsets), len(offsets))[:n, :n]
-        expected = self._products()
-        if not np.allclose(gram, expected, rtol=0.0, atol=_ALIKE * expected.max(initial=0.0)):
-            raise state.refuse("found 'gram' with other numbers than the products of 'rows'")
-        self._gram[:n, :n] = gram
-        self.at_center = state.entry("at_center", float) if "at_center" in state else -np.inf
+        self._offsets[:n], self.linear = offsets[:n], state.array("linear", size)
 
     def _append(self, row: FloatArray, offset: float) -> None:
         k = self._n

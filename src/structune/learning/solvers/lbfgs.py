@@ -9,7 +9,7 @@ import numpy as np
 from structune.learning.solvers.pairs import Pairs
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import ENDED, Restored, State
+from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -17,7 +17,6 @@ _DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe
 _MOST_TRIALS = 30  # of one step
 _ROUNDING = 8 * np.finfo(float).eps
 _HIDDEN = 1e-12  # of the objective: what no line search can gain
-_KEPT = ("value", "first_value", "first_norm", "n_evaluations", "n_steps", "ended")
 _INSIDE = 0.1  # of a bracket: what an interpolated step keeps from its ends
 
 
@@ -59,11 +58,12 @@ def minimize_smooth(
         objective, scale * scale, pairs.copy() if pairs else Pairs(start.size), monitor, gradient_tolerance
     )
     with one_thread():
-        path.begin(start, kept.state)
+        if kept.state is not None:
+            start, path.n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
+            path.pairs = Pairs.of(kept.state.array("pairs", None, 2, start.size), path.pairs.most)
+        path.begin(start)
         try:
-            status = path.ended or _descend(path, kept, least_gain, max_iterations, until)
-            path.ended = status if status in ENDED else ""
-            kept.keep(path.state)
+            status = _descend(path, kept, least_gain, max_iterations, until)
         except STOPS as stop:
             status = stop_status(stop)
     return path.solution(status)
@@ -108,33 +108,16 @@ class _Path:
         self.gradient_tolerance = gradient_tolerance
         self.n_evaluations = self.n_steps = 0
         self.first_norm, self.first_value = 0.0, 0.0
-        self.ended = ""
         self.hidden = False  # whether rounding hides what the last direction could gain
         self.best: tuple[FloatArray, float, FloatArray] | None = None
 
-    def begin(self, start: FloatArray, state: Restored | None) -> None:
-        if state is None:
-            self.w = np.array(start)
-            self.value, self.gradient = self._evaluate(self.w)
-            self.first_value = self.value
-            return
-        n = start.size
-        self.w, self.gradient = state.array("w", n), state.array("gradient", n)
-        self.value, self.first_value = state.entry("value", float), state.entry("first_value", float)
-        self.first_norm, self.ended = state.entry("first_norm", float), state.ended()
-        self.n_evaluations, self.n_steps = state.count("n_evaluations"), state.count("n_steps")
-        self.pairs = Pairs.of(state.array("pairs", None, 2, n), self.pairs.most)
-        self.best = self.w, self.value, self.gradient
-        if "best w" in state:
-            value = state.entry("best value", float)
-            self.best = state.array("best w", n), value, state.array("best gradient", n)
+    def begin(self, start: FloatArray) -> None:
+        self.w = np.array(start)
+        self.value, self.gradient = self._evaluate(self.w)
+        self.first_value = self.value
 
     def state(self) -> State:
-        assert self.best is not None
-        numbers = {name: getattr(self, name) for name in _KEPT}
-        told = {"w": self.w, "gradient": self.gradient, "pairs": self.pairs.rows(), **numbers}
-        best = dict(zip(("best w", "best value", "best gradient"), self.best, strict=True))
-        return told if self.best[0] is self.w else told | best
+        return {"w": self.w, "pairs": self.pairs.rows(), "n_steps": self.n_steps}
 
     @property
     def norm(self) -> float:

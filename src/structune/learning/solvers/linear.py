@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from structune.learning.risk import Risk
 from structune.learning.solvers.pairs import Pairs
-from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 
@@ -74,18 +72,7 @@ class HessianSystem:
         """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
         if not np.any(b):
             return LinearSolution(np.zeros_like(b), 0, "cg", True)
-        start = np.zeros_like(b) if start is None else start
-        kept = self.monitor.kept_fit(b, start, self.diagonal, tolerance, max_products)
-        if kept.state is not None:
-            return _restored(kept.state, b.size)
-        solved = self._solved(b, start, tolerance, max_products)
-        kept.keep(partial(vars, solved))
-        return solved
-
-    def _solved(
-        self, b: FloatArray, start: FloatArray, tolerance: float, max_products: int
-    ) -> LinearSolution:
-        self._n = 0
+        start, self._n = np.zeros_like(b) if start is None else start, 0
         preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
         try:
             operator = _operator(b.size, self._positive)
@@ -112,11 +99,6 @@ class HessianSystem:
         if float(v @ product) <= 0.0 < float(v @ v):
             raise _NegativeCurvature
         return product
-
-
-def _restored(state: Restored, n: int) -> LinearSolution:
-    method, converged = state.entry("method", str), state.entry("converged", bool)
-    return LinearSolution(state.array("x", n), state.count("n_products"), method, converged)
 
 
 def _operator(n: int, function: HessianProduct) -> LinearOperator:

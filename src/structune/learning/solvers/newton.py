@@ -8,13 +8,12 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.cholesky import system_at
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
 _DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
 _ROUNDING = 8 * np.finfo(float).eps
-_KEPT = ("value", "n_evaluations", "n_steps", "ended")
 _LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
 
 
@@ -52,7 +51,10 @@ def minimize_newton(
     kept = Kept()
     if monitor.checkpoint is not None:
         kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
-    path = _Path(objective, start, monitor, kept.state)
+    n_steps = 0
+    if kept.state is not None:
+        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
+    path = _Path(objective, start, monitor, n_steps)
     status = "iterations"
     try:
         with one_thread():
@@ -84,22 +86,13 @@ def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> s
 class _Path:
     """The iterate, and the way it has come."""
 
-    def __init__(
-        self, objective: Objective, start: FloatArray, monitor: Monitor, state: Restored | None
-    ) -> None:
-        self.objective, self.monitor = objective, monitor
-        self.n_steps, self.ended = 0, ""
-        if state is None:
-            self.w, self.n_evaluations = start, 1
-            self.value, self.gradient = objective(start)
-            return
-        self.w, self.gradient = state.array("w", start.size), state.array("gradient", start.size)
-        self.value, self.n_evaluations = state.entry("value", float), state.count("n_evaluations")
-        self.n_steps, self.ended = state.count("n_steps"), state.ended()
+    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor, n_steps: int) -> None:
+        self.objective, self.monitor, self.n_steps, self.ended = objective, monitor, n_steps, ""
+        self.w, self.n_evaluations = start, 1
+        self.value, self.gradient = objective(start)
 
     def state(self) -> State:
-        numbers = {name: getattr(self, name) for name in _KEPT}
-        return {"w": self.w, "gradient": self.gradient, **numbers}
+        return {"w": self.w, "n_steps": self.n_steps}
 
     @property
     def norm(self) -> float:

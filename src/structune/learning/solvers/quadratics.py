@@ -121,13 +121,11 @@ class LbfgsCurvatures:
         self._sigma = float(change @ (change / self._metric)) / self._mixed[row, row]
 
     def state(self) -> State:
-        first = self._order[0] if self._order else 0
-        return {"steps": self._steps[self._order], "changes": self._changes[self._order], "first": first}
+        return {"steps": self._steps[self._order], "changes": self._changes[self._order]}
 
     def restore(self, state: Restored) -> None:
         steps = state.array("steps", None, self._metric.size)
         changes = state.array("changes", *steps.shape)
-        self._next = state.count("first", self._n_pairs - 1)  # in the same rows, sums are the same
         for step, change in zip(steps, changes, strict=True):
             self.add(step, change)
 

@@ -16,7 +16,7 @@ from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.solvers.remembered import Remembered
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -28,7 +28,6 @@ _SLACK = 0.01  # of gamma: what counts as met
 _PROJECTIONS = 20
 _STEPS = 10  # of a round with penalties: before they are high enough its minimum is of no use
 _PROMISING = 0.8  # of the violation 10 steps before: f is minimised further before anything is penalised
-_ROUND = 2  # what a checkpoint knows a round by
 _LEAST_GAIN = 0.1  # of the tolerance: minimisations creep at kinks, and gradients do not vanish there
 
 
@@ -133,13 +132,11 @@ def minimize_saddle_point(
         n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
         rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
-        search.resume(kept.state, w.size)
+        if kept.state is not None:
+            search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
             free, first = not beta.any(), n_rounds == 1
-            in_round = monitor.kept_fit(_ROUND, w, beta)
-            search.resume(in_round.state, w.size)
-            in_round.keep(search.state)
             fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
@@ -170,8 +167,9 @@ def minimize_saddle_point(
 
 def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
     """What a search that goes on after a round has to know."""
+    assert search.best is not None
     numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
-    return {**search.state(), "w": w, "multipliers": multipliers, **numbers}
+    return {"best": search.best.w, "w": w, "multipliers": multipliers, **numbers}
 
 
 def check_positive(name: str, value: Any) -> None:
@@ -236,21 +234,6 @@ class _Search:
         self.constraints, self.gamma = constraints, gamma
         self.best: _Iterate | None = None
         self.falling = _Falling(self)
-
-    def state(self) -> State:
-        """What was found, and how far a round without penalties has come."""
-        best = {} if self.best is None else {"best": self.best.w}
-        falling = {"n_steps": self.falling.n_steps, "last": self.falling.last}
-        return {**best, **falling, "n_evaluations": self.objective.n}
-
-    def resume(self, state: Restored | None, n_weights: int) -> None:
-        """Go on from a state, where there is one."""
-        if state is None:
-            return
-        if "best" in state:
-            self.evaluate(state.array("best", n_weights))
-        self.falling.n_steps, self.falling.last = state.count("n_steps"), state.entry("last", float)
-        self.objective.n = max(self.objective.n, state.count("n_evaluations"))
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""

@@ -64,8 +64,8 @@ class SeenOutputs:
         example = np.concatenate((self.example, *examples))
         order = np.argsort(example, kind="stable")
         stacked: Any = scipy.sparse.vstack([self.rows, *rows], format="csr")
-        self.rows = stacked[order]
-        self.offsets, self.example = np.concatenate((self.offsets, *offsets))[order], example[order]
+        kept = stacked[order], np.concatenate((self.offsets, *offsets))[order], example[order]
+        self.rows, self.offsets, self.example = kept  # at once: Ctrl-C may have a checkpoint written between
         self._starts = np.flatnonzero(np.diff(self.example, prepend=-1))
 
     def state(self) -> State:

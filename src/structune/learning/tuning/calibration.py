@@ -9,7 +9,6 @@ import numpy as np
 from structune.learning.side_by_side import SideBySide
 from structune.learning.tuning.grid import fit_and_judge
 from structune.learning.tuning.problem import TuningProblem
-from structune.running.checkpoints import Restored, State
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 
@@ -87,9 +86,6 @@ class _Factors:
         self.splits, self.starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
         self.losses: dict[int, float] = {}
         self.means: dict[int, FloatArray] = {}
-        self.kept = monitor.kept_search(f"calibrate {problem.name}")
-        if self.kept.state is not None:
-            self._restore(self.kept.state, problem)
 
     def value(self, step: int) -> float:
         """Held-out loss and prior so many steps from the precisions given."""
@@ -102,24 +98,4 @@ class _Factors:
             self.means[step] = np.mean(self.starts, axis=0)
             self.losses[step] = float(sum(loss for _, loss in fits))
             self.monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=self.losses[step])
-            self.kept.keep(self._state)
         return self.losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
-
-    def _state(self) -> State:
-        steps = list(self.losses)
-        return {
-            "steps": np.array(steps, dtype=np.float64),
-            "losses": np.array([self.losses[step] for step in steps]),
-            "means": np.array([self.means[step] for step in steps]),
-            "starts": np.array(self.starts),
-            "log_precision": self.log_precision,
-        }
-
-    def _restore(self, state: Restored, problem: TuningProblem) -> None:
-        if not np.array_equal(state.array("log_precision", len(problem.groups)), self.log_precision):
-            return
-        n, losses = problem.full.n_weights, state.array("losses", None)
-        steps = state.array("steps", len(losses)).astype(int).tolist()
-        self.losses = dict(zip(steps, losses.tolist(), strict=True))
-        self.means = dict(zip(steps, state.array("means", len(losses), n), strict=True))
-        self.starts = list(state.array("starts", len(self.starts), n))

@@ -115,23 +115,25 @@ def hypergradient(
     return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
 
 
-def kept_points(name: str, points: Sequence[HyperGradient]) -> State:
+def kept_points(points: Sequence[HyperGradient]) -> State:
     """What a checkpoint has of points."""
-    told: dict[str, Any] = {name: len(points)}
+    told: dict[str, Any] = {}
     for k, point in enumerate(points):
         parts: dict[str, Any] = {n: getattr(point, n) for n in (*_NUMBERS, *_ARRAYS)}
         parts |= {n: getattr(point.response, n) for n in _OF_RESPONSES}
         parts |= {"w": point.fit.w, "n_evaluations": point.fit.n_evaluations}
         if point.fit.pairs is not None:
             parts["pairs"] = point.fit.pairs.rows()
-        told |= {f"{name} {k} {part}": value for part, value in parts.items()}
+        told |= {f"{k} {part}": value for part, value in parts.items()}
     return told
 
 
-def restored_points(state: Restored, name: str, n_weights: int, n_groups: int, n: int) -> list[HyperGradient]:
+def restored_points(
+    state: Restored, n_points: int, n_weights: int, n_groups: int, n: int
+) -> list[HyperGradient]:
     """Points of which fits and systems nearby can start; of `n` hyperparameters."""
 
-    def point(at: str) -> HyperGradient:
+    def point(at: int) -> HyperGradient:
         w, x = (state.array(f"{at} {part}", n_weights) for part in ("w", "x"))
         pairs = f"{at} pairs"
         known = Pairs.of(state.array(pairs, None, 2, n_weights)) if pairs in state else None
@@ -144,7 +146,7 @@ def restored_points(state: Restored, name: str, n_weights: int, n_groups: int, n
         gradient, d = state.array(f"{at} gradient", n), state.array(f"{at} log_precision", n_groups)
         return HyperGradient(value, gradient, response, d, fit, x, state.count(f"{at} n_products"), tolerance)
 
-    return [point(f"{name} {k}") for k in range(state.count(name) if name in state else 0)]
+    return [point(k) for k in range(n_points)]
 
 
 class _Fits:

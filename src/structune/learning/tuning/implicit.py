@@ -31,7 +31,7 @@ from structune.learning.tuning.problem import (
     mark_chosen,
 )
 from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -149,9 +149,6 @@ class _Search:
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
-        self.found: list[HyperGradient] = []  # since the last move, of one split after the other
-        self.n_known = self.n_asked = 0  # of them: those of earlier work, and those that were asked for
-        self.told: State = {}  # of the end of the last move
         self.n_evaluations = 0
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
@@ -189,8 +186,7 @@ class _Search:
         assert best is not None
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
-        if not self.found:
-            self.monitor.history[-1]["possible_gain"] = gain
+        self.monitor.history[-1]["possible_gain"] = gain
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
@@ -252,8 +248,7 @@ class _Search:
         self.n_evaluations += 1
         points = self._hypergradients(d, accuracy)
         found = self._outcome(d.copy(), points, accuracy)
-        if self.n_asked >= self.n_known:  # or the history has it
-            self._record(found, points)
+        self._record(found, points)
         return found, points
 
     def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
@@ -290,21 +285,13 @@ class _Search:
         assert best is not None
         rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
         numbers = {name: getattr(self, name) for name in _KEPT}
-        points = kept_points("best", self.points)
-        self.told = {**points, **numbers, **rest, "d": best.d, "accuracy": best.accuracy}
-        self.found, self.n_known, self.n_asked = [], 0, 0
-        self.kept.keep(lambda: self.told)
+        points = kept_points(self.points)
+        told = {**points, **numbers, **rest, "d": best.d, "accuracy": best.accuracy}
+        self.kept.keep(lambda: told)
 
     def _restore(self, state: Restored) -> None:
-        n_splits, n, k = len(self.problem.splits), self.problem.full.n_weights, self.low.size
-        sizes = n, len(self.problem.groups), k
-        self.found = restored_points(state, "found", *sizes)
-        self.n_known = len(self.found)
-        if "d" not in state:
-            return
-        self.points = restored_points(state, "best", *sizes)
-        if len(self.points) != n_splits:
-            raise state.refuse(f"found {len(self.points)} points, expected {n_splits}")
+        n, k = self.problem.full.n_weights, self.low.size
+        self.points = restored_points(state, len(self.problem.splits), n, len(self.problem.groups), k)
         d, self.radius = state.array("d", k), state.entry("radius", float)
         inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
@@ -313,8 +300,6 @@ class _Search:
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
         self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
         self.peak_gain = state.entry("peak_gain", float)
-        new = {name for name in state if name.partition(" ")[0] == "found"}
-        self.told = {name: value for name, value in state.items() if name not in new}
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
@@ -328,21 +313,7 @@ class _Search:
         parents = [split.parent for split in self.problem.splits]
         starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
         shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
-        known = self._known(self._parts(d)[0])
-        columns = range(known, len(parents)), parents[known:], starts[known:]
-        for point in self.splits.map(_of_risks, *columns, shared=shared):
-            self.found.append(point)
-            self.kept.keep(lambda: {**self.told, **kept_points("found", self.found)})
-        before, self.n_asked = self.n_asked, self.n_asked + len(parents)
-        return self.found[before : self.n_asked]
-
-    def _known(self, log_precision: FloatArray) -> int:
-        """How many splits were done here before the search was killed."""
-        here = self.found[self.n_asked : self.n_asked + len(self.problem.splits)]
-        if not all(np.allclose(point.log_precision, log_precision, rtol=1e-9) for point in here):
-            del self.found[self.n_asked :]  # where roundings are others
-            here, self.n_known = [], self.n_asked
-        return len(here)
+        return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
     def finish(self, status: str) -> TuningResult:
         fits = [point.fit for point in self.points]

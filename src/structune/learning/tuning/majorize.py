@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,10 +190,10 @@ class _Steps:
         self.heldout_loss = found.heldout_loss
 
     def _state(self) -> State:
-        solved = {f"solved {p}": x for p, x in self.solved.items()}
-        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")} | solved
+        arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")}
         numbers = {name: getattr(self, name) for name in _KEPT}
-        return {**arrays, **numbers}
+        solved = np.array(list(self.solved.values())).reshape(-1, self.w.size)
+        return {**arrays, **numbers, "solved": solved}
 
     def _restore(self, state: Restored) -> None:
         n = self.risk.n_weights
@@ -203,8 +202,7 @@ class _Steps:
         self.moves = state.array("moves", 2, len(self.groups) + 1)
         for name, kind in _KEPT.items():
             setattr(self, name, state.entry(name, kind))
-        solved = [name for name in state if re.fullmatch("solved [0-9]{1,9}", name)]
-        self.solved = {int(name.split()[1]): state.array(name, n) for name in solved}
+        self.solved = dict(enumerate(state.array("solved", None, n)))
 
     @property
     def penalty(self) -> IntegratedL2:

@@ -258,6 +258,8 @@ class TuningResult:
         Times the weights of the parent it is the mean of the prior, where a problem has one.
     l1 : ndarray, shape (n_groups,), optional
         Weights of the l1 penalty, where there was one.
+    risk : Risk, optional
+        What was fitted, on all training data.
     """
 
     log_precision: FloatArray
@@ -269,6 +271,7 @@ class TuningResult:
     noise: float | None = None
     gamma: float | None = None
     l1: FloatArray | None = None
+    risk: Risk | None = field(default=None, repr=False)
 
     @property
     def precision(self) -> FloatArray:

@@ -24,6 +24,7 @@ from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.model import StartModel
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.suitable_model import suited_code
 from structune.learning.estimator_file import (
     Arrays,
     check_array,
@@ -232,8 +233,6 @@ class MetagenomeFinder(OrfFinder):
         ModelFileError
             The installation is without it.
         """
-        from structune.genes.prokaryotes.adaptation import suited_code  # which imports this module
-
         finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
         finder.set_params(n_jobs=-1)
         return finder if X is None else finder.with_code(suited_code(finder, X))
