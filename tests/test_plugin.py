@@ -69,12 +69,10 @@ def test_from_training_to_predictions(structune, files, tmp_path):
     assert scores["right"] > 0.7
     assert np.sum(scores["counts"]) == 40
     known = [line.rpartition(",")[2] for line in (files / "test.csv").read_text().splitlines()[1:]]
-    graded = structune("grade", model, "test.csv").split()
+    graded = structune("predict", model, "test.csv").split()
     assert np.mean([a == b for a, b in zip(graded, known, strict=True)]) == scores["right"]
 
-    refused = structune("grade", model, "test.csv", code=2, found=tmp_path)  # without the package
-    assert "No such command 'grade'" in refused
-    refused = structune("rank", model, "test.csv", code=2, found=tmp_path)
+    refused = structune("rank", model, "test.csv", code=2, found=tmp_path)  # without the package
     assert "unknown kind of model 'ordinal'" in refused
 
 
@@ -91,7 +89,6 @@ def test_folders_of_shards_and_checkpoints(structune, tmp_path):
 
 def test_help_tells_of_it(structune):
     shown = structune("--help")
-    assert "grade " in shown.partition("Commands:")[2]
     assert "ordinal            labels in an order, from CSV files" in shown
     assert "structune train ordinal answers.csv" in structune("train", "--help")
 
@@ -106,23 +103,23 @@ def package(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"a,answer\n1,never\nx,often\n", ", line 3: found a='x', expected a number"),
-        (b"a,answer\n1\n", ", line 2: found a row of another length than the heading"),
-        (b"a,a\n1,2\n", ": found columns of the same name among a, a"),
-        (b"b,answer\n1,never\n", ": found no column 'a', expected a"),
-        (b"\xff,answer\n", ": found no table of text"),
-        (b"a,answer\n", ": found no rows, expected at least one"),
+        (b"a,answer\n1,never\nx,often\n", "could not convert string to float: 'x'"),
+        (b"a,answer\n1,never\n,often\n", ", row 2: a number is missing, or not finite."),
+        (b"b,answer\n1,never\n", ": a column is missing: "),
+        (b"a\n1\n", ": a column is missing: answer"),
+        (b"\xff,answer\n", "codec can't decode"),
+        (b"a,answer\n", ": no rows below the header."),
     ],
 )
 def test_wrong_files(package, tmp_path, text, told):
-    from structune_ordinal.data import read_tables
+    from structune_ordinal.task import _read
 
     path = tmp_path / "bad.csv"
     path.write_bytes(text)
-    with pytest.raises(DataError, match=re.escape(f"{path}{told}")):
-        read_tables([path], "answer", ["a"])
+    with pytest.raises(DataError, match=re.escape(told)):
+        _read([str(path)], "answer", ["a"])
     path.write_bytes(b"\xef\xbb\xbfa,answer\n1,never\n")
-    assert read_tables([path], "answer").names == ["a"]
+    assert _read([str(path)], "answer")[2] == ["a"]
 
 
 def test_the_estimator(package, tmp_path, monkeypatch):
