@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     queries = [f"{k % 2} qid:{q} 1:{(k + q) % 2}.5 2:{k}" for q in range(4) for k in range(3)]
     (found / "documents.txt").write_text("\n".join(queries) + "\n")
     for word, train in (("tagging", "train.txt"), ("ranking", "documents.txt")):
-        succeed("train", word, found / train, "-m", found / word, "-q")
+        succeed("train", word, found / train, "-m", found / f"{word}.model", "-q")
     EXAMPLES["genes"].estimator.fit(*EXAMPLES["genes"].data).save(found / "genes")
     return found
 
@@ -48,8 +48,8 @@ def folder(tmp_path_factory):
     [
         ("fold rna.fa", {"rna"}),
         ("align proteins.fa", {"alignment"}),
-        ("predict tagging words.txt", {"tagging"}),
-        ("rank ranking documents.txt", {"ranking", "flat"}),
+        ("predict tagging.model words.txt", {"tagging"}),
+        ("rank ranking.model documents.txt", {"ranking", "flat"}),
         ("genes dna.fa --model genes", {"genes", "trees"}),
         ("genes dna.fa --model pretrained", {"genes", "trees"}),
     ],
