@@ -99,6 +99,19 @@ def test_constraints(files, tmp_path, command):
     assert (model.constraints, model.validation_sets, model.gamma) == ("validation", 2, 9.0)
 
 
+def test_training_along_a_tree(files, tmp_path):
+    (tmp_path / "tree.nwk").write_text("(a,b)all;")
+    fa, path = ["-s", files / "train.fa", "-s", files / "test.fa"], tmp_path / "t.structune"
+    args = [f"a={files / 'train.gff3'}", f"b={files / 'test.gff3'}", *fa, "--tree", tmp_path / "tree.nwk"]
+    succeed("train", "genes", *args, "-m", path, "--flank", 30, *QUIET)
+    expected = structune.load(path).model("b").predict(TEST)
+    for command in (["genes", files / "test.fa", "-m", path], ["predict", path, files / "test.fa"]):
+        found = read_gff3(io.StringIO(succeed(*command, "--task", "b", *QUIET))).transcripts
+        assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
+    assert "expected --task with one of: all, a, b" in fail("evaluate", "genes", path, files / "test.gb")
+    assert "sensitivity" in succeed("evaluate", "genes", path, files / "test.gb", "--task", "all")
+
+
 def test_genes(files, tmp_path):
     args = ["-m", files / "m.structune", *QUIET]
     out = succeed("genes", files / "test.fa", *args)

@@ -41,12 +41,13 @@ def run(words: Sequence[str] | None) -> None:
 
 def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
     """What compiles the kernels of each kind; some have none."""
-    known = [kind.word for kind in kinds().values() if kind.commands]
+    known = [kind.word for kind in kinds().values() if kind.task or kind.commands]
     asked = {word: find_kind(word) for word in words or known}
     for word, kind in asked.items():
-        if kind is None or not kind.commands:
+        if kind is None or kind.word not in known:
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
+    found = [kind for kind in asked.values() if kind is not None]
+    rooms = {kind.word: kind.make_task().warm if kind.task else kind.command("warm") for kind in found}
     return {word: warm for word, warm in rooms.items() if warm is not None}
 
 

@@ -541,7 +541,7 @@ def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
 def test_what_is_wrong_is_named(files, tmp_path):
     args = ["-m", tmp_path / "m.structune", *QUIET]
     train = ["train", "prokaryotic-genes", files / "a.gb", *args]
-    assert "--penalty 0.0: expected finite numbers > 0" in fail(*train, "--penalty", 0)
+    assert "penalty=0.0: expected finite numbers > 0" in fail(*train, "--penalty", 0)
     assert "found the genetic code 99" in fail(*train, "--code", 99)
     assert "found the genetic code 99" in fail(*train_tree(files, files / "a.gb"), *args, "--code", 99)
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
