@@ -17,9 +17,9 @@ ROOMS = ["alignment", "flat", "genes", "ranking", "rna", "stocks", "tagging", "t
 
 SCRIPT = """
 import sys
-from structune.cli.app import app
+from structune.cli import run
 try:
-    app(sys.argv[1:])
+    run(sys.argv[1:])
 except SystemExit as end:
     assert not end.code, end.code
 print("\\n".join(sys.modules), file=sys.stderr)

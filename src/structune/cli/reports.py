@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
-from rich.table import Table
 
 from structune.cli.checks import asked, short_warnings
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from structune.html_reports import Section
     from structune.learning.estimator import StructuredEstimator
 

@@ -1,12 +1,15 @@
-"""Tables on standard output; without colours where that is a pipe."""
+"""Tables on standard output; without colours where that is a pipe.
+
+Rich is imported when there is a table: predictions have none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _MOST_ROWS = 40
 _PIPE_WIDTH = 100
@@ -14,6 +17,8 @@ _PIPE_WIDTH = 100
 
 def print_tables(*tables: Table) -> None:
     """Print them, as wide as the terminal."""
+    from rich.console import Console
+
     console = Console(markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _PIPE_WIDTH)
@@ -62,6 +67,9 @@ def filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
 
 def new_table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
     """An empty table, with columns of texts and then of numbers."""
+    from rich import box
+    from rich.table import Table
+
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name in texts:
         table.add_column(name, overflow="fold")
