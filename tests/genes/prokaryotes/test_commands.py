@@ -146,15 +146,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
     assert run(*args, "-s", files / "b.fa").stderr == ""
 
 
-def test_tune(files, tmp_path):
-    path, plot = tmp_path / "m.structune", tmp_path / "t.png"
-    args = ["--method", "majorize", "--groups", "single", "--plot", plot]
-    succeed("tune", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
-    found = structune.load(path)
-    assert (found.tuning, found.group_names_) == ("majorize", ("all",))
-    assert plot.stat().st_size
-
-
 # --- genes --------------------------------------------------------------------------------------------------
 
 
