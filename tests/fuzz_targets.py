@@ -21,7 +21,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from structune.ranking.commands import data as rank_data
 
 import simulated_genes
 import simulated_orfs
@@ -68,6 +67,7 @@ from structune.genes import (
 )
 from structune.genes.examples import SkippedGenesWarning
 from structune.ranking import read_letor, read_letor_blocks
+from structune.ranking.commands import data as rank_data
 from structune.rna import (
     read_bpseq,
     read_contrafold,

@@ -6,11 +6,6 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from structune.alignment.commands import data as align_data
-from structune.alignment.commands import sharding as align_sharding
-from structune.genes.commands import sharding as gene_sharding
-from structune.rna.commands import data as rna_data
-from structune.rna.commands import sharding as rna_sharding
 
 import simulated_genes
 import simulated_orfs
@@ -20,6 +15,9 @@ from gene_files import write
 from structune import RNAFolder, SequenceAligner, load
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, open_shards
+from structune.genes import task as gene_task
+from structune.rna.commands import data as rna_data
+from structune.rna.commands import sharding as rna_sharding
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (
@@ -60,7 +58,7 @@ def sharded(files, kind, target, *more):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_shards_train_as_their_files(files, tmp_path, kind):
     sources, options = SOURCES[kind]
-    with mock.patch.object(gene_sharding, "_MOST_BASES", 1):  # a sequence is a block
+    with mock.patch.object(gene_task, "_MOST_BASES", 1):  # a sequence is a block
         out = sharded(files, kind, tmp_path / "shards")
     assert "Shards" in out
     data, source = open_shards(tmp_path / "shards"), [files / name for name in sources]

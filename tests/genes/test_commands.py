@@ -81,22 +81,17 @@ def test_train(files, tmp_path):
     assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
 
 
-def test_tune(files, tmp_path):
-    args = ["--method", "majorize", "--groups", "single", "--flank", 30, "--plot", tmp_path / "t.png", *QUIET]
-    succeed("tune", "genes", files / "test.gb", "-m", tmp_path / "m.structune", *args)
-    model = structune.load(tmp_path / "m.structune")
-    assert (model.tuning, model.group_names_) == ("majorize", ("all",))
-    assert (tmp_path / "t.png").stat().st_size
-
-
-@pytest.mark.parametrize("command", [["train", "--penalty", 0.1], ["tune", "--method", "majorize"]])
-def test_constraints(files, tmp_path, command):
-    args = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 9, "--flank", 30]
-    path = tmp_path / "m.structune"
-    out = succeed(command[0], "genes", files / "test.gb", "-m", path, *command[1:], *args, *QUIET)
-    assert "expected at most 9" in out
-    model = structune.load(path)
-    assert (model.constraints, model.validation_sets, model.gamma) == ("validation", 2, 9.0)
+def test_training_along_a_tree(files, tmp_path):
+    (tmp_path / "tree.nwk").write_text("(a,b)all;")
+    fa, path = ["-s", files / "train.fa", "-s", files / "test.fa"], tmp_path / "t.structune"
+    args = [f"a={files / 'train.gff3'}", f"b={files / 'test.gff3'}", *fa, "--tree", tmp_path / "tree.nwk"]
+    succeed("train", "genes", *args, "-m", path, "--flank", 30, *QUIET)
+    expected = structune.load(path).model("b").predict(TEST)
+    for command in (["genes", files / "test.fa", "-m", path], ["predict", path, files / "test.fa"]):
+        found = read_gff3(io.StringIO(succeed(*command, "--task", "b", *QUIET))).transcripts
+        assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
+    assert "expected --task with one of: all, a, b" in fail("evaluate", "genes", path, files / "test.gb")
+    assert "sensitivity" in succeed("evaluate", "genes", path, files / "test.gb", "--task", "all")
 
 
 def test_genes(files, tmp_path):

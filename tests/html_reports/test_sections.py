@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from structune.genes.report import gene_sections
-from structune.ranking.report import Query, ranking_sections
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.report import aligning_sections
 from structune.genes.formats.record import Transcript
+from structune.genes.scores import GeneEvaluation
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.training import training_sections
+from structune.ranking.report import Query, ranking_sections
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
 from structune.rna.report import folding_sections
 from structune.tagging.scores import error_sections
@@ -163,6 +163,10 @@ PREDICTED_GENES = [
     gene("+", (2000, 2210), (2250, 2330)),
     gene("+", (3000, 3300)),
 ]
+
+
+def gene_sections(annotated, predicted):
+    return GeneEvaluation(annotated, predicted, None, None).sections()
 
 
 def test_errors_of_genes_have_kinds():

@@ -10,7 +10,6 @@ import pytest
 import scipy
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from structune.ranking.commands import data
 
 from commands import fail, succeed
 from endless import Endless, written_before_the_next
@@ -19,6 +18,7 @@ from structune.errors import DataError
 from structune.files.shards import ShardWriter
 from structune.learning.risk import cut_shard
 from structune.ranking import first_weights
+from structune.ranking.commands import data
 from structune.ranking.letor import read_letor_blocks
 
 N, SIZE = 20, 7

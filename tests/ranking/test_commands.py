@@ -7,11 +7,11 @@ from itertools import count
 
 import numpy as np
 import pytest
-from structune.ranking.commands import data
 
 import structune
 from commands import fail, run, succeed
 from structune import Ranker
+from structune.ranking.commands import data
 from structune.ranking.letor import LetorData, write_letor
 from structune.ranking.metrics import ndcg
 from structune.running.monitor import Monitor

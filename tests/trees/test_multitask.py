@@ -229,8 +229,9 @@ def test_other_estimators_are_refused():
 def test_files(tmp_path):
     data = three() | {"b": ([], [])}
     model = MultitaskEstimator(SequenceTagger(penalty=2.0), TREE, gammas=(0.0, 0.5)).fit(data)
-    model.save(tmp_path / "model")
+    model.save(tmp_path / "model", extra={"columns": ["word"]})
     again = load(tmp_path / "model")
+    assert again.model("a").extra_ == {"columns": ["word"]}
     X, _ = drawn(20, 7)
     for task in TREE.nodes:
         assert again.predict(task, X) == model.predict(task, X)

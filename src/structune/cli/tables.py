@@ -1,4 +1,7 @@
-"""Tables on standard output; without colours where that is a pipe."""
+"""Tables on standard output; without colours where that is a pipe.
+
+Rich is imported when there is a table: predictions have none.
+"""
 
 from __future__ import annotations
 

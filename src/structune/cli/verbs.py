@@ -288,7 +288,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     tree: Path | None = values.get("tree")
     if tree is not None:
         return _learn_tree(task, tree, files, learning, model, results)
-    check_apart([*files, *test, *_paths(learning)], [results.model, results.report, plot])
+    read = [*files, *test, *_paths(learning), *_paths(_test_reading(task, values))]
+    check_apart(read, [results.model, results.report, plot])
     task.prepare(model, learning)
     folder = _shards(task, files, bool(test))
     examples = task.read(files, learning, model) if folder is None else task.read_shards(folder)

@@ -5,8 +5,8 @@ line with ``structune tune ranking``, ``structune rank``.
 
 - ``ranker``: the estimator; ``first_weights``: the weights with which its fits begin
 - ``structure/``: the model, its shards, its answers; ``kernels/``: orders with penalties
-- ``letor``: LETOR files; ``metrics``: NDCG; ``report``: pages
-- ``data``: OHSUMED; ``commands/``: the command line
+- ``letor``: LETOR files; ``metrics``: NDCG
+- ``data``: OHSUMED; ``task``, ``scores``: the command line
 """
 
 import lazy_loader

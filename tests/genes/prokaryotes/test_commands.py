@@ -146,15 +146,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
     assert run(*args, "-s", files / "b.fa").stderr == ""
 
 
-def test_tune(files, tmp_path):
-    path, plot = tmp_path / "m.structune", tmp_path / "t.png"
-    args = ["--method", "majorize", "--groups", "single", "--plot", plot]
-    succeed("tune", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
-    found = structune.load(path)
-    assert (found.tuning, found.group_names_) == ("majorize", ("all",))
-    assert plot.stat().st_size
-
-
 # --- genes --------------------------------------------------------------------------------------------------
 
 
@@ -541,7 +532,7 @@ def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
 def test_what_is_wrong_is_named(files, tmp_path):
     args = ["-m", tmp_path / "m.structune", *QUIET]
     train = ["train", "prokaryotic-genes", files / "a.gb", *args]
-    assert "--penalty 0.0: expected finite numbers > 0" in fail(*train, "--penalty", 0)
+    assert "penalty=0.0: expected finite numbers > 0" in fail(*train, "--penalty", 0)
     assert "found the genetic code 99" in fail(*train, "--code", 99)
     assert "found the genetic code 99" in fail(*train_tree(files, files / "a.gb"), *args, "--code", 99)
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
