@@ -133,9 +133,12 @@ class _OfKinds(click.Group):
 
 def _kind_of_model(args: list[str]) -> str | None:
     """The word of the kind of the first argument that is the file of a model."""
+    files = [arg for arg in args if os.path.isfile(arg)]
+    if not files:  # then nothing heavy is imported
+        return None
     from structune.files.models import kind_in_file
 
-    return next(filter(None, map(kind_in_file, filter(os.path.isfile, args))), None)
+    return next(filter(None, map(kind_in_file, files)), None)
 
 
 @click.group(cls=Commands, help=_ABOUT, context_settings=_SETTINGS, no_args_is_help=True)
@@ -172,8 +175,8 @@ def run(args: list[str]) -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "structune"
-        say(f"{error.format_message().rstrip('.')}. See {path} --help.")
+        path, message = error.ctx.command_path if error.ctx else "structune", error.format_message()
+        say(f"{message}{'' if message[-1] in '.?' else '.'} See {path} --help.")
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")

@@ -121,7 +121,7 @@ class Parameter:
     type : str
         Of the docstring, such as ``{"log", "margin"}`` or ``int, optional``.
     help : str
-        The first sentence of the docstring.
+        Of the docstring: the first sentence, or all of it where there are words to choose from.
     """
 
     default: Any
@@ -132,11 +132,15 @@ class Parameter:
         """How click reads it."""
         words = re.findall(r'"([^"]+)"', self.type)
         if words:
-            return {"type": click.Choice(words)}
+            return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
+        if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
+            return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
         kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
-        return {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float}[kind]}
+        return (
+            {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float, "str": str}[kind]}
+        )
 
 
 def estimator_options(
@@ -158,7 +162,7 @@ def estimator_options(
         for name in names:
             found = known[name]
             shape = found.shape() | {"help": found.help, "panel": panel}
-            if not shape.get("multiple"):
+            if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             yield _made(name, (other_names.get(name, f"--{name.replace('_', '-')}"),), shape)
 
@@ -174,7 +178,7 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
                 defaults.setdefault(statement.target.id, statement.value)
         for entry in _entries(ast.get_docstring(tree) or ""):
             for name in entry["names"].split(", "):
-                told.setdefault(name, (entry["type"], _first_sentence(entry["text"])))
+                told.setdefault(name, (entry["type"], _help_of(entry["type"], entry["text"])))
     return {
         name: Parameter(_literal(value), *told[name])
         for name, value in defaults.items()
@@ -182,13 +186,25 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
     }
 
 
+@cache
+def learns_tasks(estimator: str) -> bool:
+    """Whether an estimator, as ``"package.module:Class"``, can be trained along a tree of tasks."""
+    return any(
+        isinstance(statement, ast.Assign) and ast.unparse(statement) == "_learns_tasks = True"
+        for tree in _classes(*estimator.split(":"))
+        for statement in tree.body
+    )
+
+
 def _entries(doc: str) -> Iterator[re.Match[str]]:
     section = _SECTION.search(cleandoc(doc) + "\n")
     yield from _ENTRY.finditer(section[1]) if section else ()
 
 
-def _first_sentence(text: str) -> str:
-    return _CODE.sub(r"\1", _SENTENCE.split(" ".join(text.split()))[0])
+def _help_of(type: str, text: str) -> str:
+    """The first sentence; all that is said where there are words to choose from."""
+    told = _CODE.sub(r"\1", " ".join(text.split()))
+    return told if '"' in type else _SENTENCE.split(told)[0]
 
 
 def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from structune.cli.fields import option
 from structune.errors import DataError
 
 if TYPE_CHECKING:
@@ -26,6 +27,18 @@ class NoOptions:
     """Files are read in one way only."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfTree:
+    """Which model is used of a file that ``train --tree`` wrote."""
+
+    task: str | None = option(
+        None,
+        metavar="NODE",
+        panel="Prediction",
+        help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
+    )
+
+
 @dataclass(frozen=True)
 class Rule:
     """Options that need each other, or that cannot be combined.
@@ -37,7 +50,9 @@ class Rule:
     forbids : tuple of str
         Options, or values of options, that cannot be combined with it.
     needs : tuple of str
-        Of these at least one.
+        Of these at least one, of those that the command has.
+    unless : tuple of str
+        Options, or values of options, with which the rule does not hold.
     because : str
         A clause that ends the message.
     """
@@ -45,6 +60,7 @@ class Rule:
     option: str
     forbids: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     because: str = ""
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
@@ -57,12 +73,15 @@ class Rule:
         """
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
             return
+        if any(_holds(other, values if " " in other else given) for other in self.unless):
+            return
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:
             if _holds(other, values if " " in other else given):
                 raise DataError(f"{self.option} cannot be combined with {other}{end}")
-        if self.needs and not any(_holds(other, values if " " in other else given) for other in self.needs):
-            raise DataError(f"{self.option} needs {' or '.join(self.needs)}{end}")
+        possible = [other for other in self.needs if other.partition(" ")[0] in values]
+        if possible and not any(_holds(other, values if " " in other else given) for other in possible):
+            raise DataError(f"{self.option} needs {' or '.join(possible)}{end}")
 
 
 def _holds(option: str, values: Mapping[str, str]) -> bool:
@@ -118,6 +137,8 @@ class OwnCommand:
         The help of its files; none given are standard input.
     options : tuple of dataclass
         Made by `structune.cli.fields.option`. One that is called ``model`` is MODEL of ``predict``.
+    metavar : str
+        How the help calls the files; without brackets at least one is required.
     work : callable
         Called with the files, and with an instance of each of `options`; returns the exit code.
     rules : tuple of Rule
@@ -128,6 +149,7 @@ class OwnCommand:
     options: tuple[type, ...]
     work: Callable[..., int]
     rules: tuple[Rule, ...] = ()
+    metavar: str = "[FILE...]"
 
 
 class Task:
@@ -152,6 +174,9 @@ class Task:
         sequences, is a field of the type ``tuple[Path, ...]``.
     learning_options : dataclass
         These, and how files are read to learn from: a class that derives from `reading_options`.
+    training_options : dataclass
+        These, and what changes the model but not its shards: a class that derives from `learning_options`,
+        which it is by default.
     predicting_options : dataclass
         What ``predict`` reads and writes.
     scoring_options : dataclass
@@ -188,6 +213,7 @@ class Task:
     parts: ClassVar[str]
     reading_options: ClassVar[type] = NoOptions
     learning_options: ClassVar[type] = NoOptions
+    training_options: ClassVar[type | None] = None
     predicting_options: ClassVar[type] = NoOptions
     scoring_options: ClassVar[type] = NoOptions
     space: ClassVar[tuple[str, ...]] = ()
@@ -227,7 +253,8 @@ class Task:
         from structune.kinds import kind_of_place
 
         cls = kind_of_place(self.estimator).estimator_class
-        return check_class(load(path), cls, path, cls.__name__)
+        found = model_of_node(load(path), getattr(options, "task", None), path)
+        return check_class(found, cls, path, cls.__name__)
 
     def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
         """Examples with known outputs, as `score` takes them: they may be read while it goes on."""
@@ -253,7 +280,29 @@ class Task:
             return False
         if verb == "shard" and not cls.has_shards:
             return False
-        if verb in cls.own or (verb == "predict" and cls.own):
-            return True
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
-        return getattr(cls, name) is not getattr(Task, name)
+        is_written = getattr(cls, name) is not getattr(Task, name)
+        return verb in cls.own or is_written or (verb == "predict" and bool(cls.own))
+
+
+def model_of_node(model: Any, node: str | None, path: str) -> Any:
+    """A model, or that of a node, if it is a tree of tasks.
+
+    Raises
+    ------
+    DataError
+        There is no such node; a tree is without a node, or a node without a tree.
+    """
+    from structune.kinds import kind_of
+
+    if kind_of(model).word != "tree":
+        if node is not None:
+            raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+        return model
+    if node is None:
+        nodes = ", ".join(model.tree_.nodes)
+        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+    try:
+        return model.model(node)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None

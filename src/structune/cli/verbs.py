@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, make_dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,18 @@ import click
 from click.core import ParameterSource
 
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, remember, short_warnings
-from structune.cli.fields import Option, dataclass_options, estimator_options, option, values_of
-from structune.cli.reports import tell, write_training_page
+from structune.cli.fields import (
+    Option,
+    dataclass_options,
+    estimator_options,
+    learns_tasks,
+    option,
+    values_of,
+)
+from structune.cli.reports import tell, write_tables_page, write_training_page
 from structune.cli.streams import open_bytes, write_texts
 from structune.cli.tables import precisions_table, print_tables, record_table
-from structune.cli.task import Rule, Task
+from structune.cli.task import OfTree, Rule, Task
 from structune.errors import DataError, StructuneError
 from structune.kinds import Kind, kind_of_place
 
@@ -29,11 +36,16 @@ if TYPE_CHECKING:
 
 _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
 _HOLDS_NOTHING_OUT = ("--method majorize", "--method direct")
+_NOTHING = "these methods hold nothing out"
 _RULES = (
-    Rule("--holdout", forbids=("--folds", *_HOLDS_NOTHING_OUT), because="nothing else is held out"),
-    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because="these methods hold nothing out"),
+    Rule("--holdout", forbids=("--folds",)),
+    Rule("--holdout", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
+    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
+    Rule("--seed", forbids=_HOLDS_NOTHING_OUT, unless=("--constraints", "--most-pairs"), because=_NOTHING),
     Rule("--validation-sets", needs=("--constraints",)),
     Rule("--gamma", needs=("--constraints",)),
+    Rule("--tree", forbids=("--test",), because="evaluate each task with --task after training"),
+    Rule("--tree", forbids=("--constraints", "--l1")),
 )
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 PATH = click.Path(path_type=Path)
@@ -135,6 +147,13 @@ class Command(click.Command):
         remember(ctx)
         return super().invoke(ctx)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser of click leaves some without
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The options of each panel below its name."""
         panels: dict[str, list[tuple[str, str]]] = {}
@@ -165,15 +184,29 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
         click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
         *dataclass_options(Results, "Output"),
         *([*dataclass_options(Course, "Output"), _method(task)] if tunes else []),
-        *dataclass_options(task.learning_options),
+        *dataclass_options(task.training_options or task.learning_options),
         *_test_options(task),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
+        *([] if tunes or not learns_tasks(task.estimator) else [_tree_option()]),
         *dataclass_options(Running, "Running"),
         _config_option(),
     ]
     how = "and its regularization" if tunes else "with a regularization that you give"
     stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-    return _command(verb, kind, task, [f"Learn {task.learns}, {how}.", task.about, stopped], params, _learn)
+    about = [f"Learn {task.learns}, {how}.", task.about, stopped]
+    return _command(verb, kind, task, about, params, _learn, _RULES)
+
+
+def _tree_option() -> click.Option:
+    return Option(
+        ["--tree"],
+        type=PATH,
+        metavar="FILE",
+        help="Learn a model for each node of a tree of tasks, around that of the node above. The tree is in "
+        "Newick format, or in .json nested objects with names as keys. Each TRAIN is of the leaf that it is "
+        "named after, or of NAME in NAME=FILE.",
+        panel="Model",
+    )
 
 
 def _config_option() -> click.Option:
@@ -194,7 +227,7 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
     """Make the settings of a file the defaults of the command that runs."""
     if path is None:
         return
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -256,10 +289,13 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
     results, plot = values_of(Results, values), values.get("plot")
     files, test = values["files"], values["test"]
-    learning: Any = values_of(task.learning_options, values)
+    learning: Any = values_of(task.training_options or task.learning_options, values)
     parameters = values_of(Running, values).parameters(results.model)
     model = _estimator(task, parameters | {"tuning": values.get("tuning")})
     check_targets([results.model], [plot], results.report)
+    tree: Path | None = values.get("tree")
+    if tree is not None:
+        return _learn_tree(task, tree, files, learning, model, results)
     check_apart([*files, *test, *_paths(learning)], [results.model, results.report, plot])
     task.prepare(model, learning)
     folder = _shards(task, files, bool(test))
@@ -290,12 +326,38 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     return INTERRUPTED if model.status_ == "interrupted" else 0
 
 
+def _learn_tree(
+    task: Task, tree: Path, files: Sequence[str], learning: Any, model: Any, results: Results
+) -> int:
+    """Fit each node of a tree, save, tell; nothing is saved after Ctrl-C."""
+    from structune.cli.tree import MOST_SHOWN, fit_tree, nodes_table, path_of, read_tree
+
+    check_apart([tree, *map(path_of, files), *_paths(learning)], [results.model, results.report])
+    task.prepare(model, learning)
+    start = time.perf_counter()
+    found, told, header = fit_tree(task, read_tree(tree), files, _beside(task), learning, model)
+    check_begun(found.model_)
+    save(found, results.model, header)
+    rows = [
+        *told,
+        ("weights of a node", f"{found.model_.coef_.size:,}"),
+        ("passes over the data", f"{found.model_.passes_:.1f}"),
+        ("seconds", f"{time.perf_counter() - start:.1f}"),
+        ("saved", str(results.model)),
+    ]
+    record = record_table("Training", rows)
+    print_tables(nodes_table(found, MOST_SHOWN), record)
+    if results.report is not None:
+        write_tables_page(results.report, {"Training": record, "Nodes of the tree": nodes_table(found)})
+    return 0
+
+
 def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
     """The estimator with what was given of its parameters."""
     names = [*task.space, *task.parameters, *task.penalties, *task.tuning]
     given = {name: value for name, value in _given().items() if name in names}
     for name, value in given.items():
-        if isinstance(value, tuple):  # numbers by group
+        if value and isinstance(value, tuple) and isinstance(value[0], tuple):  # numbers by group
             numbers = dict(value)
             given[name] = numbers[None] if {*numbers} == {None} else numbers
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
@@ -409,7 +471,7 @@ def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
             ["files"], nargs=-1, required=True, metavar="FILE...", help=f"{task.files} See train."
         ),
         *dataclass_options(task.reading_options),
-        *dataclass_options(task.scoring_options, "Evaluation"),
+        *dataclass_options(_with_node(task, task.scoring_options), "Evaluation"),
         *dataclass_options(Telling, "Output"),
     ]
     about = "Compare predictions with known outputs."
@@ -418,12 +480,12 @@ def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
 
 def _evaluate(task: Task, values: dict[str, Any]) -> int:
     reading: Any = values_of(task.reading_options, values)
-    scoring: Any = values_of(task.scoring_options, values)
+    scoring: Any = values_of(_with_node(task, task.scoring_options), values)
     telling, path, files = values_of(Telling, values), values["model"], values["files"]
     check_targets([], [*_paths(scoring)], telling.report)
     check_apart([path, *files, *_paths(reading)], [telling.report, *_paths(scoring)])
     model = task.open(path, scoring)
-    known = task.read_known(files, reading, model, model.extra_)
+    known = task.read_known(files, reading, model, getattr(model, "extra_", {}))
     tell(task.score(model, known, scoring), telling)
     return 0
 
@@ -432,14 +494,14 @@ def _predicting_command(verb: str, kind: Kind, task: Task) -> Command:
     params = [
         _model_argument(kind),
         click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=f"{task.inputs} - is standard input."),
-        *dataclass_options(task.predicting_options, "Prediction"),
+        *dataclass_options(_with_node(task, task.predicting_options), "Prediction"),
         *dataclass_options(Writing, "Output"),
     ]
     return _command(verb, kind, task, [*task.predicts], params, _predict)
 
 
 def _predict(task: Task, values: dict[str, Any]) -> int:
-    predicting: Any = values_of(task.predicting_options, values)
+    predicting: Any = values_of(_with_node(task, task.predicting_options), values)
     output = values["output"]
     path, files = values["model"], values["files"] or ("-",)
     check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
@@ -448,6 +510,13 @@ def _predict(task: Task, values: dict[str, Any]) -> int:
     with open_bytes(output) as out:
         write_texts(out, chain([first], texts))
     return 0
+
+
+def _with_node(task: Task, options: type) -> type:
+    """Options of use, with the node of a tree where the estimator learns tasks."""
+    if issubclass(options, OfTree) or not learns_tasks(task.estimator):
+        return options
+    return make_dataclass(options.__name__, (), bases=(options, OfTree), frozen=True)
 
 
 def _model_argument(kind: Kind) -> click.Argument:
@@ -475,7 +544,7 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
     from structune.files.shards import ShardWriter
 
     dealing, start = values_of(Dealing, values), time.perf_counter()
-    model = _estimator(task, {})
+    model = _estimator(task, {"random_state": dealing.seed})
     writer = ShardWriter(values["folder"], dealing.folds, dealing.seed)
     learning: Any = values_of(task.learning_options, values)
     task.prepare(model, learning)
@@ -496,10 +565,11 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
 def command_of(verb: str, kind: Kind) -> Command | None:
     """The command of a verb for a kind, if it has one."""
     task = kind.make_task()
-    if task is not None and (verb in task.own or (verb == "predict" and task.own)):
+    if task is None or not task.has(verb):
+        return None
+    if verb in task.own or (verb == "predict" and type(task).predict is Task.predict):
         return _own_command(verb, kind, task)
-    make = _MAKERS.get(verb, _predicting_command)
-    return make(verb, kind, task) if task is not None and task.has(verb) else None
+    return _MAKERS.get(verb, _predicting_command)(verb, kind, task)
 
 
 _MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
@@ -518,7 +588,8 @@ def _own_command(verb: str, kind: Kind, task: Task) -> Command:
     if verb == "predict":
         options = [each for each in options if each.name != "model"]
         model = [_model_argument(kind)]
-    files = click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=own.inputs)
+    required = not own.metavar.startswith("[")
+    files = click.Argument(["files"], nargs=-1, metavar=own.metavar, required=required, help=own.inputs)
 
     def work(_: Task, values: dict[str, Any]) -> int:
         given = values["files"] or ("-",)
@@ -541,14 +612,24 @@ def _command(
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*_RULES, *task.rules, *rules):
+        for rule in (*task.rules, *rules):
             rule.check(given, everything)
+        _check_jobs(values.get("jobs"))
         raise click.exceptions.Exit(work(task, values))
 
     text = "\n\n".join(filter(None, paragraphs))
     examples = [line for line in task.examples if line.split()[1] == verb]
     name = kind.word if verb in VERBS else verb
     return Command(name, examples, params=params, help=text, callback=run)
+
+
+def _check_jobs(jobs: int | None) -> None:
+    if jobs is None or jobs > 0 or jobs == -1:
+        return
+    from structune.running.executors import usable_cores
+
+    if jobs == 0 or jobs < -usable_cores():
+        raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {usable_cores()} cores.")
 
 
 def _given() -> dict[str, Any]:

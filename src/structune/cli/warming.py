@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 from numba.core import event
 
 from structune.errors import DataError
@@ -33,21 +33,20 @@ def run(words: Sequence[str] | None) -> None:
         bars.stop()
     kept = machine_code()
     there = len(kept & before)
-    typer.echo(
+    click.echo(
         f"{len(kept) - there} functions compiled, {there} were there already, "
         f"in {time.perf_counter() - start:.0f} s: {folder}"
     )
 
 
 def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
-    """What compiles the kernels of each kind; some have none."""
-    known = [kind.word for kind in kinds().values() if kind.commands]
+    """What compiles the kernels of each kind."""
+    known = [kind.word for kind in kinds().values() if kind.task]
     asked = {word: find_kind(word) for word in words or known}
     for word, kind in asked.items():
-        if kind is None or not kind.commands:
+        if kind is None or not kind.task:
             raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
-    rooms = {kind.word: kind.command("warm") for kind in asked.values() if kind}
-    return {word: warm for word, warm in rooms.items() if warm is not None}
+    return {kind.word: kind.make_task().warm for kind in asked.values() if kind}
 
 
 def _cache() -> Path:

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.fields import option
-from structune.cli.task import Examples, Rule, Task
+from structune.cli.task import Examples, Task
 from structune.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class RankingTask(Task):
     estimator = "structune.ranking.ranker:Ranker"
     learns = "to rank the documents of queries"
     about = (
-        "A document's score is a weighted sum of its features. Queries of different files are different ones."
+        "A document's score is a weighted sum of its features. Queries of different files differ. "
+        "--k 0 counts all positions."
     )
     files = (
         "LETOR files, also .gz: a document a line, such as '2 qid:10 1:0.03 2:0.5 # docid = 7', and those of "
@@ -47,10 +48,6 @@ class RankingTask(Task):
     space = ("k", "convention")
     tuning = ("folds", "random_state")
     methods = ("grid", "majorize")
-    rules = (
-        Rule("--folds", forbids=("--method majorize",), because="majorize holds nothing out"),
-        Rule("--seed", forbids=("--method majorize",), because="majorize holds nothing out"),
-    )
     evaluates = (
         "Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model "
         "was trained for, and the mean of these. A query without relevant documents counts 0."
@@ -70,6 +67,9 @@ class RankingTask(Task):
         "structune predict ranker.structune new.txt > ranked.tsv",
         "structune rank ranker.structune new.txt > ranked.tsv",
     )
+
+    def prepare(self, model: Ranker, learning: Learning) -> None:
+        model.k = model.k or None
 
     def read(self, files: Sequence[str], learning: Learning, model: Ranker) -> Examples:
         import numpy as np
