@@ -84,6 +84,12 @@ class Commands(click.Group):
         kind = next((kind for kind in every_kind() if cmd_name in kind.own), None)
         return command_of(cmd_name, kind) if kind else super().get_command(ctx, cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+        if near and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Kinds of models"):
             formatter.write_dl([(kind.word, kind.about) for kind in kinds().values() if kind.task])
