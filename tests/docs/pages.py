@@ -31,9 +31,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from typer.testing import CliRunner
+import click
+from click.testing import CliRunner
 
-from structune.cli.app import app
+from structune import cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(
@@ -131,12 +132,18 @@ def _python(block: Block, names: dict[str, object]) -> str:
     return out.getvalue()
 
 
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def _structune(words: tuple[str, ...]) -> None:
+    cli.run(list(words))
+
+
 def _command(block: Block, command: str) -> str:
     """What a command prints to the terminal; `structune` alone runs in this process, which is faster."""
     words = shlex.split(command)
     if words[0] == "structune" and "|" not in words:
         target = words.pop() if words[-2] == ">" else None
-        result = CliRunner(env={"COLUMNS": _WIDTH}).invoke(app, words[1 : -1 if target else None])
+        result = CliRunner(env={"COLUMNS": _WIDTH}).invoke(_structune, words[1 : -1 if target else None])
         code, printed = result.exit_code, result.output
         if target:
             Path(target).write_text(result.stdout, encoding="utf-8")
