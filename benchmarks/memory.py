@@ -255,7 +255,7 @@ def too_large(quick: bool) -> Iterator[Run]:
     yield Run(
         "fold",
         f"an alignment of {n:,} columns",
-        ["fold", "--alignment"],
+        ["consensus"],
         fasta(lambda: drawn(BASES, [n] * 2)),
     )
 

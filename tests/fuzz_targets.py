@@ -67,7 +67,7 @@ from structune.genes import (
 )
 from structune.genes.examples import SkippedGenesWarning
 from structune.ranking import read_letor, read_letor_blocks
-from structune.ranking.commands import data as rank_data
+from structune.ranking.task import TASK as RANKING
 from structune.rna import (
     read_bpseq,
     read_contrafold,
@@ -379,7 +379,7 @@ _USES = {
     Ranker: (
         lambda m, _: m.rank(_rows_for(m), [0, 0]),
         lambda m, _: m.score(_rows_for(m), [0, 1], [0, 0]),
-        lambda _, path: rank_data.open_ranker(path),
+        lambda _, path: RANKING.open(path, None),
     ),
     RNAFolder: (
         lambda m, _: m.predict(RNAS),

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 
+_MOST_NAMED = 20  # groups in a message: there may be one a weight
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -55,7 +57,8 @@ class Groups:
         if isinstance(given, Mapping):
             unknown = sorted(set(given) - {*self.names, None}, key=str)
             if unknown:
-                raise DataError(f"{what} names the groups {unknown}, expected some of {list(self.names)}")
+                known = f"{list(self.names[:_MOST_NAMED])}{' and others' * (len(self) > _MOST_NAMED)}"
+                raise DataError(f"{what} names the groups {unknown}, expected some of {known}")
             found = [given.get(name, given.get(None, default)) for name in self.names]
         try:
             return np.array([float(number) for number in found])

@@ -7,47 +7,7 @@ from pathlib import Path
 import pytest
 
 import structune
-from commands import fail, run, succeed
-from structune.kinds import kinds
-
-GROUPS = ("train", "tune", "evaluate", "shard")
-
-
-def having(command):
-    return [kind for kind in kinds().values() if kind.command(command)]
-
-
-def words_of(text):
-    return " ".join(text.split())
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_groups_tell_of_every_kind_that_has_such_a_command(group):
-    shown = succeed(group, "--help")
-    usage, _, rest = words_of(shown).partition("] ...")
-    listed = usage.rpartition("[")[2].replace(" ", "")  # long lines break at hyphens, too
-    assert listed.split("|") == [kind.word for kind in having(group)]
-    assert len(having(group)) >= 5
-    for kind in having(group):
-        assert f"structune {group} {'' if kind.word == 'tagging' else kind.word}".strip() in rest
-
-
-def test_the_first_page_tells_of_every_kind_and_command():
-    shown = words_of(succeed("--help"))
-    for kind in kinds().values():
-        if kind.commands:
-            assert f"{kind.word} {kind.about}" in shown
-            assert all(f" {name} " in shown for name in kind.own)
-    listed = shown.partition("Commands: ")[2]
-    places = [listed.index(f"{name} ") for name in ("train", "tune", "predict", "fold", "evaluate", "shard")]
-    assert places == sorted(places)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_command_has_help_with_an_example(group):
-    for kind in having(group):
-        shown = succeed(group, kind.word, "--help")
-        assert f"structune {group} " in shown.partition("Example:")[2]
+from commands import fail, succeed
 
 
 def test_without_a_word_it_is_for_taggers(tmp_path):
@@ -56,32 +16,6 @@ def test_without_a_word_it_is_for_taggers(tmp_path):
     assert fail("train", missing, "-m", tmp_path / "m") == fail(
         "train", "tagging", missing, "-m", tmp_path / "m"
     )
-
-
-@pytest.mark.parametrize(
-    ("group", "word", "told"),
-    [
-        ("train", "rnaa", "No such kind 'rnaa'. Did you mean 'rna'?"),
-        ("evaluate", "rankin", "Did you mean 'ranking'?"),
-        ("evaluate", "align", "Did you mean 'alignment'?"),
-        ("shard", "segments", "There is no shard for 'segments': expected one of tagging, rna, ranking"),
-        ("train", "classifier", "There is no train for 'classifier': expected one of tagging, rna"),
-    ],
-)
-def test_words_that_are_no_kinds(group, word, told, tmp_path, monkeypatch):
-    result = run(group, word, "x.txt", "-m", "m")
-    assert result.exit_code == 2
-    assert told in " ".join(result.stderr.split())
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / word).write_text("")
-    assert told not in " ".join(run(group, word, "-m", "m").stderr.split())  # a file for taggers
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("fodl", "fold"), ("trian", "train"), ("evalute", "evaluate")])
-def test_typos(typed, meant):
-    result = run(typed)
-    assert result.exit_code == 2
-    assert f"No such command {typed!r}. Did you mean {meant!r}" in result.stderr
 
 
 @pytest.mark.parametrize("error", [MemoryError("Unable to allocate 9 TiB"), MemoryError()])

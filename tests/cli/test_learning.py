@@ -8,9 +8,7 @@ from commands import fail
 
 READ = {
     "tagging": [["{read}"], ["x", "--test", "{read}"]],
-    "rna": [["{read}"], ["x", "{read}"], ["x", "--test", "{read}"]],
     "alignment": [["{read}"], ["x", "--test", "{read}"]],
-    "ranking": [["x", "{read}"], ["x", "--test", "{read}"]],
     "genes": [["{read}"], ["x", "--sequences", "{read}"], ["x", "--test-sequences", "{read}"]],
     "prokaryotic-genes": [["{read}"], ["a={read}", "--tree", "x"], ["x", "--tree", "{read}"]],
 }
@@ -41,10 +39,3 @@ def test_plots_are_not_written_over_models(tmp_path):
     args = ["tune", "x", "--model", tmp_path / "m.png", "--plot"]
     for plot in (tmp_path / "m.png", os.path.relpath(tmp_path / "m.png")):
         assert "m.png: found it twice among what is written, expected another file" in fail(*args, plot)
-
-
-def test_families_are_not_written_over(tmp_path):
-    path = tmp_path / "families.tsv"
-    path.write_text("a\tb\n")
-    assert "expected another file" in fail("tune", "rna", "x", "--families", path, "--model", path)
-    assert path.read_text() == "a\tb\n"

@@ -13,11 +13,13 @@ from commands import fail, run, succeed
 from endless import written_before_the_next
 from gene_files import write
 from structune import RNAFolder, SequenceAligner, load
+from structune.alignment import examples as align_data
+from structune.alignment import task as align_task
 from structune.errors import DataError
 from structune.files.shards import ShardWriter, open_shards
 from structune.genes import task as gene_task
-from structune.rna.commands import data as rna_data
-from structune.rna.commands import sharding as rna_sharding
+from structune.rna import examples as rna_data
+from structune.rna import task as rna_task
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (
@@ -82,7 +84,7 @@ def test_rna_is_read_block_by_block(files, tmp_path):
 
     given = ["--families", tmp_path / "families.tsv", "--folds", 3, "--quiet"]
     with (
-        mock.patch.object(rna_sharding, "_MOST_SEQUENCES", 2),
+        mock.patch.object(rna_task, "_MOST_SEQUENCES", 2),
         mock.patch.object(rna_data, "read_rna", checked),
     ):
         succeed("shard", "rna", tmp_path / "train.dbn", tmp_path / "f", *given)
@@ -102,7 +104,7 @@ def test_rna_is_read_block_by_block(files, tmp_path):
 def test_what_is_left_out_is_counted_over_all_blocks(files, tmp_path):
     path = tmp_path / "train.dbn"
     path.write_text("".join(f"{RNA}>e{k}\nGAAC\n(..)\n" for k in range(3)))
-    with mock.patch.object(rna_sharding, "_MOST_SEQUENCES", 2):
+    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         done = run("shard", "rna", path, tmp_path / "f", "--quiet")
     assert f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): a hairpin of 2" in done.stderr
     assert f", {path}: record 'e1' (" in done.stderr
@@ -112,11 +114,11 @@ def test_what_is_left_out_is_counted_over_all_blocks(files, tmp_path):
 def test_records_that_are_refused_are_named(files, tmp_path):
     path = tmp_path / "train.dbn"
     path.write_text(f"{RNA}>bad\nGAAC\n(..)\n")
-    with mock.patch.object(rna_sharding, "_MOST_SEQUENCES", 2):
+    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         said = fail("shard", "rna", path, tmp_path / "f", "--outside", "error")
     assert f"{path}: record 'bad': bases 1 and 4 (from 1): a hairpin of 2" in said
     path.write_text(f"{RNA}>bad\nGAAC\n(..\n")
-    with mock.patch.object(rna_sharding, "_MOST_SEQUENCES", 2):
+    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         said = fail("shard", "rna", path, tmp_path / "g")
     assert f"{path}:15: " in said
 
@@ -133,7 +135,7 @@ def test_alignments_are_read_one_by_one(tmp_path):
         return written_before_the_next(tmp_path / "f", read(path), 3)
 
     with (
-        mock.patch.object(align_sharding, "_MOST_PAIRS", 2),
+        mock.patch.object(align_task, "_MOST_PAIRS", 2),
         mock.patch.object(align_data, "read_protein_alignments", checked),
     ):
         succeed("shard", "alignment", tmp_path / "a.sto", tmp_path / "f", "--folds", 2, "--quiet")
@@ -199,14 +201,12 @@ def test_what_is_refused(files, tmp_path):
     assert "not empty" in fail("shard", "rna", files / "rna", tmp_path / "shards")
     said = fail("train", "rna", tmp_path / "shards", files / "rna", *target)
     assert "found a folder of shards beside other files, expected it alone" in said
-    said = fail("tune", "rna", tmp_path / "shards", "--families", files / "families.tsv", *target)
-    assert "found --families with a folder of shards, expected it at shard" in said
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
-    assert "found --min-hairpin with a folder of shards" in said
+    assert "--min-hairpin has no effect on a folder of shards: give it to shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "found examples of RNAFolder, expected GeneFinder" in said
     sharded(files, "alignment", tmp_path / "alignment")
     for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
-        assert f"found {option[0]} with a folder" in fail(
+        assert f"{option[0]} has no effect on a folder of shards" in fail(
             "train", "alignment", tmp_path / "alignment", *option, *target
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from structune.ranking.report import Query, ranking_sections
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.metrics import alignment_scores
@@ -10,7 +11,6 @@ from structune.genes.formats.record import Transcript
 from structune.genes.scores import GeneEvaluation
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.training import training_sections
-from structune.ranking.report import Query, ranking_sections
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
 from structune.rna.report import folding_sections
 from structune.tagging.scores import error_sections

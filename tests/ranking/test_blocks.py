@@ -18,7 +18,7 @@ from structune.errors import DataError
 from structune.files.shards import ShardWriter
 from structune.learning.risk import cut_shard
 from structune.ranking import first_weights
-from structune.ranking.commands import data
+from structune.ranking import letor as letor_files
 from structune.ranking.letor import read_letor_blocks
 
 N, SIZE = 20, 7
@@ -123,7 +123,7 @@ def test_commands(files, tmp_path):
         return written_before_the_next(tmp_path / "f", blocks, 2) if is_second else blocks
 
     measure = ["--k", 5, "--convention", "burges"]
-    with mock.patch.object(data, "read_letor_blocks", read):
+    with mock.patch.object(letor_files, "read_letor_blocks", read):
         out = succeed("shard", "ranking", *files, tmp_path / "f", *measure, "--folds", 2)
     assert "20 queries, 140 documents" in out
     options = ["--loss", "margin", "--penalty", 0.1, "--quiet", "--jobs", 1, "--test", files[0]]
@@ -136,11 +136,7 @@ def test_commands(files, tmp_path):
     assert succeed("rank", tmp_path / "m", files[0])
 
 
-def test_what_the_folder_has_decided(files, tmp_path):
-    succeed("shard", "ranking", files[0], tmp_path / "f")
-    for option in (["--k", 3], ["--convention", "letor"], ["--missing", 0]):
-        said = fail("tune", "ranking", tmp_path / "f", "-m", tmp_path / "m", *option)
-        assert f"found {option[0]} with a folder of shards, expected it at shard" in said
+def test_a_folder_without_the_numbers_of_its_features(tmp_path):
     write_shards(Ranker(), tmp_path / "g", X, Y, queries=QUERIES)
     said = fail("train", "ranking", tmp_path / "g", "-m", tmp_path / "m")
     assert "found no numbers of the features" in said
@@ -156,7 +152,7 @@ def test_files_that_are_refused(files, tmp_path):
         ("", "wrong.txt: found no documents"),
     ):
         (tmp_path / "wrong.txt").write_text(wrong)
-        with mock.patch.object(data, "read_letor_blocks", partial(read_letor_blocks, n_values=40)):
+        with mock.patch.object(letor_files, "read_letor_blocks", partial(read_letor_blocks, n_values=40)):
             said = fail("shard", "ranking", tmp_path / "wrong.txt", tmp_path / "f")
         assert re.search(message, said), said
     assert not (tmp_path / "f").exists()

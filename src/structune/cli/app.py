@@ -87,6 +87,12 @@ class Commands(click.Group):
         kind = next((kind for kind in every_kind() if cmd_name in kind.own), None)
         return command_of(cmd_name, kind) if kind else super().get_command(ctx, cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+        if near and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Kinds of models"):
             formatter.write_dl([(kind.word, kind.about) for kind in kinds().values() if kind.task])
@@ -136,9 +142,12 @@ class _OfKinds(click.Group):
 
 def _kind_of_model(args: list[str]) -> str | None:
     """The word of the kind of the first argument that is the file of a model."""
+    files = [arg for arg in args if os.path.isfile(arg)]
+    if not files:  # then nothing heavy is imported
+        return None
     from structune.files.models import kind_in_file
 
-    return next(filter(None, map(kind_in_file, filter(os.path.isfile, args))), None)
+    return next(filter(None, map(kind_in_file, files)), None)
 
 
 @click.group(cls=Commands, help=_ABOUT, context_settings=_SETTINGS, no_args_is_help=True)
@@ -175,8 +184,8 @@ def run(args: list[str]) -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "structune"
-        say(f"{error.format_message().rstrip('.')}. See {path} --help.")
+        path, message = error.ctx.command_path if error.ctx else "structune", error.format_message()
+        say(f"{message}{'' if message[-1] in '.?' else '.'} See {path} --help.")
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")

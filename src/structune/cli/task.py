@@ -174,6 +174,9 @@ class Task:
         sequences, is a field of the type ``tuple[Path, ...]``.
     learning_options : dataclass
         These, and how files are read to learn from: a class that derives from `reading_options`.
+    training_options : dataclass
+        These, and what changes the model but not its shards: a class that derives from `learning_options`,
+        which it is by default.
     predicting_options : dataclass
         What ``predict`` reads and writes.
     scoring_options : dataclass
@@ -210,6 +213,7 @@ class Task:
     parts: ClassVar[str]
     reading_options: ClassVar[type] = NoOptions
     learning_options: ClassVar[type] = NoOptions
+    training_options: ClassVar[type | None] = None
     predicting_options: ClassVar[type] = NoOptions
     scoring_options: ClassVar[type] = NoOptions
     space: ClassVar[tuple[str, ...]] = ()

@@ -147,6 +147,13 @@ class Command(click.Command):
         remember(ctx)
         return super().invoke(ctx)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser of click leaves some without
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The options of each panel below its name."""
         panels: dict[str, list[tuple[str, str]]] = {}
@@ -177,7 +184,7 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
         click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
         *dataclass_options(Results, "Output"),
         *([*dataclass_options(Course, "Output"), _method(task)] if tunes else []),
-        *dataclass_options(task.learning_options),
+        *dataclass_options(task.training_options or task.learning_options),
         *_test_options(task),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
         *([] if tunes or not learns_tasks(task.estimator) else [_tree_option()]),
@@ -186,7 +193,8 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
     ]
     how = "and its regularization" if tunes else "with a regularization that you give"
     stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-    return _command(verb, kind, task, [f"Learn {task.learns}, {how}.", task.about, stopped], params, _learn)
+    about = [f"Learn {task.learns}, {how}.", task.about, stopped]
+    return _command(verb, kind, task, about, params, _learn, _RULES)
 
 
 def _tree_option() -> click.Option:
@@ -281,7 +289,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
     results, plot = values_of(Results, values), values.get("plot")
     files, test = values["files"], values["test"]
-    learning: Any = values_of(task.learning_options, values)
+    learning: Any = values_of(task.training_options or task.learning_options, values)
     parameters = values_of(Running, values).parameters(results.model)
     model = _estimator(task, parameters | {"tuning": values.get("tuning")})
     check_targets([results.model], [plot], results.report)
@@ -605,14 +613,24 @@ def _command(
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*_RULES, *task.rules, *rules):
+        for rule in (*task.rules, *rules):
             rule.check(given, everything)
+        _check_jobs(values.get("jobs"))
         raise click.exceptions.Exit(work(task, values))
 
     text = "\n\n".join(filter(None, paragraphs))
     examples = [line for line in task.examples if line.split()[1] == verb]
     name = kind.word if verb in VERBS else verb
     return Command(name, examples, params=params, help=text, callback=run)
+
+
+def _check_jobs(jobs: int | None) -> None:
+    if jobs is None or jobs > 0 or jobs == -1:
+        return
+    from structune.running.executors import usable_cores
+
+    if jobs == 0 or jobs < -usable_cores():
+        raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {usable_cores()} cores.")
 
 
 def _given() -> dict[str, Any]:

@@ -35,7 +35,8 @@ class RankingTask(Task):
     estimator = "structune.ranking.ranker:Ranker"
     learns = "to rank the documents of queries"
     about = (
-        "A document's score is a weighted sum of its features. Queries of different files are different ones."
+        "A document's score is a weighted sum of its features. Queries of different files differ. "
+        "--k 0 counts all positions."
     )
     files = (
         "LETOR files, also .gz: a document a line, such as '2 qid:10 1:0.03 2:0.5 # docid = 7', and those of "
@@ -66,6 +67,9 @@ class RankingTask(Task):
         "structune predict ranker.structune new.txt > ranked.tsv",
         "structune rank ranker.structune new.txt > ranked.tsv",
     )
+
+    def prepare(self, model: Ranker, learning: Learning) -> None:
+        model.k = model.k or None
 
     def read(self, files: Sequence[str], learning: Learning, model: Ranker) -> Examples:
         import numpy as np

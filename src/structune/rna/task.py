@@ -51,6 +51,12 @@ class Learning(Reading):
         help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
         "on one side of held-out splits.",
     )
+
+
+@dataclass(frozen=True)
+class Training(Learning):
+    """What changes the model that learns, too."""
+
     center: str | None = option(
         None,
         metavar="MODEL",
@@ -417,6 +423,7 @@ class RNATask(Task):
     parts = "bases"
     reading_options = Reading
     learning_options = Learning
+    training_options = Training
     scoring_options = Scoring
     parameters = ("loss", "groups")
     tuning = ("holdout", "folds", "random_state")
@@ -436,6 +443,7 @@ class RNATask(Task):
         "structune shard rna train.dbn more/ shards/ --families families.tsv",
         "structune evaluate rna pretrained test.dbn --curve --plot curve.png",
         "structune fold sequences.fa > structures.dbn",
+        "structune predict rna.structune sequences.fa > structures.dbn",
         "structune fold tRNA.fa --format json --plot tRNA.svg --dot-plot tRNA-dots.png",
         "structune fold probed.fa --shape reactivities.txt --nbest 5",
         "structune fold genome.fa --max-span 300 --format bases --window 8",
@@ -444,7 +452,7 @@ class RNATask(Task):
     )
 
     def prepare(self, model: RNAFolder, learning: Learning) -> None:
-        if learning.center is None:
+        if not isinstance(learning, Training) or learning.center is None:
             return
         from structune.rna.examples import open_folder
 

@@ -211,7 +211,7 @@ def test_masked_bases_stay(tmp_path, text):
 ADVICE = {
     "UTF-16 text": "save it as UTF-8 first",
     "an xz file": "unpack it first",
-    "aligned FASTA": "fold reads alignments with --alignment",
+    "aligned FASTA": "structune consensus folds alignments",
     "RNAfold -p output": "leave out the lines with [ ] or { }",
     "RNAsubopt output": "keep a header, the sequence alone and one of its structures",
 }

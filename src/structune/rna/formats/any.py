@@ -57,7 +57,7 @@ _LOOKS = {  # names of `looks_like` that are read here, and as what
 _ADVICE = {  # by what a file looks like
     **dict.fromkeys(
         ["Clustal", "Stockholm", "aligned FASTA", "A2M"],
-        "fold reads alignments with --alignment; sequences need FASTA without gaps",
+        "structune consensus folds alignments; sequences need FASTA without gaps",
     ),
     "RNAfold -p output": "leave out the lines with [ ] or { } behind a structure and those with frequencies, "
     "or run RNAfold without -p",
