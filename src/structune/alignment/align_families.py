@@ -16,8 +16,8 @@ from structune.alignment.formats.fasta import NamedProtein
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
 from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.options import ENDINGS, Request
 from structune.alignment.structure.alphabets import find_alphabet
-from structune.alignment.task import ENDINGS, Request
 from structune.cli.batches import Progress
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths

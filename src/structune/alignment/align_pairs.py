@@ -19,9 +19,9 @@ from structune.alignment.examples import (
 )
 from structune.alignment.formats.record import ProteinAlignment
 from structune.alignment.formats.writers import alignment_text
+from structune.alignment.options import Request
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
-from structune.alignment.task import Request
 from structune.cli.batches import Progress, time_in_words
 from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths

@@ -33,8 +33,8 @@ from structune.rna.examples import (
 from structune.rna.formats.aligned import read_alignments, stockholm_text
 from structune.rna.formats.strands import STRANDS
 from structune.rna.judgement import Judgement
+from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
 from structune.rna.recipes import Folded, Recipe, in_order
-from structune.rna.task import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
 from structune.rna.written import as_text, open_output
 from structune.running.executors import make_executor
 

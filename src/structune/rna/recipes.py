@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
     from structune.rna.formats.record import RNARecord
     from structune.rna.inputs import Structures
-    from structune.rna.task import Wanted
+    from structune.rna.options import Wanted
     from structune.structure import FloatArray
 
 

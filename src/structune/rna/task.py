@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from structune.cli.checks import counted_from_one
-from structune.cli.fields import option
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
-from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
+from structune.rna.options import (
+    ConsensusOptions,
+    Known,
+    Learning,
+    Output,
+    Reading,
+    Scoring,
+    Shape,
+    Source,
+    Training,
+    Wanted,
+    Writing,
+)
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -25,289 +34,6 @@ _INPUTS = (
     "FASTA files, or others with sequences (dot-bracket, CT, BPSEQ, Stockholm, one a line, also .gz), or "
     "folders of these, or - for standard input, the default. Two strands are A&B."
 )
-_JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
-
-
-# --- options ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How files of RNA are read."""
-
-    input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
-        None,
-        help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
-        "structure. By default that of the ending of each name, or what the first lines look like.",
-    )
-
-
-@dataclass(frozen=True)
-class Learning(Reading):
-    """How they are read to learn from."""
-
-    families: Path | None = option(
-        None,
-        help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
-        "on one side of held-out splits.",
-    )
-
-
-@dataclass(frozen=True)
-class Training(Learning):
-    """What changes the model that learns, too."""
-
-    center: str | None = option(
-        None,
-        metavar="MODEL",
-        help="Model file, or the word pretrained: the prior has its mean at the weights of this model, which "
-        "is what few structures of your own need. Its features, or more, are learned.",
-        panel="Model",
-    )
-
-
-@dataclass(frozen=True)
-class Source:
-    """The model that folds, and how it is changed."""
-
-    model: str = option(
-        "pretrained", "--model", "-m", metavar="MODEL", help="A file that train rna or tune rna wrote."
-    )
-    contrafold: Path | None = option(
-        None, help="Parameter file of CONTRAfold or EternaFold to use instead of a model."
-    )
-    max_span: int | None = option(
-        None,
-        min=1,
-        help="How far the bases of a pair may be apart: for genomes, which then take time and memory by "
-        "their length only.",
-    )
-    jobs: int = option(-1, help=_JOBS, panel="Running")
-
-    def open(self, command: str = "", **settings: Any) -> RNAFolder:
-        """The model, for one thread; one with probabilities if a command needs them."""
-        from structune.errors import CapabilityError
-        from structune.rna.examples import open_folder
-
-        given = {"max_span": self.max_span} | settings
-        folder = open_folder(
-            self.model, self.contrafold, **{name: value for name, value in given.items() if value is not None}
-        )
-        if command and not folder.has_probabilities:
-            raise CapabilityError(f"{self.model}: a model without probabilities, which {command} needs.")
-        return folder
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Circles, and the score of two strands."""
-
-    circular: bool = option(False, help="Sequences are circles: the last base is followed by the first.")
-    initiation: float | None = option(
-        None,
-        help="Of two strands, A&B: the score of being together, before any pair. At concentrations below 1 M "
-        f"add 0.6 times their log, -8 at 1 uM. {INITIATION:g} by default, for 1 M.",
-    )
-    skip_bad: bool = option(
-        False, help="Leave out records below a header >name that cannot be read, and tell of each."
-    )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Parameters of `RNAFolder` that are not to be the model's own."""
-        return {"circular": self.circular or None, "initiation": self.initiation}
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of sequences beside their bases."""
-
-    duplex: bool = option(False, help="Of two strands, A&B: pairs between them only.")
-    constraints: bool = option(
-        False,
-        help="Below each sequence there may be a line of constraints, a character a base: . free, x "
-        "unpaired, | paired, < paired with a base further right, > with one further left, ( and ) paired "
-        "with each other. Every structure satisfies them.",
-    )
-    shape: Path | None = option(
-        None,
-        help="Reactivities: of one sequence a line a base, its place, from 1, and its reactivity (as "
-        "ViennaRNA and RNAstructure read them); of several lines '>name' with the reactivities of all bases "
-        "below. NA or -999 where there is none.",
-    )
-    shape_method: Literal["learned", "deigan"] = option(
-        "learned",
-        help="learned: log odds by letter and reactivity, from RNAs probed with 1M7. deigan: "
-        "pseudo-energies, 1.8 log(1 + reactivity) - 0.6 kcal/mol.",
-    )
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which structures."""
-
-    method: Literal["mea", "viterbi", "centroid"] | None = option(
-        None,
-        help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: the "
-        "nested pairs of the greatest sum of probability - --threshold. By default the model's: of the "
-        "pretrained one that sum at a threshold of 1 / (1 + --gamma), of others mea.",
-        panel="Prediction",
-    )
-    gamma: float | None = option(
-        None,
-        min=0.0,
-        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
-        "unless they were given another.",
-        panel="Prediction",
-    )
-    threshold: float | None = option(
-        None,
-        min=0.0,
-        max=1.0,
-        help="Least probability of a pair with --method centroid, 0.5 by default.",
-        panel="Prediction",
-    )
-    pseudoknots: bool = option(
-        False, help="Predict also helices that cross the others, written in [].", panel="Prediction"
-    )
-    no_lonely_pairs: bool = option(
-        False, help="Predict only pairs that stack on another.", panel="Prediction"
-    )
-    samples: int | None = option(
-        None, min=1, help="Sample N structures instead of predicting one.", metavar="N", panel="Prediction"
-    )
-    nbest: int | None = option(
-        None, min=1, help="Predict the N most probable structures.", metavar="N", panel="Prediction"
-    )
-    within: float | None = option(
-        None,
-        min=0.0,
-        help="Predict all structures whose log odds against the most probable one are at least minus this, "
-        "or the --nbest most probable of them.",
-        panel="Prediction",
-    )
-    seed: int = option(
-        0,
-        min=0,
-        help="Random seed for --samples. With the same seed a sequence has the same samples, whatever else "
-        "is folded.",
-        panel="Prediction",
-    )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Parameters of `RNAFolder` that are not to be the model's own."""
-        return {"decoding": "mea"} if self.method == "mea" else {}
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the most probable structures are wanted."""
-        return self.nbest is not None or self.within is not None
-
-    @property
-    def most_structures(self) -> int:
-        """Of a sequence; within a range there may be any number."""
-        return self.samples or self.nbest or (1 if self.within is None else sys.maxsize)
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where results go."""
-
-    output: str = option(
-        "-",
-        "--output",
-        "-o",
-        help="Where to write (compressed if it ends in .gz); - is standard output.",
-        panel="Output",
-    )
-
-
-@dataclass(frozen=True)
-class Writing:
-    """Where structures go, and as what."""
-
-    format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = option(
-        None,
-        help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the probabilities "
-        "of pairs, what of the structure is expected to be right, and the log-partition function. pairs: a "
-        "table of the probabilities of pairs, separated by tabs. bases: one of the probability of each base "
-        "to be unpaired, and of the entropy of its partner, in bits. By default by the ending of --output, "
-        "or dbn.",
-        panel="Output",
-    )
-    window: int | None = option(
-        None,
-        min=1,
-        help="With --format bases: also the probability that so many bases, this one and those to its right, "
-        "are all unpaired, for what may bind there.",
-        panel="Output",
-    )
-    min_probability: float = option(
-        0.01,
-        min=0.0,
-        max=1.0,
-        help="Least probability of the pairs that json and pairs show.",
-        panel="Output",
-    )
-    output: str = option(
-        "-",
-        "--output",
-        "-o",
-        help="Where to write (compressed if it ends in .gz): a file, - for standard output, or a folder that "
-        "exists, for a file of each sequence.",
-        panel="Output",
-    )
-    plot: Path | None = option(
-        None,
-        help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to FILE-NAME "
-        "each, and those of --samples, --nbest and --within to FILE-1, FILE-2, and so on.",
-        panel="Output",
-    )
-    dot_plot: Path | None = option(
-        None,
-        help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME each.",
-        panel="Output",
-    )
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.", panel="Running")
-
-    @property
-    def written_as(self) -> str:
-        """The format that is asked for, or that of the name of the output."""
-        from structune.cli.file_names import format_of
-
-        endings = {f".{each}": each for each in ("dbn", "ct", "bpseq", "json")}
-        return format_of(self.format, Path(self.output), endings)
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether there are pictures of each sequence."""
-        return self.plot is not None or self.dot_plot is not None
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """Which predictions `evaluate` compares."""
-
-    gamma: float | None = option(
-        None,
-        min=0.0,
-        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
-        "unless they were given another.",
-    )
-    curve: bool = option(False, help="Also for gamma = 2^-5 .. 2^10, and the area below that curve.")
-    plot: Path | None = option(None, help="Draw that curve to this file.")
-    jobs: int = option(-1, help=_JOBS)
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
-
-
-@dataclass(frozen=True)
-class ConsensusOptions:
-    """Which pairs the structure of an alignment has."""
-
-    threshold: float = option(
-        CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.", panel="Prediction"
-    )
 
 
 # --- commands ---------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
 from structune.rna.examples import Example
 from structune.rna.formats.record import RNARecord
+from structune.rna.options import Wanted
 from structune.rna.recipes import Recipe
 from structune.rna.structure import sums
 from structune.rna.structure.constraints import Constraints
-from structune.rna.task import Wanted
 
 N = 700
 SEQUENCE = "".join(np.random.default_rng(0).choice(list("ACGU"), N))
