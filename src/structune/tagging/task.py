@@ -282,8 +282,9 @@ class SegmentsTask(TaggingTask):
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
         """As for taggers; words are those of the first column."""
         examples = super().read(files, learning, model)
-        first = f"{examples.header['columns'][0]}[0]" if examples.header else ""
-        if model.words is None and examples.header and first in examples.header["templates"]:
+        assert examples.header is not None
+        first = f"{examples.header['columns'][0]}[0]"
+        if model.words is None and first in examples.header["templates"]:
             model.words = first
         return examples
 
