@@ -28,7 +28,6 @@ KINDS = {  # all the ground, and of each other
     "alignment": set(),
     "flat": set(),
     "ranking": {"flat"},
-    "trees": set(),
     "genes": set(),
     "compat": {"tagging"},
 }

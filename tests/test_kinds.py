@@ -11,6 +11,7 @@ import pytest
 import structune
 from commands import run, succeed
 from structune import Ranker, RNAFolder, load
+from structune.cli.verbs import command_of
 from structune.errors import DataError, ModelFileError
 from structune.files.models import save_model
 from structune.kinds import _OURS, ENTRY_POINTS, Kind, _installed, find_kind, kind_of, kinds
@@ -68,8 +69,8 @@ def test_what_ours_name_is_there(kind):
     assert kind.estimator_class.__name__ in structune.__all__
     assert kind_of(kind.estimator_class.__new__(kind.estimator_class)) is kind
     assert kind.shard is None or issubclass(kind.shard_class, Shard)
-    assert all(kind.command(name) for name in kind.own)
-    assert bool(kind.about) == bool(kind.commands)
+    assert all(command_of(name, kind) for name in kind.own)
+    assert bool(kind.about) == bool(kind.task)
 
 
 def test_every_word_is_of_one_kind():
@@ -127,9 +128,9 @@ def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"own": "run", "commands": "x"}, "found 'run', expected a tuple of words"),
+        ({"own": "run", "task": "x:T"}, "found 'run', expected a tuple of words"),
         ({"shard": "package.Shard"}, "found 'package.Shard', expected 'package.module:Class'"),
-        ({"own": ("run",)}, r"found the commands \('run',\), expected their module, too"),
+        ({"own": ("run",)}, r"found the commands \('run',\), expected a task, too"),
     ],
 )
 def test_wrong_kinds_are_refused(given, why):
@@ -138,7 +139,7 @@ def test_wrong_kinds_are_refused(given, why):
 
 
 def test_commands_that_there_are_already(installed):
-    installed(bad=replace(OTHER, commands="x", own=("fold", "new", "train")))
+    installed(bad=replace(OTHER, task="x:T", own=("fold", "new", "train")))
     with pytest.warns(UserWarning, match="fold, train is another command already"):
         assert find_kind("other") is None
 
@@ -153,8 +154,8 @@ def test_models_of_a_kind_whose_package_is_broken(installed, tmp_path):
 
 def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, package):
     package("strange_commands", "import nowhere")
-    installed(bad=replace(OTHER, commands="strange_commands", own=("run",)))
-    with pytest.warns(UserWarning, match="the commands of strange_commands are left out: ModuleNotFound"):
+    installed(bad=replace(OTHER, task="strange_commands:TASK", own=("run",)))
+    with pytest.warns(UserWarning, match="strange_commands:TASK is left out: "):
         assert "fold " in succeed("--help")
     assert "train rna" in succeed("train", "--help")
     assert "No such command 'run'" in run("run").stderr

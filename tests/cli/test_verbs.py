@@ -124,7 +124,6 @@ def test_examples_are_command_lines(word, asked, monkeypatch, tmp_path):
 @pytest.fixture
 def alone(monkeypatch):
     """Commands of kinds without a task are not there."""
-    monkeypatch.setattr("structune.cli.commands.is_moved", lambda _: True, raising=False)
     monkeypatch.setenv("COLUMNS", "400")
 
 
@@ -161,7 +160,7 @@ def test_words_that_mean_nothing(line, told, alone):
 
 
 def test_a_file_may_be_called_like_a_kind(alone, asked, monkeypatch, tmp_path):
-    monkeypatch.setattr("structune.cli.commands._DEFAULT", "ranking")
+    monkeypatch.setattr("structune.cli.app._DEFAULT", "ranking")
     monkeypatch.chdir(tmp_path)
     Path("rnaa").write_text("")
     succeed("train", "rnaa", "-m", "m")

@@ -9,7 +9,8 @@ your own; on the command line with ``structune align``.
 - ``multiple/``: alignments of families, from those of two
 - ``formats/``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF
 - ``metrics``: matches found; ``plots``: probabilities of matches; ``report``: pages
-- ``data``: reference alignments; ``commands/``: the command line
+- ``data``: reference alignments; ``task``, ``options``, ``align_pairs``, ``align_families``, ``examples``,
+  ``scores``: the command line
 """
 
 import lazy_loader

@@ -8,7 +8,7 @@ each group of features.
   ``rotation``: fewer features where these are many and examples few; ``location``: features about zero
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository; ``svmlight``: files in blocks
-  files; ``commands/``: ``structune shard``
+- ``task``, ``tables``, ``scores``, ``plots``: the command line
 """
 
 import lazy_loader

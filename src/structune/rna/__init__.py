@@ -13,7 +13,8 @@ line with ``structune fold``.
   ``distilling``: a folder from these, or from another teacher
 - ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``: pages;
   ``plots/``: drawings and dot plots
-- ``data``: sets of known structures; ``commands/``: the command line
+- ``data``: sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``, ``recipes``,
+  ``written``, ``scores``: the command line
 """
 
 import lazy_loader

@@ -18,7 +18,7 @@ from structune.tagging.features.default_templates import symbol_templates, text_
 from structune.tagging.features.templates import Template, extract, parse_templates
 
 if TYPE_CHECKING:
-    from structune.tagging.task import Format, Learning
+    from structune.tagging.options import Format, Learning
 
 TOKEN = 4000  # bytes for the columns and attributes of one
 
