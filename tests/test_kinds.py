@@ -159,7 +159,10 @@ def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, packag
         assert "fold " in succeed("--help")
     assert "train rna" in succeed("train", "--help")
     assert "No such command 'run'" in run("run").stderr
-    assert "There is no train for 'other': expected one of tagging, rna" in run("train", "other").stderr
+    assert (
+        "There is no train for 'other': expected one of tagging, segments, rna"
+        in run("train", "other").stderr
+    )
 
 
 def test_of_two_packages_with_one_word_the_first_counts(installed):

@@ -137,6 +137,7 @@ class AlignmentTask(Task):
         "structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3",
         "structune tune alignment families/ --model aligner.structune --most-pairs 3 --plot tuning.png",
         "structune shard alignment families/ shards/ --most-pairs 3",
+        "structune predict aligner.structune two.fa > aligned.fa",
         "structune evaluate alignment aligner.structune test/",
         "structune evaluate alignment pretrained test/ --multiple",
         "structune evaluate alignment aligned/ test/",

@@ -164,7 +164,9 @@ def estimator_options(
             shape = found.shape() | {"help": found.help, "panel": panel}
             if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
-            yield _made(name, (other_names.get(name, f"--{name.replace('_', '-')}"),), shape)
+            flag = other_names.get(name, f"--{name.replace('_', '-')}")
+            is_on = shape.get("is_flag") and found.default
+            yield _made(name, (f"{flag}/--no-{flag[2:]}" if is_on else flag,), shape)
 
 
 @cache

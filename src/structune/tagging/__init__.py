@@ -12,8 +12,7 @@ columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on t
 - ``features/``: attribute tables, templates
 - ``conll``, ``column_lines``, ``column_look``: column files; ``foreign``: files that are none
 - ``metrics``: scores of tokens and segments; ``scores``: how commands and pages show them
-- ``task``, ``options``: the command line; ``column_files``: its files; ``weight_tables``: what
-  ``structune weights`` shows
+- ``task``, ``options``, ``column_files``, ``weight_tables``: the command line
 - ``data/``: CoNLL-2000, and simulated sequences
 """
 
