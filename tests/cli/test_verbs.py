@@ -68,7 +68,7 @@ def asked(monkeypatch):
 
     def work(task, values):
         command = click.get_current_context().command
-        learns = any(each.opts[0] == "--loss" for each in command.params)
+        learns = any(each.opts[0] == "--executor" for each in command.params)
         found.append((task, values, verbs._estimator(task, {}) if learns else None))
         return 0
 
@@ -177,10 +177,12 @@ def test_parameters_reach_the_estimator(verb, word, asked):
     by_name = {option.name: option for option in options.values()}
     for name in (*task.space, *task.parameters, *of_verb):
         option = by_name[name]
-        with_it = [
-            rule.needs[0] for rule in rules_of(verb, word) if rule.option == option.opts[0] and rule.needs
+        rules = [rule for rule in rules_of(verb, word) if rule.option == option.opts[0] and rule.needs]
+        others = [
+            each for rule in rules if rule.needs[0] in options for each in given(options[rule.needs[0]])
         ]
-        others = [each for other in with_it if other in options for each in given(options[other])]
+        if verb == "tune" and name in ("holdout", "folds", "random_state"):
+            others += ["--method", "implicit" if "implicit" in task.methods else "grid"]
         succeed(verb, word, *needed(command_of(verb, word)), *given(option), *others)
         _, values, model = asked.pop()
         expected = values[name][0][1] if isinstance(by_name[name].type, GroupedNumbers) else values[name]
@@ -219,7 +221,13 @@ def test_what_cannot_be_combined_is_refused(verb, word, asked):
             if has(other):
                 expected = f"structune: {rule.option} cannot be combined with {other}{end}"
                 assert told(rule.option, other) == expected
-        if any(map(has, rule.needs)):
+        by_default = any(
+            value == options[name].default
+            for name, _, value in (
+                other.partition(" ") for other in rule.needs if has(other) and " " in other
+            )
+        )
+        if any(map(has, rule.needs)) and not by_default:
             assert told(rule.option).startswith(f"structune: {rule.option} needs ")
     assert not asked
 

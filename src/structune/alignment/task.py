@@ -28,9 +28,11 @@ def _align(files: Sequence[str], request: Request) -> int:
     """Read, and align two by two or families; returns the exit code."""
     from structune.alignment.examples import files_of, read_sequences
     from structune.alignment.structure.alphabets import NucleotideWarning
-    from structune.cli.checks import short_warnings
+    from structune.cli.checks import check_apart, short_warnings
 
     assert request.written_as
+    if request.output is None or not request.output.is_dir():
+        check_apart([*files, request.model], [request.output, request.report])
     given = [Path(name) for name in files]
     if request.are_pairs and (len(given) > 1 or given[0].is_dir()):
         raise DataError(

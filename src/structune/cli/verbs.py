@@ -613,7 +613,7 @@ def _command(
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*task.rules, *rules):
+        for rule in (*rules, *task.rules):
             rule.check(given, everything)
         _check_jobs(values.get("jobs"))
         raise click.exceptions.Exit(work(task, values))

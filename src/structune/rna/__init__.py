@@ -11,8 +11,7 @@ line with ``structune fold``.
 - ``consensus``: one structure for aligned sequences; ``pseudoknots``: pairs that cross the others
 - ``probing``: reactivities as log odds of bases to be paired; ``energies`` of structures, from files;
   ``distilling``: a folder from these, or from another teacher
-- ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``: pages;
-  ``plots/``: drawings and dot plots
+- ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``, ``plots/``
 - ``data``: sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``, ``recipes``,
   ``written``, ``scores``: the command line
 """
