@@ -92,8 +92,9 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
     folder = source.open("score", **shape.settings)
 
     def row(example: Example) -> str:
+        structure = example.structure
         try:
-            found = judge(folder, example.record.sequence, example.structure)
+            found = judge(folder, example.record.sequence, structure)
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
