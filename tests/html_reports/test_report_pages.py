@@ -143,15 +143,6 @@ def test_what_cannot_be_written_is_told_before_the_work(files, tmp_path):
     assert (files / "train.txt").read_text().startswith("the DT")
 
 
-@pytest.mark.parametrize("kind", ERRORS)
-def test_pages_are_not_written_over_what_is_read(files, tmp_path, kind):
-    page = tmp_path / "a.html"
-    for args in ([page, files / "test.txt"], [files / "no.structune", page]):
-        page.write_text("data")
-        assert "expected another file" in fail("evaluate", kind, *args, "--report", page)
-        assert page.read_text() == "data"
-
-
 def test_json_and_a_page(pages, files, tmp_path):
     page = tmp_path / "a.html"
     out = succeed("evaluate", files / "tagging.structune", files / "test.txt", "--json", "--report", page)

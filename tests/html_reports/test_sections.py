@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from structune.ranking.report import Query, ranking_sections
+from structune.ranking.report import Query
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.metrics import alignment_scores
@@ -11,6 +11,7 @@ from structune.genes.formats.record import Transcript
 from structune.genes.scores import GeneEvaluation
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.training import training_sections
+from structune.ranking.scores import Query, RankingScores
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
 from structune.rna.report import folding_sections
 from structune.tagging.scores import error_sections
@@ -212,8 +213,9 @@ def test_genes_without_errors():
 
 
 def test_queries_are_told_worst_first():
-    queries = [Query("a", [0.0, 2.0], 0.5), Query("b", [1.0], 1.0), Query("c", [0.0, 0.0], 0.0)]
-    (section,) = ranking_sections({1: 0.5, 10: 0.7}, queries)
+    known = {"a": ([0.0, 2.0], 0.5), "b": ([1.0], 1.0), "c": ([0.0, 0.0], 0.0)}
+    queries = [Query(name, relevance, [ndcg] * 10) for name, (relevance, ndcg) in known.items()]
+    (section,) = RankingScores("letor", queries).sections()
     (table,) = of([section], Table)
     assert table.rows == [("a", "0 2", "2", "1", "0.5000"), ("b", "1", "1", "1", "1.0000")]
     assert len(of([section], Picture)) == 2

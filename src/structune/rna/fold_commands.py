@@ -92,6 +92,7 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
     folder = source.open("score", **shape.settings)
 
     def row(example: Example) -> str:
+        structure = example.structure
         try:
             found = folder.judge([example.record.sequence], [example.structure])[0]
         except DataError as error:
