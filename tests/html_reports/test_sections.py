@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from structune.ranking.report import Query
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.metrics import alignment_scores

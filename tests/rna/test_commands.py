@@ -11,8 +11,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-from structune.rna.commands.data import Example
-from structune.rna.commands.decoding import Recipe
 
 import structune
 from commands import fail, run, succeed

@@ -94,7 +94,7 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
     def row(example: Example) -> str:
         structure = example.structure
         try:
-            found = folder.judge([example.record.sequence], [example.structure])[0]
+            found = folder.judge([example.record.sequence], [structure])[0]
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
