@@ -158,13 +158,23 @@ def estimator_options(
         Options that are not called like their parameters.
     """
     known = parameters_of(estimator)
+    flags = {
+        name: other_names.get(name, f"--{name.replace('_', '-')}")
+        for some in panels.values()
+        for name in some
+    }
+
+    def told(found: re.Match[str]) -> str:
+        """A parameter as the option that it is here, and other code as it is."""
+        return flags.get(found[1], found[1])
+
     for panel, names in panels.items():
         for name in names:
             found = known[name]
-            shape = found.shape() | {"help": found.help, "panel": panel}
+            shape = found.shape() | {"help": _CODE.sub(told, found.help), "panel": panel}
             if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
-            flag = other_names.get(name, f"--{name.replace('_', '-')}")
+            flag = flags[name]
             is_on = shape.get("is_flag") and found.default
             yield _made(name, (f"{flag}/--no-{flag[2:]}" if is_on else flag,), shape)
 
@@ -205,7 +215,7 @@ def _entries(doc: str) -> Iterator[re.Match[str]]:
 
 def _help_of(type: str, text: str) -> str:
     """The first sentence; all that is said where there are words to choose from."""
-    told = _CODE.sub(r"\1", " ".join(text.split()))
+    told = " ".join(text.split())
     return told if '"' in type else _SENTENCE.split(told)[0]
 
 

@@ -191,9 +191,9 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
         *dataclass_options(Running, "Running"),
         _config_option(),
     ]
-    how = "and its regularization" if tunes else "with a regularization that you give"
+    how = "and tune the regularization" if tunes else "with a regularization that you give"
     stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-    about = [f"Learn {task.learns}, {how}.", task.about, stopped]
+    about = [f"Learn {task.learns}{' ' if tunes else ', '}{how}.", task.about, stopped]
     return _command(verb, kind, task, about, params, _learn, _RULES)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def fit(
         problem = replace(problem, l1=l1)
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)
-        run.begin_checkpoint(monitor, told_data(problem.full, groups))
+        run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
         if tuner is None:
             assert penalty is not None
             result = _fit_given(problem, penalty, start, tolerance, max_iterations, monitor, passes)

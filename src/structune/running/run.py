@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +31,11 @@ class Run:
     checkpoint: Checkpoint | None = None
     work: Mapping[str, Any] = field(default_factory=dict)
 
-    def begin_checkpoint(self, monitor: Monitor, data: Mapping[str, Any]) -> None:
-        """Let the monitor have the checkpoint, if there is one, with what it has of the same work."""
+    def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
+        """Let the monitor have the checkpoint, if there is one, with what it has of the same work.
+
+        `data` tells the work's data apart, which takes a pass over them.
+        """
         if self.checkpoint is not None:
-            self.checkpoint.begin({**self.work, **data})
+            self.checkpoint.begin({**self.work, **data()})
             monitor.checkpoint = self.checkpoint  # not before: a file of other work is not to be written over

@@ -71,8 +71,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         weights, too, chosen as `transitions` says: the group ``trigrams``. Time then grows with the cube of
         the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions that cannot happen, in training and in prediction. None as a label stands for the start or
-        end. Set after `fit`, it holds in prediction.
+        Transitions of labels that cannot happen, in training and in prediction. "bio" and "bioes": those that
+        break this scheme, such as O to I-x. In a list, None as a label stands for the start or end. Set after
+        `fit`, it holds in prediction.
     outside : {"skip", "trim", "error"}
         What to do with training sequences whose labels break `forbidden`. "skip" leaves them out, with a
         warning. "trim" takes the labels that break it for unknown, with a warning (log loss only). "error"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class TreeLearner:
             heldout = self._heldout(self.task_of[sequence]) if tuner or self.grid.size > 1 else []
             splits = [(risks(every[~part]), risks(every[part])) for part in heldout]
             passes = monitor.passes = _passes(self.tree.root, full, splits)
-            run.begin_checkpoint(monitor, told_data(full[self.tree.root], groups))
+            run.begin_checkpoint(monitor, partial(told_data, full[self.tree.root], groups))
             if tuner:
                 priors = tune_priors(self.tree, full, splits, groups, tuner, monitor)
             elif splits:
