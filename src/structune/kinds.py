@@ -157,6 +157,8 @@ _OURS = (
     ),
     Kind(
         word="metagenomes",
+        about="genes of contigs of many prokaryotes (predict alone)",
+        task="structune.genes.task:METAGENOMES",
         estimator="structune.genes.prokaryotes.metagenomes.metagenome_finder:MetagenomeFinder",
     ),
     Kind(

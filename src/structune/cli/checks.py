@@ -103,7 +103,8 @@ def asked() -> tuple[str, list[tuple[str, str]]]:
     """The command that runs, and the arguments and options that it was given."""
     ctx, given = asking(), []
     for parameter in ctx.command.params:
-        if ctx.get_parameter_source(parameter.name).name in ("COMMANDLINE", "DEFAULT_MAP"):
+        source = ctx.get_parameter_source(parameter.name)
+        if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") and parameter.expose_value:
             value = ctx.params[parameter.name]
             values = value if isinstance(value, list | tuple) else [value]
             given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from structune.cli.checks import asked, short_warnings
+from structune.cli.checks import asked, asking, short_warnings
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
@@ -85,4 +85,32 @@ def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
     title, given = asked()
     options = tables_section("Options", record_table("", given))
     with short_warnings():  # of matplotlib, about names that its font lacks
-        write_page(path, title, [*sections, options])
+        write_page(path, title, [*sections, options, *_settings_sections()])
+
+
+def _settings_sections() -> Iterator[Section]:
+    """The options that were given, as --config reads them."""
+    import yaml
+
+    from structune.html_reports.page import Section, Text, Verbatim
+
+    ctx, settings = asking(), {}
+    options = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
+    if "config" not in options:
+        return
+    for name, flag in options.items():
+        source = ctx.get_parameter_source(name)
+        if flag.startswith("--") and source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP"):
+            settings[flag.removeprefix("--")] = _plain(ctx.params.get(name))
+    text = Text("As a file of these lines they are read by --config.")
+    yield Section("Settings", [text, Verbatim(yaml.safe_dump(settings, sort_keys=False))])
+
+
+def _plain(value: Any) -> Any:
+    """A value as YAML has it."""
+    if isinstance(value, tuple):
+        numbers = [each for each in value if isinstance(each, tuple)]  # by group
+        if numbers:
+            return [number if group is None else f"{group}={number}" for group, number in numbers]
+        return [_plain(each) for each in value]
+    return value if isinstance(value, int | float | str | None) else str(value)

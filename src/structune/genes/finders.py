@@ -99,8 +99,12 @@ def with_suiting_code(
 
 
 def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedSequence], name: str) -> None:
-    """Set the genetic code to that which most genes of a file have, if they have one of other stop codons."""
-    codes = Counter(t.code for each in genomes for t in each.transcripts if t.code is not None)
+    """Set the genetic code to that which most genes have, if they have one of other stop codons.
+
+    The genes are those of all files that the finder is given: a tree of tasks has one code.
+    """
+    codes: Counter[int] = vars(finder).setdefault("_codes", Counter())
+    codes.update(t.code for each in genomes for t in each.transcripts if t.code is not None)
     for code, n in codes.most_common(1):
         if not OrfRules(finder.code).has_stops(code):
             say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")

@@ -269,7 +269,18 @@ class ProkaryoticGenesTask(GenesTask):
         adapt(MetagenomeFinder.pretrained(known).set_params(n_jobs=1), known, 1).predict(known)
 
 
-GENES, PROKARYOTIC_GENES = GenesTask(), ProkaryoticGenesTask()
+class MetagenomesTask(GenesTask):
+    """Genes of contigs of many prokaryotes, by models that are made in Python."""
+
+    estimator = "structune.genes.prokaryotes.metagenomes.metagenome_finder:MetagenomeFinder"
+    examples = ("structune predict metagenomes.structune contigs.fa > genes.gff3",)
+
+    @classmethod
+    def has(cls, verb: str) -> bool:
+        return verb == "predict"
+
+
+GENES, PROKARYOTIC_GENES, METAGENOMES = GenesTask(), ProkaryoticGenesTask(), MetagenomesTask()
 _BETWEEN, _INTRON = "ATTAAATCATTT" * 5, f"GTAAGT{'ATTCT' * 6}TTTTCAG"
 _CODING = f"ATG{'GCCGAGCTGAAGGGC' * 7}TAA"
 _FLIPPED = str.maketrans("ACGT", "TGCA")
