@@ -83,27 +83,30 @@ def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
     from structune.html_reports import write_page
 
     title, given = asked()
-    options = tables_section("Options", record_table("", given))
     with short_warnings():  # of matplotlib, about names that its font lacks
-        write_page(path, title, [*sections, options, *_settings_sections()])
+        write_page(
+            path, title, [*sections, _settings() or tables_section("Options", record_table("", given))]
+        )
 
 
-def _settings_sections() -> Iterator[Section]:
-    """The options that were given, as --config reads them."""
+def _settings() -> Section | None:
+    """The options that were given, as --config reads them, of commands that have it."""
     import yaml
 
     from structune.html_reports.page import Section, Text, Verbatim
 
-    ctx, settings = asking(), {}
-    options = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
+    ctx = asking()
+    options = {each.name: each.opts[0] for each in ctx.command.params}
     if "config" not in options:
-        return
-    for name, flag in options.items():
-        source = ctx.get_parameter_source(name)
-        if flag.startswith("--") and source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP"):
-            settings[flag.removeprefix("--")] = _plain(ctx.params.get(name))
-    text = Text("As a file of these lines they are read by --config.")
-    yield Section("Settings", [text, Verbatim(yaml.safe_dump(settings, sort_keys=False))])
+        return None
+    given = {
+        flag.removeprefix("--"): _plain(ctx.params[name])
+        for name, flag in options.items()
+        if name in ctx.params and ctx.get_parameter_source(name).name in ("COMMANDLINE", "DEFAULT_MAP")
+    }
+    files = ", ".join(given.pop("files"))
+    told = f"Learned from {files}, with these options, in a form that --config reads:"
+    return Section("Options", [Text(told), Verbatim(yaml.safe_dump(given, sort_keys=False))])
 
 
 def _plain(value: Any) -> Any:
