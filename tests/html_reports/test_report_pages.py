@@ -118,9 +118,11 @@ def test_pages_of_prokaryotes(pages):
 def test_pages_tell_what_was_asked_for(pages, files):
     text = pages["tune genes"].read_text()
     assert "tune genes</title>" in text
-    for cell in (str(files / "train.gb"), "--method", "majorize", str(files / "test.gb")):
-        assert f"<td>{cell}</td>" in text
-    assert "--loss" not in text
+    told = text.partition("Learned from ")[2]
+    assert told.startswith(f"{files / 'train.gb'}, ")
+    for line in ("method: majorize", f"- {files / 'test.gb'}"):
+        assert f"\n{line}\n" in told
+    assert "loss:" not in told
 
 
 def test_pictures_are_whole(pages):
