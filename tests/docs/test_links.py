@@ -55,7 +55,11 @@ def test_a_broken_link_is_found():
 _MODULE = re.compile(r"`([\w/]+(?:\.pyi?|/))`")
 
 
-_OF_THE_CODE = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md", *sorted((DOCS / "decisions").glob("0*.md"))]
+_OF_THE_CODE = [
+    DOCS / "architecture.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((DOCS / "decisions").glob("0*.md")),
+]
 
 
 @pytest.mark.parametrize("page", _OF_THE_CODE, ids=lambda path: path.name)
