@@ -55,8 +55,25 @@ def test_a_broken_link_is_found():
 _MODULE = re.compile(r"`([\w/]+(?:\.pyi?|/))`")
 
 
-@pytest.mark.parametrize("page", [DOCS / "design.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
-def test_what_is_said_of_the_house_is_there(page):
+_OF_THE_CODE = [
+    DOCS / "architecture.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((DOCS / "decisions").glob("0*.md")),
+]
+
+
+@pytest.mark.parametrize("page", _OF_THE_CODE, ids=lambda path: path.name)
+def test_files_that_pages_name_are_there(page):
+    """From the root, from the package, or, where all kinds have one, from a room."""
     named = set(_MODULE.findall(page.read_text(encoding="utf-8")))
-    assert {name for name in named if not any((root / name).exists() for root in (ROOT, HOUSE))} == set()
-    assert len(named) > 5
+    places = {name: [ROOT / name, HOUSE / name, *HOUSE.glob(f"*/{name}")] for name in named}
+    assert [name for name, paths in places.items() if not any(path.exists() for path in paths)] == []
+
+
+def test_the_map_is_short_and_lists_all_decisions():
+    assert len((DOCS / "architecture.md").read_text(encoding="utf-8").splitlines()) <= 250
+    found = [path.stem for path in sorted((DOCS / "decisions").glob("0*.md"))]
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^0.*$", index, re.MULTILINE) == found
+    for name in found:
+        assert len((DOCS / "decisions" / f"{name}.md").read_text(encoding="utf-8").splitlines()) <= 60, name
