@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,9 +97,13 @@ class Potentials(Scores):
         super().__init__(cells, allowed)
         with np.errstate(over="ignore", invalid="ignore"):
             self._factors = {name: np.exp(table) for name, table in self._fixed.items()}
+        self._unscaled = lru_cache(maxsize=2)(partial(self._made_factors, log_scale=0.0))
 
     def factors(self, n: int, log_scale: float) -> tuple[Tables, Array]:
         """`tables`, exponentiated."""
+        return self._made_factors(n, log_scale) if log_scale else self._unscaled(n)
+
+    def _made_factors(self, n: int, log_scale: float) -> tuple[Tables, Array]:
         filled, scalars = self.tables(n, log_scale)
         with np.errstate(over="ignore", invalid="ignore"):
             rest = {name: np.exp(t) for name, t in filled._asdict().items() if name not in _FIXED}

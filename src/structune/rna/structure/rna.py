@@ -26,7 +26,7 @@ from structune.rna.structure.inference import (
     grammar_model,
     rows,
 )
-from structune.rna.structure.potentials import Potentials, Scores
+from structune.rna.structure.potentials import Scores
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.short import fold_short, is_short
 from structune.rna.structure.strands import nick_of, places
@@ -178,7 +178,7 @@ class RNA(RNASums):
     ) -> IntArray:
         """Fill in the partners in short sequences; which sequences are left."""
         is_left, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = Potentials(self._cells(w), self._allowed), is_short(shard, self._space)
+        potentials, short = self._potentials(w), is_short(shard, self._space)
         for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
             some = np.array(run)
             partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)

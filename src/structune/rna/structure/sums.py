@@ -81,6 +81,10 @@ class RNASums(Structure):
         if circular and max_span is not None:
             raise DataError(f"max_span={max_span} with circular=True: expected one of the two")
         self._space = Space(self._allowed, self.min_hairpin, self.max_span, self.circular)
+        self._kept: tuple[Array, Potentials] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept": None}
 
     def like(self, max_span: int | None, circular: bool, initiation: float) -> Self:
         """The same of other sequences; itself if these are such."""
@@ -95,6 +99,13 @@ class RNASums(Structure):
         cells = self._features.cells(w)
         cells[TABLES["strands"]] += self.initiation
         return cells
+
+    def _potentials(self, w: Array) -> Potentials:
+        """The tables of weights; those of the last ones are kept, for predictions that come one by one."""
+        kept = self._kept
+        if kept is None or kept[0].dtype != w.dtype or not np.array_equal(kept[0], w):
+            kept = self._kept = w.copy(), Potentials(self._cells(w), self._allowed)
+        return kept[1]
 
     @property
     def n_weights(self) -> int:
@@ -244,7 +255,7 @@ class RNASums(Structure):
         DataError
             Constraints that no structure satisfies.
         """
-        shard, potentials = shard.free(), Potentials(self._cells(w), self._allowed)
+        shard, potentials = shard.free(), self._potentials(w)
         how = LogInference if log_domain else infer
 
         def of_one(s: int) -> R:
