@@ -78,6 +78,7 @@ from structune.rna import (
     read_stockholm,
     write_rna,
 )
+from structune.running import Run
 from structune.running.checkpoints import Checkpoint
 from structune.tagging import read_conll
 from structune.tagging.task import TASK
@@ -480,21 +481,23 @@ class _Unwritten(Checkpoint):
 
 
 def _tagged(checkpoint, **settings):
-    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(WORDS, TAGS)
+    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(WORDS, TAGS)
 
 
 def _contradicted(checkpoint, **settings):
     """Constraints that take more than a round."""
-    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
+    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(
+        [[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2
+    )
 
 
 def _classified(checkpoint, **settings):
-    Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, [0, 1, 2, 1])
+    Classifier(n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(TABLE, [0, 1, 2, 1])
 
 
 def _of_tasks(checkpoint, **settings):
     estimator = SequenceTagger(n_jobs=1, max_iterations=3)
-    MultitaskEstimator(estimator, TREE, n_jobs=1, checkpoint=checkpoint, **settings).fit(
+    MultitaskEstimator(estimator, TREE, n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(
         {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}
     )
 

@@ -22,7 +22,7 @@ from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, T
 from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
 from structune.running.monitor import STOPPED, Monitor
-from structune.running.run import Run
+from structune.running.run import PreparedRun
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
@@ -61,7 +61,7 @@ def fit(
     groups: Groups,
     penalty: FloatArray | None,
     l1: FloatArray,
-    run: Run,
+    run: PreparedRun,
     tuner: Tuner | None = None,
     held_out: HeldOut,
     start: FloatArray | None = None,
@@ -84,7 +84,7 @@ def fit(
         Which weights share a precision.
     penalty, l1 : ndarray, shape (n_groups,)
         Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    run : Run
+    run : PreparedRun
     tuner : Tuner, optional
         Chooses the precisions.
     held_out : HeldOut

@@ -105,8 +105,7 @@ class Risk:
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> None:
-        if hessian not in HESSIAN_METHODS:
-            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        _check_method(hessian)
         if origin is not None and not loss.smooth:
             raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
         if not shards:
@@ -215,6 +214,13 @@ class Risk:
     def beginning_at(self, w: FloatArray) -> Risk:
         """The same risk, with weights for the convex-concave procedure to begin with."""
         return self._like(beginning=Ray(w))
+
+    def with_hessian(self, method: str) -> Risk:
+        """The same risk, whose products with the Hessian are made in another way."""
+        _check_method(method)
+        return self._like(
+            hessian=method, dense=method == "dense" or (method == "auto" and self._dense_pays())
+        )
 
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""
@@ -342,6 +348,11 @@ class Risk:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.count_passes()
         return np.asarray(self._sum(_variance, self.loss, self._moved(w)))
+
+
+def _check_method(hessian: str) -> None:
+    if hessian not in HESSIAN_METHODS:
+        raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
 
 
 # --- of one shard, wherever that is -----------------------------------------------------------------------

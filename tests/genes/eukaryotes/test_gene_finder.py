@@ -18,6 +18,7 @@ from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems, overlapping_genes
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores
+from structune.running import Run
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 TEXTS = [each.sequence for each in TEST]
@@ -183,7 +184,7 @@ def test_wrong_centers(center):
 
 
 def test_time_is_up():
-    assert finder(max_seconds=0.0).fit(TRAIN).status_ == "budget"
+    assert finder(run=Run(max_seconds=0.0)).fit(TRAIN).status_ == "budget"
 
 
 def test_a_warm_start_is_the_end():
