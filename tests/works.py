@@ -24,8 +24,10 @@ def by_sum(name):
     return str(sum(map(ord, name)) % 7)
 
 
-def tagger(**settings):
-    return lambda checkpoint: SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(X, Y)
+def tagger(max_iterations=1000, **settings):
+    return lambda checkpoint: SequenceTagger(
+        n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=max_iterations), **settings
+    ).fit(X, Y)
 
 
 def classifier(**settings):

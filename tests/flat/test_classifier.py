@@ -653,7 +653,7 @@ def test_no_time_at_all(tuning):
 
 
 def test_the_iterations_run_out():
-    model = classifier(max_iterations=1, tolerance=1e-9).fit(X, Y)
+    model = classifier(run=Run(max_iterations=1), tolerance=1e-9).fit(X, Y)
     assert model.status_ == "iterations"
 
 

@@ -502,8 +502,8 @@ def test_no_time_at_all(kind, loss, tuning):
 
 @EVERY_KIND
 def test_the_iterations_run_out(kind):
-    assert fitted(kind, loss="margin", max_iterations=2).status_ == "iterations"
-    assert np.isfinite(fitted(kind, loss="ramp", max_iterations=2).coef_).all()
+    assert fitted(kind, loss="margin", run=Run(max_iterations=2)).status_ == "iterations"
+    assert np.isfinite(fitted(kind, loss="ramp", run=Run(max_iterations=2)).coef_).all()
 
 
 @pytest.mark.parametrize("n", [2, 12])

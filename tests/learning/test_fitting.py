@@ -21,7 +21,7 @@ def tagger(**options):
 
 def test_a_fit_that_has_not_converged_warns_once():
     with pytest.warns(ConvergenceWarning, match="the fit has not converged: it ended at its limit") as told:
-        model = tagger(max_iterations=1).fit(X, Y)
+        model = tagger(run=Run(max_iterations=1)).fit(X, Y)
     assert model.status_ == "iterations"
     assert [each.filename for each in told] == [__file__]  # where `fit` was called
 

@@ -52,7 +52,6 @@ def test_ranges_are_told():
     ("name", "values", "expected"),
     [
         ("tolerance", (-1, "a", None), "a number >= 0"),
-        ("max_iterations", (-1, 0, 1.5), "a whole number >= 1"),
         ("holdout", (0, 2, None), "a number between 0 and 1"),
         ("folds", (1, 2.5), "None or a whole number >= 2"),
         ("penalty", (-1, "a"), "finite numbers > 0"),
@@ -72,6 +71,8 @@ def test_every_fit_refuses_what_is_out_of_range(word, name, values, expected):
     [
         (Run(max_seconds=-1), "^max_seconds=-1: expected None or a number >= 0"),
         (Run(max_seconds="a"), "^max_seconds='a': expected"),
+        (Run(max_iterations=0), "^max_iterations=0: expected a whole number >= 1"),
+        (Run(max_iterations=1.5), "^max_iterations=1.5: expected a whole number >= 1"),
         ("dask", "^run='dask': expected None or a structune.running.Run"),
     ],
 )

@@ -676,7 +676,7 @@ def test_no_time_at_all(tuning):
 
 
 def test_the_iterations_run_out():
-    assert ranker(max_iterations=2, penalty=1e-3).fit(*NOISY).status_ == "iterations"
+    assert ranker(run=Run(max_iterations=2), penalty=1e-3).fit(*NOISY).status_ == "iterations"
 
 
 # --- files ------------------------------------------------------------------------------------------------

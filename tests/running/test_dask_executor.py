@@ -259,7 +259,7 @@ def test_a_connection_ends_with_its_last_user(client):
     gc.collect()
     until(lambda: own not in scheduler.clients)
     known = set(scheduler.clients)
-    SequenceTagger(run=Run(address.replace("tcp", "dask")), max_iterations=2).fit(X, Y)
+    SequenceTagger(run=Run(address.replace("tcp", "dask"), max_iterations=2)).fit(X, Y)
     gc.collect()
     until(lambda: set(scheduler.clients) <= known)
 

@@ -492,7 +492,7 @@ def test_threads_do_not_change_a_bit(tuning):
 
 def test_iterations_and_time_run_out():
     x, y = hmm_data()
-    assert tagger(max_iterations=2).fit(x, y).status_ == "iterations"
+    assert tagger(run=Run(max_iterations=2)).fit(x, y).status_ == "iterations"
     for tuning in (None, "implicit", "majorize", "direct", "grid"):
         model = tagger(run=Run(max_seconds=0.0), tuning=tuning).fit(x, y)
         assert model.status_ == "budget"

@@ -76,8 +76,6 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
         L-BFGS; "auto" does what is faster.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

@@ -65,8 +65,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
         multiplies with it in conjugate gradients, "auto" does what is faster.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

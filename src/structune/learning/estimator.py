@@ -101,8 +101,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -142,7 +140,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     holdout: float = 0.2
     folds: int | None = None
     tolerance: float = TOLERANCE
-    max_iterations: int = 1000
     warm_start: bool = False
     random_state: int = 0
     verbose: int = 0
@@ -164,7 +161,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         "holdout": Range(0, 1, open=True),
         "folds": Range(2, whole=True, optional=True),
         "tolerance": Range(0),
-        "max_iterations": Range(1, whole=True),
     }
 
     @property
@@ -285,7 +281,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             prepare=self._prepare,
             hessian=self._hessian(structure),
             tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
         )
         self._keep(groups, result.precision if penalty is None else penalty, result)
         return result

@@ -70,7 +70,6 @@ def fit(
     prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
     hessian: str = "exact",
     tolerance: float = TOLERANCE,
-    max_iterations: int = 1000,
 ) -> TuningResult:
     """Fit the weights of a structure.
 
@@ -99,7 +98,7 @@ def fit(
         Of the problem and the start: the problem as the tuner or the fit gets it.
     hessian : str
         How products with it are made, or that it is a matrix.
-    tolerance, max_iterations
+    tolerance : float
         Of a fit without tuning.
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
@@ -119,12 +118,12 @@ def fit(
         run.begin_checkpoint(monitor, told_data(problem.full, groups))
         if tuner is None:
             assert penalty is not None
-            result = _fit_given(problem, penalty, start, tolerance, max_iterations, monitor, passes)
+            result = _fit_given(problem, penalty, start, tolerance, run.max_iterations, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
             result = tuner.tune(problem, monitor)
         if constraints is not None:
-            result = constraints.meet(problem, result, tolerance, max_iterations, monitor)
+            result = constraints.meet(problem, result, tolerance, run.max_iterations, monitor)
         elif tuner is not None:
             result = switch_off(tuner, problem, result, monitor)
         if run.checkpoint is not None:

@@ -22,6 +22,7 @@ from structune.running.run import PreparedRun, Run
 T = TypeVar("T")
 _KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
 _LONGEST = 300  # letters, of a parameter that is told
+_OF_RUNS = {"max_seconds": Range(optional=True), "max_iterations": Range(1, whole=True)}
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("n_jobs", "run", "verbose", "warm_start")
 _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting in a checkpoint
@@ -169,7 +170,7 @@ class FitsOnExecutor(Parameters):
         super()._check_ranges()
         if not isinstance(self.run, Run | None):
             raise DataError(f"run={self.run!r}: expected None or a structune.running.Run")
-        check_ranges(self.run, {"max_seconds": Range(optional=True)})
+        check_ranges(self.run, _OF_RUNS)
 
     def _prepared_run(self, verbose: int) -> PreparedRun:
         """How a fit runs, as the parameters say."""

@@ -105,7 +105,6 @@ class Risk:
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> None:
-        _check_method(hessian)
         if origin is not None and not loss.smooth:
             raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
         if not shards:
@@ -118,7 +117,7 @@ class Risk:
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
         self.smooth, self.convex = loss.smooth, loss.convex
         self.partial = any(shard.partial for shard in self.shards)
-        self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
+        self.dense = self._takes_matrix(hessian)
         self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
@@ -217,10 +216,7 @@ class Risk:
 
     def with_hessian(self, method: str) -> Risk:
         """The same risk, whose products with the Hessian are made in another way."""
-        _check_method(method)
-        return self._like(
-            hessian=method, dense=method == "dense" or (method == "auto" and self._dense_pays())
-        )
+        return self._like(hessian=method, dense=self._takes_matrix(method))
 
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""
@@ -313,6 +309,11 @@ class Risk:
     def _flops(self, what: str) -> float:
         return float(sum(getattr(shard, what) for shard in self.shards))
 
+    def _takes_matrix(self, hessian: str) -> bool:
+        if hessian not in HESSIAN_METHODS:
+            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        return hessian == "dense" or (hessian == "auto" and self._dense_pays())
+
     def _dense_pays(self) -> bool:
         """Whether Newton's method with a factored Hessian takes less time than gradients."""
         n = self.structure.n_weights
@@ -348,11 +349,6 @@ class Risk:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.count_passes()
         return np.asarray(self._sum(_variance, self.loss, self._moved(w)))
-
-
-def _check_method(hessian: str) -> None:
-    if hessian not in HESSIAN_METHODS:
-        raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
 
 
 # --- of one shard, wherever that is -----------------------------------------------------------------------

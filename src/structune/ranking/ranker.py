@@ -92,9 +92,6 @@ class Ranker(FeatureEstimator):
     tolerance : float
         Relative tolerance of a fit. It ends at a gap of ten times this, relative to the objective, and the
         convex-concave procedure when a round gains less than that. A tuner object has a tolerance of its own.
-    max_iterations : int
-        Largest number of passes over the data of a fit without tuning, or of each round of its convex-concave
-        procedure.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

@@ -31,6 +31,9 @@ class Run:
     checkpoint : path or Checkpoint, optional
         File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
         from it. It is removed when the work is done.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning, or of each round of a convex-concave procedure.
+        With margin and ramp losses it counts passes over the data. Tuners have limits of their own.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Run:
     executor: Any = None
     max_seconds: float | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    max_iterations: int = 1000
 
     def prepared(self, n_jobs: int | None, verbose: int, work: Mapping[str, Any]) -> PreparedRun:
         """The same for one fit, with what its estimator adds.
@@ -58,7 +62,8 @@ class Run:
             from structune.running.checkpoints import Checkpoint
 
             kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
-        return PreparedRun(make_executor(n_jobs, self.executor), verbose, self.max_seconds, kept, work)
+        executor = make_executor(n_jobs, self.executor)
+        return PreparedRun(executor, verbose, self.max_seconds, self.max_iterations, kept, work)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class PreparedRun:
     executor : Executor
     verbose : int
     max_seconds : float, optional
+    max_iterations : int
     checkpoint : Checkpoint, optional
     work : mapping of str to str, int, float or None
         Settings by which the checkpoint knows that it is of the same work.
@@ -78,6 +84,7 @@ class PreparedRun:
     executor: Executor
     verbose: int
     max_seconds: float | None
+    max_iterations: int
     checkpoint: Checkpoint | None
     work: Mapping[str, Any]
 

@@ -79,8 +79,6 @@ class SegmentTagger(LabelPredictions):
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

@@ -103,8 +103,6 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional

@@ -64,7 +64,6 @@ class TreeLearner:
         precisions: FloatArray,
         hessian: str,
         tolerance: float,
-        max_iterations: int,
         run: PreparedRun,
     ) -> TuningResult:
         """Fit all nodes; gives the fit of the root. The groups of examples are the numbers of sequences."""
@@ -73,7 +72,7 @@ class TreeLearner:
         ends: dict[str, Any] = {
             "executor": run.executor,
             "tolerance": tolerance,
-            "max_iterations": max_iterations,
+            "max_iterations": run.max_iterations,
         }
 
         def risks(chosen: IntArray) -> dict[str, Risk]:

@@ -141,7 +141,6 @@ class MultitaskEstimator(FitsOnExecutor):
             precisions=model._task_precisions(groups),
             hessian=model._hessian(examples.structure),
             tolerance=model.tolerance,
-            max_iterations=model.max_iterations,
             run=self._prepared_run(self.verbose),
         )
         model._keep(groups, result.precision, result)

@@ -242,7 +242,7 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
 
 def test_from_a_finder_for_metagenomes():
     """Its settings stay, and what it is in doubt of is learned from, too."""
-    finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, max_iterations=50)
+    finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, run=Run(max_iterations=50))
     opened, encode = set(), OrfGraph.of_letters
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(

@@ -24,7 +24,7 @@ from structune.genes.prokaryotes.suitable_model import known_letters
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
 _IN_DOUBT = 2.0  # log odds
-_OF_MACHINES = ("n_jobs", "max_iterations", "random_state", "verbose")
+_OF_MACHINES = ("n_jobs", "random_state", "verbose")
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 _LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
 _ENOUGH_TO_LEARN = {1000: 200_000, 500: 1_000_000}  # bases, in contigs of so many or more

@@ -78,7 +78,7 @@ def test_other_codes():
 def test_organisms(finder):
     """Each sequence is one of its own, or those of a group are."""
     assert len(finder.composition_.own) == 4
-    alone = MetagenomeFinder(n_jobs=1, max_iterations=1)
+    alone = MetagenomeFinder(n_jobs=1, run=Run(max_iterations=1))
     with pytest.warns(UserWarning, match="not converged"):
         alone.fit([genome[0] for genome in GENOMES])
     assert len(alone.composition_.own) == 4
@@ -187,7 +187,7 @@ def test_the_one_that_comes_along():
 
 def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
     genomes = [simulated.genome(k, 30, **({"codons": OTHER} if k == 1 else {})) for k in range(3)]
-    model = MetagenomeFinder(n_jobs=1, max_iterations=5, penalty=10.0)
+    model = MetagenomeFinder(n_jobs=1, run=Run(max_iterations=5), penalty=10.0)
     with pytest.warns(UserWarning, match="not converged"):
         model.fit([each for genome in genomes for each in genome], groups=np.repeat(range(3), 30))
     assert all(model.starts_)
