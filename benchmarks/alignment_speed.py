@@ -42,7 +42,7 @@ from structune.alignment import Alignment, load_protein_alignments
 from structune.alignment.structure.alphabets import PROTEIN
 from structune.alignment.structure.rows import residues_of
 from structune.learning import LogLoss, Risk
-from structune.running import ThreadExecutor
+from structune.running import Run, ThreadExecutor
 
 LENGTHS, QUICK = (100, 300, 1000, 3000), (100, 300)
 LONG = 10_000
@@ -100,7 +100,7 @@ def count_cells(pairs: list[Pair]) -> int:
 def fitted(features: str) -> SequenceAligner:
     """A model of a few pairs, from BLOSUM62 on: no good one, but its weights are of the size of theirs."""
     rows = list(islice(homologues(0), 80))
-    aligner = SequenceAligner(features=features, penalty=5.0, center="BLOSUM62", max_iterations=20)
+    aligner = SequenceAligner(features=features, penalty=5.0, center="BLOSUM62", run=Run(max_iterations=20))
     return aligner.fit([residues_of(pair) for pair in rows], rows).set_params(n_jobs=1)
 
 

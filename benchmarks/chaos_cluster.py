@@ -42,6 +42,7 @@ def fit_beside(n_deaths: int) -> tuple[Any, float, Killer]:
     from distributed import Client, LocalCluster
 
     from structune import SequenceTagger
+    from structune.running import Run
 
     x, y = examples()
     with (
@@ -53,7 +54,7 @@ def fit_beside(n_deaths: int) -> tuple[Any, float, Killer]:
     ):
         start = time.perf_counter()
         # hardly a penalty, and a tight end: some hundred evaluations
-        tagger = SequenceTagger(penalty=1e-4, tolerance=1e-9, max_iterations=1000, executor=client)
+        tagger = SequenceTagger(penalty=1e-4, tolerance=1e-9, run=Run(client))
         return tagger.fit(x, y), time.perf_counter() - start, killer
 
 

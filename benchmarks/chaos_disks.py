@@ -27,11 +27,11 @@ _RESUMES = """
 import sys, warnings, numpy as np
 from structune import SequenceTagger, load
 from structune.files.models import read_model
-from structune.running import Checkpoint
+from structune.running import Checkpoint, Run
 words = [[[f"w={(7 * i * j) % 11}"] for j in range(8)] for i in range(40)]
 tags = [["ab"[(i * j) % 3 > 1] for j in range(8)] for i in range(40)]
-kept = Checkpoint(sys.argv[1], 0.0, lasting=True)
-model = SequenceTagger(n_jobs=1, tuning="implicit", folds=2, checkpoint=kept, max_seconds=float(sys.argv[2]))
+run = Run(None, float(sys.argv[2]), Checkpoint(sys.argv[1], 0.0, lasting=True))
+model = SequenceTagger(n_jobs=1, tuning="implicit", folds=2, run=run)
 model.fit(words, tags)
 read_model(sys.argv[1])
 print(model.status_, model.coef_.tobytes().hex())

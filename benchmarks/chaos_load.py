@@ -73,9 +73,12 @@ def busy_loops() -> Any:
 def tagger(jobs: int) -> Any:
     from chaos_cluster import examples
     from structune import SequenceTagger
+    from structune.running import Run
 
     x, y = examples()
-    return lambda: SequenceTagger(penalty=1e-4, tolerance=1e-9, max_iterations=1000, n_jobs=jobs).fit(x, y)
+    return lambda: SequenceTagger(
+        penalty=1e-4, tolerance=1e-9, run=Run(max_iterations=1000), n_jobs=jobs
+    ).fit(x, y)
 
 
 def classifier(jobs: int) -> Any:
@@ -89,13 +92,14 @@ def classifier(jobs: int) -> Any:
 
 def folder(jobs: int) -> Any:
     from structune import RNAFolder
+    from structune.running import Run
 
     rng = np.random.default_rng(0)
     stems = ["".join(rng.choice(list("ACGU"), 30)) for _ in range(60)]
     other = str.maketrans("ACGU", "UGCA")
     sequences = [f"{stem}GAAA{stem[::-1].translate(other)}" for stem in stems]
     structures = ["(" * 30 + "...." + ")" * 30] * len(sequences)
-    return lambda: RNAFolder(n_jobs=jobs, max_iterations=20).fit(sequences, structures)
+    return lambda: RNAFolder(n_jobs=jobs, run=Run(max_iterations=20)).fit(sequences, structures)
 
 
 FITS = {"tagger": tagger, "classifier": classifier, "RNA folder": folder}

@@ -23,6 +23,7 @@ from structune import (
 )
 from structune.files.shards import write_shards
 from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.running import Run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # whose solvers and tuners are all of them
 
@@ -95,15 +96,15 @@ def _told(options: dict[str, Any]) -> str:
 
 
 def _fit(estimator: Any, data: tuple[Any, ...], options: dict[str, Any]) -> Work:
-    return lambda checkpoint: estimator(n_jobs=1, checkpoint=checkpoint, **options).fit(*data)
+    return lambda checkpoint: estimator(n_jobs=1, run=Run(checkpoint=checkpoint), **options).fit(*data)
 
 
 def _of_shards() -> Work:
     folder = Path(tempfile.mkdtemp()) / "shards"
     write_shards(SequenceTagger(), folder, works.X, works.Y, n_folds=3)
-    return lambda checkpoint: SequenceTagger(n_jobs=1, checkpoint=checkpoint, tuning="implicit").fit_shards(
-        folder
-    )
+    return lambda checkpoint: SequenceTagger(
+        n_jobs=1, run=Run(checkpoint=checkpoint), tuning="implicit"
+    ).fit_shards(folder)
 
 
 def _hairpins(rng: np.random.Generator) -> tuple[list[str], list[str]]:

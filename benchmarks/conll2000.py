@@ -166,11 +166,14 @@ def fit_until(target: float, chain: Any, shard: Any) -> tuple[np.ndarray, Any, i
 
 def structune_worker(limit: int | None, target: float, path: str) -> dict[str, Any]:
     from structune import SequenceTagger
+    from structune.running import Run
     from structune.tagging import Chain
 
     train, test = load("train", limit), load("test", limit)
     tiny = load("train", 30)
-    SequenceTagger(transitions="seen", boundary=False, max_iterations=3).fit(table_of(tiny), labels_of(tiny))
+    SequenceTagger(transitions="seen", boundary=False, run=Run(max_iterations=3)).fit(
+        table_of(tiny), labels_of(tiny)
+    )
     start = time.perf_counter()
     table = table_of(train)
     features = time.perf_counter() - start

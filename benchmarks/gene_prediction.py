@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from common import folder_for, write
-from structune import GeneFinder
+from structune import GeneFinder, running
 from structune.genes import (
     GENE_LEVELS,
     AnnotatedSequence,
@@ -53,9 +53,13 @@ from structune.learning import ImplicitTuner
 NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")
 SPLITS, FLANK, MARGIN, GAMMA = 3, 1000, 500, 0.01
-BASE: dict[str, Any] = {"tolerance": 1e-3, "max_iterations": 200, "flank": FLANK}
+BASE: dict[str, Any] = {"tolerance": 1e-3, "run": running.Run(max_iterations=200), "flank": FLANK}
 TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tolerance=0.03)
-CONSTRAINED: dict[str, Any] = {"constraints": "validation", "gamma": GAMMA, "max_seconds": 300.0}
+CONSTRAINED: dict[str, Any] = {
+    "constraints": "validation",
+    "gamma": GAMMA,
+    "run": running.Run(max_seconds=300.0, max_iterations=200),
+}
 REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},
     "CRF, fixed": {"penalty": 0.01},
@@ -112,7 +116,7 @@ def window(name: str, sequence: str, transcript: Transcript) -> AnnotatedSequenc
 
 
 def run(train: Windows, test: Windows, settings: dict[str, Any]) -> dict[str, Any]:
-    finder = GeneFinder(features="paper", closed=True, **BASE, **settings)
+    finder = GeneFinder(features="paper", closed=True, **{**BASE, **settings})
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from common import alternately, asked_to_be_quick, folder_for, peak_bytes, write
 from structune import GeneFinder, load
 from structune.genes import load_genes
+from structune.running import Run
 
 NAME = "gene_speed"
 LONG, QUICK = 10_000_000, 1_000_000
@@ -35,7 +36,7 @@ MODELS = {
 
 
 def fitted(**kind: str) -> GeneFinder:
-    finder = GeneFinder(penalty=10.0, max_iterations=20, flank=500, n_jobs=1, **kind)
+    finder = GeneFinder(penalty=10.0, run=Run(max_iterations=20), flank=500, n_jobs=1, **kind)
     return finder.fit(load_genes("fly_train")[:40])
 
 

@@ -81,10 +81,11 @@ def stage_shard(folder: Path) -> dict[str, Any]:
 
 def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
+    from structune.running import Run
     from structune.tagging import read_conll
     from structune.tagging.column_files import Reader
 
-    tagger = SequenceTagger(tolerance=TOLERANCE, max_iterations=MOST_ITERATIONS)
+    tagger = SequenceTagger(tolerance=TOLERANCE, run=Run(max_iterations=MOST_ITERATIONS))
     start = time.perf_counter()
     tagger.fit_shards(folder / "shards")
     seconds = time.perf_counter() - start

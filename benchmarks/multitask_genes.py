@@ -40,6 +40,7 @@ from structune.genes import (
     stop_codons,
 )
 from structune.genes.prokaryotes.examples import cut_genomes
+from structune.running import Run
 
 NAME = "multitask_genes"
 QUICK_TREE = {"life": {"bacteria": ["e_coli", "b_subtilis"], "halobacteria": ["h_salinarum", "n_pharaonis"]}}
@@ -85,8 +86,8 @@ def drawn(pieces: Pieces, n_genes: int, seed: int) -> tuple[Pieces, list[list[Tr
 
 
 def fitted(tree: TaskTree, gammas: Sequence[float], data: Mapping[str, Any]) -> MultitaskEstimator:
-    finder = ProkaryoticGeneFinder(tolerance=1e-3, max_iterations=300, n_jobs=1)
-    return MultitaskEstimator(finder, tree, gammas=gammas, factors=FACTORS, folds=FOLDS).fit(data)
+    finder, run = ProkaryoticGeneFinder(tolerance=1e-3, n_jobs=1), Run(max_iterations=300)
+    return MultitaskEstimator(finder, tree, gammas=gammas, factors=FACTORS, folds=FOLDS, run=run).fit(data)
 
 
 def models(tree: TaskTree, data: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

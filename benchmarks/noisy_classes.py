@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 from common import folder_for, mean_difference, write
 from structune import Classifier
 from structune.flat import load_uci
+from structune.running import Run
 
 NAME = "noisy_classes"
 SETS = ("segment", "satimage", "letter", "shuttle", "dna", "usps")
@@ -100,7 +101,7 @@ def shuffled(y: Any, noise: float, rng: np.random.Generator) -> Any:
 
 def path(loss: str, X: Any, y: Any, penalties: tuple[float, ...]) -> Any:
     """Models from the strongest penalty on; each starts at the one before, and is the same object."""
-    model = Classifier(loss=loss, tuning=None, warm_start=True, max_iterations=MOST_PASSES, n_jobs=1)
+    model = Classifier(loss=loss, tuning=None, warm_start=True, run=Run(max_iterations=MOST_PASSES), n_jobs=1)
     for penalty in penalties:
         yield model.set_params(penalty=penalty).fit(X, y)
 

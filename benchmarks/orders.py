@@ -23,6 +23,7 @@ import conll2000
 from common import mean_difference, write
 from ocr_letters import Words
 from structune import SequenceTagger
+from structune.running import Run
 from structune.tagging import paired_bootstrap, segment_scores
 
 ORDERS = (1, 2)
@@ -53,7 +54,7 @@ def compare(words: Words, splits: list[tuple[Any, Any]], quick: bool) -> dict[st
         for order in ORDERS:
             if order not in tuned:
                 rounds = 3 if quick else ROUNDS
-                tuner = SequenceTagger(order=order, tuning=TUNING, max_iterations=rounds).fit(*train)
+                tuner = SequenceTagger(order=order, tuning=TUNING, run=Run(max_iterations=rounds)).fit(*train)
                 tuned[order] = dict(zip(tuner.group_names_, tuner.penalty_.tolist(), strict=True))
             tagger = SequenceTagger(order=order, penalty=tuned[order])
             start = time.perf_counter()

@@ -264,8 +264,10 @@ def stage_shard(word: str, path: Path, folder: Path) -> dict[str, Any]:
 
 
 def stage_fit(word: str, path: Path, folder: Path) -> dict[str, Any]:
+    from structune.running import Run
+
     start = time.perf_counter()
-    model = CASES[word].estimator(n_jobs=2, max_iterations=PASSES).fit_shards(folder)
+    model = CASES[word].estimator(n_jobs=2, run=Run(max_iterations=PASSES)).fit_shards(folder)
     return {"weights": model.coef_.size, "passes": model.passes_, "fit seconds": time.perf_counter() - start}
 
 

@@ -143,10 +143,11 @@ def crfsuite_worker(limit: int | None) -> dict[str, Any]:
 
 def structune_worker(limit: int | None, target: float) -> dict[str, Any]:
     from structune import SequenceTagger
+    from structune.running import Run
     from structune.tagging import AttributeTable, Chain
 
     train, tiny = conll.load("train", limit), conll.load("train", 30)
-    SequenceTagger(max_iterations=3).fit(lists(tiny), conll.labels_of(tiny))  # compiled kernels
+    SequenceTagger(run=Run(max_iterations=3)).fit(lists(tiny), conll.labels_of(tiny))  # compiled kernels
     x, y = lists(train), conll.labels_of(train)
     start = time.perf_counter()
     table = AttributeTable.from_items(x)

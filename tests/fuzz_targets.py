@@ -78,6 +78,7 @@ from structune.rna import (
     read_stockholm,
     write_rna,
 )
+from structune.running import Run
 from structune.running.checkpoints import Checkpoint
 from structune.tagging import read_conll
 from structune.tagging.task import TASK
@@ -313,7 +314,9 @@ def gene_finders():
 
 @cache
 def prokaryotic_finders():
-    return _saved(ProkaryoticGeneFinder(n_jobs=1, max_iterations=2).fit(simulated_orfs.genome(0)[:1]))
+    return _saved(
+        ProkaryoticGeneFinder(n_jobs=1, run=Run(max_iterations=2)).fit(simulated_orfs.genome(0)[:1])
+    )
 
 
 @cache
@@ -321,7 +324,7 @@ def metagenome_finders():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         train = simulated_orfs.genome(0, 3)
-        return _saved(MetagenomeFinder(n_jobs=1, max_iterations=2).fit(train))
+        return _saved(MetagenomeFinder(n_jobs=1, run=Run(max_iterations=2)).fit(train))
 
 
 @cache
@@ -458,7 +461,9 @@ def _use_folder(kind):
         _ = opened.shards
         for options in kind.with_losses():
             try:
-                type(opened.model)(n_jobs=1, max_iterations=2, tuning=None, **options).fit_shards(folder)
+                type(opened.model)(n_jobs=1, run=Run(max_iterations=2), tuning=None, **options).fit_shards(
+                    folder
+                )
             except ValueError as error:  # a fit may be refused, but not by a plain error
                 if type(error) is ValueError or "MemoryError" in str(error):
                     raise UndocumentedError(str(error)) from error
@@ -480,35 +485,38 @@ class _Unwritten(Checkpoint):
 
 
 def _tagged(checkpoint, **settings):
-    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(WORDS, TAGS)
+    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(WORDS, TAGS)
 
 
 def _contradicted(checkpoint, **settings):
     """Constraints that take more than a round."""
-    SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
-
-
-def _classified(checkpoint, **settings):
-    Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, [0, 1, 2, 1])
-
-
-def _of_tasks(checkpoint, **settings):
-    estimator = SequenceTagger(n_jobs=1, max_iterations=3)
-    MultitaskEstimator(estimator, TREE, n_jobs=1, checkpoint=checkpoint, **settings).fit(
-        {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}
+    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(
+        [[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2
     )
 
 
-_FEW = {"max_iterations": 3}
+def _classified(checkpoint, **settings):
+    Classifier(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(
+        TABLE, [0, 1, 2, 1]
+    )
+
+
+def _of_tasks(checkpoint, **settings):
+    estimator = SequenceTagger(n_jobs=1)
+    MultitaskEstimator(
+        estimator, TREE, n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings
+    ).fit({"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])})
+
+
 _WORKS = (
-    (_tagged, _FEW),
-    (_tagged, {"loss": "margin", **_FEW}),
-    (_tagged, {"loss": "ramp", **_FEW}),
+    (_tagged, {}),
+    (_tagged, {"loss": "margin"}),
+    (_tagged, {"loss": "ramp"}),
     (_tagged, {"tuning": "implicit", "folds": 2}),
     (_tagged, {"tuning": "majorize"}),
     (_tagged, {"tuning": "grid", "folds": 2}),
-    (_contradicted, {"constraints": "validation", "validation_sets": 2, **_FEW}),
-    (_classified, {"tuning": None, **_FEW}),
+    (_contradicted, {"constraints": "validation", "validation_sets": 2}),
+    (_classified, {"tuning": None}),
     (_of_tasks, {"gammas": [0.5], "factors": [1.0]}),
     (_of_tasks, {"gammas": [0.0, 0.5], "factors": [1.0]}),
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from structune import Classifier, MultitaskEstimator, SequenceTagger
 from structune.learning.tuning import DirectTuner, GridTuner, MajorizeTuner
+from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 
 OBSERVED, HIDDEN = simulate_hmm(24, 3, 6, length=6, agreement=0.7, random_state=np.random.default_rng(0))[
@@ -23,19 +24,23 @@ def by_sum(name):
     return str(sum(map(ord, name)) % 7)
 
 
-def tagger(**settings):
-    return lambda checkpoint: SequenceTagger(n_jobs=1, checkpoint=checkpoint, **settings).fit(X, Y)
+def tagger(max_iterations=1000, **settings):
+    return lambda checkpoint: SequenceTagger(
+        n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=max_iterations), **settings
+    ).fit(X, Y)
 
 
 def classifier(**settings):
-    return lambda checkpoint: Classifier(n_jobs=1, checkpoint=checkpoint, **settings).fit(TABLE, CLASSES)
+    return lambda checkpoint: Classifier(n_jobs=1, run=Run(checkpoint=checkpoint), **settings).fit(
+        TABLE, CLASSES
+    )
 
 
 def tree(**settings):
     inner, data = SequenceTagger(n_jobs=1), {"a": (X[:12], Y[:12]), "b": (X[12:], Y[12:])}
     nodes = {"root": ["a", "b"]}
     return lambda checkpoint: MultitaskEstimator(
-        inner, nodes, n_jobs=1, checkpoint=checkpoint, **settings
+        inner, nodes, n_jobs=1, run=Run(checkpoint=checkpoint), **settings
     ).fit(data)
 
 

@@ -11,6 +11,7 @@ import pytest
 import structune
 from commands import fail, run, succeed
 from structune import SequenceTagger
+from structune.running import Run
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.tagging.column_files import read_training
 from structune.tagging.task import Learning
@@ -56,7 +57,8 @@ def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
 
 
 def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeypatch):
-    monkeypatch.setitem(SequenceTagger.__init__.__kwdefaults__, "max_iterations", 1)
+    defaults = *Run.__init__.__defaults__[:-1], 1  # max_iterations is the last
+    monkeypatch.setattr(Run.__init__, "__defaults__", defaults)
     result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", *SMALL)
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()

@@ -74,7 +74,7 @@ def test_what_they_mean():
         == tagger(c2=0.25).set_params(states="all", penalty=0.5).get_params()
     )
     assert tagger(all_possible_transitions=True, max_iterations=7).transitions == "all"
-    assert tagger(max_iterations=7).max_iterations == 7
+    assert tagger(max_iterations=7).run.max_iterations == 7
     assert tagger(c2=0.0).penalty < 1e-6
     with pytest.warns(CompatibilityWarning, match="algorithm='pa' learns online"):
         assert (
@@ -82,7 +82,7 @@ def test_what_they_mean():
             == tagger().set_params(loss="margin", penalty=0.25).get_params()
         )
     with pytest.warns(CompatibilityWarning, match="no effect has max_iterations"):
-        assert tagger(algorithm="ap", max_iterations=7).max_iterations == 1000  # epochs are no passes
+        assert tagger(algorithm="ap", max_iterations=7).run is None  # epochs are no passes
 
 
 @pytest.mark.parametrize(

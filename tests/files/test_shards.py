@@ -22,6 +22,7 @@ from structune import RNAFolder, SegmentTagger, SequenceTagger
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
+from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 
 NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
@@ -353,7 +354,7 @@ def test_damaged_files(folder, tmp_path_factory, data):
     cut = data.draw(st.one_of(st.none(), st.integers(0, len(content))))
     file.write_bytes(bytes(content[:cut]))
     with suppress(DataError):
-        SequenceTagger(max_iterations=3).fit_shards(copied)
+        SequenceTagger(run=Run(max_iterations=3)).fit_shards(copied)
 
 
 def test_the_structure_of_another_kind(copied):

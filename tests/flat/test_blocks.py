@@ -21,6 +21,7 @@ from structune.files.shards import ShardWriter
 from structune.flat import tables
 from structune.flat.svmlight import read_svmlight_blocks
 from structune.learning import MarginLoss
+from structune.running import Run
 
 N = 90
 RNG = np.random.default_rng(0)
@@ -38,8 +39,8 @@ MODELS = {
     "balanced": (classifier(class_weight="balanced"), LETTERS),
     "weighted": (classifier(class_weight={"a": 1.0, "b": 3.0, "c": 0.5}), LETTERS),
     "margin": (classifier(loss="margin"), LETTERS),
-    "squared hinge": (classifier(loss=MarginLoss(outer="squared_hinge"), max_iterations=5), LETTERS),
-    "ramp": (classifier(loss="ramp", max_iterations=5), LETTERS == "a"),
+    "squared hinge": (classifier(loss=MarginLoss(outer="squared_hinge"), run=Run(max_iterations=5)), LETTERS),
+    "ramp": (classifier(loss="ramp", run=Run(max_iterations=5)), LETTERS == "a"),
     "tuned": (classifier(tuning="majorize", groups="feature"), LETTERS == "a"),
     "squared": (regressor(), NUMBERS),
     "no intercept": (regressor(fit_intercept=False), NUMBERS),

@@ -28,6 +28,7 @@ from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.learning.risk import Risk
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -646,13 +647,13 @@ def test_ctrl_c_leaves_a_model(tuning, hessian, n, monkeypatch):
 
 @pytest.mark.parametrize("tuning", TUNINGS)
 def test_no_time_at_all(tuning):
-    model = Classifier(tuning=tuning, max_seconds=0.0, n_jobs=1).fit(X, Y)
+    model = Classifier(tuning=tuning, run=Run(max_seconds=0.0), n_jobs=1).fit(X, Y)
     assert model.status_ == "budget"
     assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_the_iterations_run_out():
-    model = classifier(max_iterations=1, tolerance=1e-9).fit(X, Y)
+    model = classifier(run=Run(max_iterations=1), tolerance=1e-9).fit(X, Y)
     assert model.status_ == "iterations"
 
 

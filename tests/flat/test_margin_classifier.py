@@ -17,6 +17,7 @@ from structune.errors import CapabilityError, DataError
 from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 from tiny import press_ctrl_c
 
@@ -493,7 +494,7 @@ def test_constant_and_collinear_columns(loss):
 @BOTH_LOSSES
 @EVERY_KIND
 def test_no_time_at_all(kind, loss, tuning):
-    model = fitted(kind, loss=loss, tuning=tuning, max_seconds=0.0)
+    model = fitted(kind, loss=loss, tuning=tuning, run=Run(max_seconds=0.0))
     assert model.status_ == "budget"
     assert np.isfinite(model.coef_).all()
     assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
@@ -501,8 +502,8 @@ def test_no_time_at_all(kind, loss, tuning):
 
 @EVERY_KIND
 def test_the_iterations_run_out(kind):
-    assert fitted(kind, loss="margin", max_iterations=2).status_ == "iterations"
-    assert np.isfinite(fitted(kind, loss="ramp", max_iterations=2).coef_).all()
+    assert fitted(kind, loss="margin", run=Run(max_iterations=2)).status_ == "iterations"
+    assert np.isfinite(fitted(kind, loss="ramp", run=Run(max_iterations=2)).coef_).all()
 
 
 @pytest.mark.parametrize("n", [2, 12])

@@ -27,6 +27,7 @@ from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.learning.risk import Risk
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
@@ -512,7 +513,7 @@ def test_ctrl_c_leaves_a_model(tuning, hessian, n, monkeypatch):
 
 @pytest.mark.parametrize("tuning", TUNINGS[1:])
 def test_no_time_at_all(tuning):
-    model = Regressor(tuning=tuning, max_seconds=0.0, n_jobs=1).fit(X, Y)
+    model = Regressor(tuning=tuning, run=Run(max_seconds=0.0), n_jobs=1).fit(X, Y)
     assert np.isfinite(model.predict(X)).all()
     assert model.status_ == "budget"
 
@@ -668,7 +669,7 @@ def test_warm_starts_of_columns():
 
 def test_a_checkpoint_holds_one_fit(tmp_path):
     with pytest.raises(DataError, match="found 2 columns of outputs and a checkpoint, which holds one fit"):
-        regressor(checkpoint=tmp_path / "kept").fit(X, BOTH)
+        regressor(run=Run(checkpoint=tmp_path / "kept")).fit(X, BOTH)
 
 
 @pytest.mark.parametrize("y", [Y, Y[:, None], BOTH])

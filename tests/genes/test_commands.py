@@ -24,6 +24,7 @@ from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import write_gff3, write_proteins
 from structune.genes.metrics import gene_regions, gene_scores
+from structune.running import Run
 
 QUIET = ["--quiet", "--jobs", "1"]
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
@@ -276,7 +277,7 @@ def test_models_that_are_none(files, tmp_path):
         in message
     )
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
-    finder = structune.GeneFinder(flank=5, max_iterations=1, n_jobs=1).fit(TEST, tracks=tracks)
+    finder = structune.GeneFinder(flank=5, run=Run(max_iterations=1), n_jobs=1).fit(TEST, tracks=tracks)
     finder.save(tmp_path / "t.structune")
     message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
     assert "found a model that asks for tracks" in message

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from structune import Classifier, SequenceTagger
 from structune.learning import MajorizeTuner
 from structune.learning.tuning.problem import TuningResult
+from structune.running import Run
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=cat"]]]
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", "NOUN"]]
@@ -20,7 +21,7 @@ def tagger(**options):
 
 def test_a_fit_that_has_not_converged_warns_once():
     with pytest.warns(ConvergenceWarning, match="the fit has not converged: it ended at its limit") as told:
-        model = tagger(max_iterations=1).fit(X, Y)
+        model = tagger(run=Run(max_iterations=1)).fit(X, Y)
     assert model.status_ == "iterations"
     assert [each.filename for each in told] == [__file__]  # where `fit` was called
 
@@ -47,7 +48,7 @@ def test_a_standstill_is_told():
         tagger(tuning=Stalls()).fit(X, Y)
 
 
-@pytest.mark.parametrize("options", [{}, {"max_seconds": 0.0}, {"tolerance": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"run": Run(max_seconds=0.0)}, {"tolerance": 0.0}])
 def test_other_ends_do_not_warn(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

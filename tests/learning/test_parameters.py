@@ -17,6 +17,7 @@ from structune.errors import DataError
 from structune.kinds import _OURS
 from structune.learning import GridTuner, StructuredEstimator
 from structune.learning.parameters import Parameters, parameters
+from structune.running import Run
 
 ESTIMATORS = [kind.estimator_class for kind in _OURS]
 
@@ -79,7 +80,8 @@ def test_clones_keep_what_scikit_learn_was_asked_for():
     with config_context(enable_metadata_routing=True):
         model = Classifier().set_fit_request(sample_weight=True)
         assert clone(model).get_metadata_routing().fit.requests["sample_weight"] is True
-    assert clone(Classifier(executor=threading.Lock())).executor is not None  # which cannot be copied
+    run = Run(executor=threading.Lock())  # which cannot be copied
+    assert clone(Classifier(run=run)).run is run
 
 
 def test_queries_are_passed_on_where_they_are_asked_for():

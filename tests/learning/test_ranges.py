@@ -12,6 +12,7 @@ from structune.errors import DataError
 from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.learning.ranges import Range
 from structune.learning.tuning.problem import make_tuner
+from structune.running import Run
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 FLAT = {
@@ -51,8 +52,6 @@ def test_ranges_are_told():
     ("name", "values", "expected"),
     [
         ("tolerance", (-1, "a", None), "a number >= 0"),
-        ("max_iterations", (-1, 0, 1.5), "a whole number >= 1"),
-        ("max_seconds", (-1, "a"), "None or a number >= 0"),
         ("holdout", (0, 2, None), "a number between 0 and 1"),
         ("folds", (1, 2.5), "None or a whole number >= 2"),
         ("penalty", (-1, "a"), "finite numbers > 0"),
@@ -65,6 +64,22 @@ def test_every_fit_refuses_what_is_out_of_range(word, name, values, expected):
         model = clone(estimator).set_params(**{name: value})
         with pytest.raises(DataError, match=f"^{name}={value!r}: expected {expected}"):
             model.fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (Run(max_seconds=-1), "^max_seconds=-1: expected None or a number >= 0"),
+        (Run(max_seconds="a"), "^max_seconds='a': expected"),
+        (Run(max_iterations=0), "^max_iterations=0: expected a whole number >= 1"),
+        (Run(max_iterations=1.5), "^max_iterations=1.5: expected a whole number >= 1"),
+        ("dask", "^run='dask': expected None or a structune.running.Run"),
+    ],
+)
+def test_runs_that_are_refused(run, message):
+    estimator, data = EVERY["classifier"]
+    with pytest.raises(DataError, match=message):
+        clone(estimator).set_params(run=run).fit(*data)
 
 
 @pytest.mark.parametrize("word", sorted(set(EVERY) - {"ranking", "genes", "prokaryotic-genes"}))

@@ -9,6 +9,7 @@ from structune import Classifier, SequenceTagger, load
 from structune.learning.losses import LogLoss
 from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
+from structune.running import Run
 from structune.running.monitor import Monitor
 from structune.structure import Groups
 from structune.tagging.features.attributes import AttributeTable
@@ -104,7 +105,7 @@ def test_too_few_held_out_for_so_many_precisions():
 
 def test_a_tagger_warns_where_it_is_called():
     with pytest.warns(UserWarning, match="held-out parts") as caught:
-        SequenceTagger(tuning="implicit", groups="separate", max_seconds=0.0).fit(*corpus())
+        SequenceTagger(tuning="implicit", groups="separate", run=Run(max_seconds=0.0)).fit(*corpus())
     assert caught[0].filename == __file__
 
 

@@ -30,6 +30,7 @@ from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import OneQueryWarning, ZeroWeightsWarning
 from structune.ranking.structure.ranking import Ranking
+from structune.running import Run
 
 W = np.array([2.0, -1.0, 0.5, 0.0])
 LOSSES = ["ramp", "equivalent", "margin"]
@@ -669,13 +670,13 @@ def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
 
 @pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
 def test_no_time_at_all(tuning):
-    model = ranker(tuning=tuning, folds=2, max_seconds=0.0).fit(*NOISY)
+    model = ranker(tuning=tuning, folds=2, run=Run(max_seconds=0.0)).fit(*NOISY)
     assert model.status_ == "budget"
     assert_array_equal(model.coef_, 0.0)
 
 
 def test_the_iterations_run_out():
-    assert ranker(max_iterations=2, penalty=1e-3).fit(*NOISY).status_ == "iterations"
+    assert ranker(run=Run(max_iterations=2), penalty=1e-3).fit(*NOISY).status_ == "iterations"
 
 
 # --- files ------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from structune.rna import RNA, Constraints, partners
 from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.metrics import partner_entropy
+from structune.running import Run
 
 TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
@@ -121,7 +122,6 @@ def test_training_data_that_is_refused(x, y, message):
             {"tuning": "implicit", "folds": 13},
             "cannot split 12 examples: found 12 examples, expected at least 13 to hold",
         ),
-        ({"tuning": "implicit", "hessian": "newton"}, "hessian='newton'"),
         ({"n_jobs": 0}, "n_jobs=0"),
     ],
 )
@@ -434,7 +434,7 @@ def test_example_groups_stay_together():
 
 def test_time_runs_out():
     for tuning in (None, "implicit", "majorize"):
-        found = folder(max_seconds=0.0, tuning=tuning).fit(X, Y)
+        found = folder(run=Run(max_seconds=0.0), tuning=tuning).fit(X, Y)
         assert found.status_ == "budget"
         assert len(found.predict(X)) == len(X)
 

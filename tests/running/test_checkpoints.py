@@ -21,6 +21,7 @@ from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running import Run
 from structune.running.checkpoints import Checkpoint, CheckpointWarning, digest
 from structune.running.monitor import Monitor
 from structune.trees.node_tuning import tune_priors
@@ -171,31 +172,31 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
 
 def cut_short(path, **settings):
     """A file that training left that was killed before its result was saved."""
-    SequenceTagger(checkpoint=Checkpoint(path, lasting=True), **settings).fit(X, Y)
+    SequenceTagger(run=Run(checkpoint=Checkpoint(path, lasting=True)), **settings).fit(X, Y)
     assert path.exists()
 
 
 def test_what_fails_at_once_leaves_no_file(tmp_path):
     path = tmp_path / "c"
     with pytest.raises(ValueError, match="cannot split 20 examples"):
-        SequenceTagger(checkpoint=path, tuning=GridTuner(), folds=30).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path), tuning=GridTuner(), folds=30).fit(X, Y)
     assert not path.exists()
 
 
 def test_the_file_goes_when_the_work_is_done(tmp_path):
     path = tmp_path / "c"
     cut_short(path, tuning="implicit")
-    found = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    found = SequenceTagger(run=Run(checkpoint=path), tuning="implicit").fit(X, Y)
     assert not path.exists()
     assert_allclose(found.coef_, SequenceTagger(tuning="implicit").fit(X, Y).coef_, atol=1e-3)
     lasting = Checkpoint(path, lasting=True)
-    again = SequenceTagger(checkpoint=lasting, tuning="implicit").fit(X, Y)
+    again = SequenceTagger(run=Run(checkpoint=lasting), tuning="implicit").fit(X, Y)
     assert path.exists()
-    assert clone(again).checkpoint is lasting
-    quick = SequenceTagger(checkpoint=path, tuning="implicit").fit(X, Y)
+    assert clone(again).run.checkpoint is lasting
+    quick = SequenceTagger(run=Run(checkpoint=path), tuning="implicit").fit(X, Y)
     assert len(quick.history_) == len(again.history_)
     again.save(tmp_path / "model")
-    assert load(tmp_path / "model").checkpoint is None
+    assert load(tmp_path / "model").run is None
 
 
 def test_other_work_is_refused(tmp_path):
@@ -206,12 +207,12 @@ def test_other_work_is_refused(tmp_path):
         ({"loss": "margin"}, "loss: log"),
     ):
         with pytest.raises(DataError, match=said):
-            SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+            SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
     with pytest.raises(DataError, match="parts: 35, expected 33"):
-        SequenceTagger(checkpoint=path, penalty=2.0).fit(X[1:], Y[1:])
+        SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X[1:], Y[1:])
     with pytest.raises(DataError, match="at w = 0"):
-        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
-    SequenceTagger(checkpoint=path, penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
+    SequenceTagger(run=Run(checkpoint=path), penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
 
 
 def test_numbers_of_other_work_may_be_huge(tmp_path):
@@ -221,7 +222,7 @@ def test_numbers_of_other_work_may_be_huge(tmp_path):
     identity = header["identity"] | {"loss at w = 0": 10**400}
     save_model(path, "checkpoint", {"identity": identity, "states": header["states"]}, arrays)
     with pytest.raises(DataError, match="the state of other work"):
-        SequenceTagger(checkpoint=path, penalty=2.0).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -239,8 +240,8 @@ def test_settings_that_are_objects(one, other, tmp_path):
     first = one()
     cut_short(path, **first)
     with pytest.raises(DataError, match="state of other work"):
-        SequenceTagger(checkpoint=path, **other()).fit(X, Y)
-    SequenceTagger(checkpoint=path, **one()).fit(X, Y)  # `first` lives: these are elsewhere
+        SequenceTagger(run=Run(checkpoint=path), **other()).fit(X, Y)
+    SequenceTagger(run=Run(checkpoint=path), **one()).fit(X, Y)  # `first` lives: these are elsewhere
     assert not path.exists()
 
 
@@ -248,11 +249,10 @@ def test_settings_inside_a_tree(tmp_path):
     """What a fit depends on counts; where it runs, and for how long, does not."""
     path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
 
-    def learn(**settings):
-        inner = SequenceTagger(verbose=0, checkpoint=path, **settings)
-        MultitaskEstimator(
-            inner, {"root": ["a", "b"]}, checkpoint=Checkpoint(path, lasting=True), n_jobs=1
-        ).fit(data)
+    def learn(max_seconds=None, **settings):
+        inner = SequenceTagger(verbose=0, **settings)
+        run = Run(None, max_seconds, Checkpoint(path, lasting=True))
+        MultitaskEstimator(inner, {"root": ["a", "b"]}, run=run, n_jobs=1).fit(data)
 
     learn(penalty=2.0, n_jobs=1)
     assert path.exists()
@@ -265,14 +265,14 @@ def test_files_that_are_no_checkpoints(tmp_path):
     path = tmp_path / "c"
     path.write_bytes(b"nonsense")
     with pytest.raises(ModelFileError, match="damaged"):
-        SequenceTagger(checkpoint=path).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
     for wrong in ({}, {"states": []}, {"states": {"a": 1}, "identity": {}}, {"states": {}, "identity": 1}):
         save_model(path, "checkpoint", wrong, {})
         with pytest.raises(ModelFileError, match="damaged"):
-            SequenceTagger(checkpoint=path).fit(X, Y)
+            SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
     save_model(path, "tagging", {}, {})
     with pytest.raises(ModelFileError, match="expected a checkpoint"):
-        SequenceTagger(checkpoint=path).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
     cut_short(tmp_path / "d")
     with pytest.raises(ModelFileError, match="unknown kind"):
         load(tmp_path / "d")
@@ -281,7 +281,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
 def test_arrays_that_do_not_fit(tmp_path):
     """Kernels trust the length of weights: a file that says otherwise is refused."""
     path = tmp_path / "c"
-    SequenceTagger(checkpoint=Checkpoint(path, lasting=True)).fit(X, Y)
+    SequenceTagger(run=Run(checkpoint=Checkpoint(path, lasting=True))).fit(X, Y)
     header, arrays = read_model(path)
     for name, right in arrays.items():
         told = name.partition("/")[2]
@@ -290,7 +290,7 @@ def test_arrays_that_do_not_fit(tmp_path):
             states = {key: header[key] for key in ("identity", "states")}
             save_model(path, "checkpoint", states, arrays | {name: wrong})
             with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
-                SequenceTagger(checkpoint=path).fit(X, Y)
+                SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
     assert sorted(name.partition("/")[2] for name in arrays) == ["pairs", "w"]
 
 
@@ -320,7 +320,7 @@ def test_entries_of_other_types(k, tmp_path):
             state[name] = wrong
     save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
     with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: .*{message}"):
-        SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
 
 
 @pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
@@ -330,9 +330,13 @@ def test_entries_of_other_types(k, tmp_path):
 def test_nodes_of_other_trees(change, gammas, tmp_path):
     path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
     model = MultitaskEstimator(
-        SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, checkpoint=Checkpoint(path, 0.0), n_jobs=1
+        SequenceTagger(),
+        {"root": ["a", "b"]},
+        gammas=gammas,
+        run=Run(checkpoint=Checkpoint(path, 0.0)),
+        n_jobs=1,
     )
-    model.checkpoint.lasting = True
+    model.run.checkpoint.lasting = True
     model.fit(data)
     header, arrays = read_model(path)
     for state in header["states"].values():
@@ -346,7 +350,7 @@ def test_nodes_of_other_trees(change, gammas, tmp_path):
 def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
     path = tmp_path / "no folder" / "c"
     with pytest.warns(CheckpointWarning, match="no checkpoint") as told:
-        tagger = SequenceTagger(checkpoint=Checkpoint(path, seconds=0.0)).fit(X, Y)
+        tagger = SequenceTagger(run=Run(checkpoint=Checkpoint(path, seconds=0.0))).fit(X, Y)
     assert len(told) == 1
     assert tagger.status_ == "converged"
 
@@ -355,13 +359,13 @@ def test_constraints_and_trees(tmp_path):
     path = tmp_path / "c"
     settings = {"constraints": "validation", "gamma": 0.01}
     cut_short(path, **settings)
-    found = SequenceTagger(checkpoint=path, **settings).fit(X, Y)
+    found = SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
     assert_allclose(found.coef_, SequenceTagger(**settings).fit(X, Y).coef_, atol=0.05)
     tree = TaskTree.from_nested({"root": ["a", "b"]})
     data = {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
     checkpoint = Checkpoint(path, seconds=0.0, lasting=True)
-    whole = MultitaskEstimator(SequenceTagger(), tree, checkpoint=checkpoint, n_jobs=1).fit(data)
-    again = MultitaskEstimator(SequenceTagger(), tree, checkpoint=path, n_jobs=1).fit(data)
+    whole = MultitaskEstimator(SequenceTagger(), tree, run=Run(checkpoint=checkpoint), n_jobs=1).fit(data)
+    again = MultitaskEstimator(SequenceTagger(), tree, run=Run(checkpoint=path), n_jobs=1).fit(data)
     assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
     assert not path.exists()
 
@@ -371,10 +375,11 @@ def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
     """What was cut short is no part of the state."""
     path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
 
-    def learned(**settings):
-        inner, checkpoint = SequenceTagger(**settings), Checkpoint(path, 0.0)
+    def learned(max_seconds=None):
+        checkpoint = Checkpoint(path, 0.0)
+        run = Run(None, max_seconds, checkpoint)
         model = MultitaskEstimator(
-            inner, {"root": ["a", "b"]}, gammas=gammas, checkpoint=checkpoint, n_jobs=1
+            SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1
         ).fit(data)
         assert checkpoint.is_done != path.exists()
         return model
@@ -423,7 +428,7 @@ test_checkpoints.tuned(path)
 def tuned(checkpoint=None):
     """Written as often as can be."""
     checkpoint = checkpoint and Checkpoint(checkpoint, seconds=0.0)
-    return SequenceTagger(tuning="implicit", folds=3, checkpoint=checkpoint).fit(X, Y)
+    return SequenceTagger(tuning="implicit", folds=3, run=Run(checkpoint=checkpoint)).fit(X, Y)
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_probl
 distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 
-from structune.running import dask_cluster, dask_executor, dask_results  # noqa: E402
+from structune.running import Run, dask_cluster, dask_executor, dask_results  # noqa: E402
 from structune.running.dask_executor import DaskExecutor  # noqa: E402
 
 pytestmark = pytest.mark.slow  # processes take seconds to start
@@ -259,7 +259,7 @@ def test_a_connection_ends_with_its_last_user(client):
     gc.collect()
     until(lambda: own not in scheduler.clients)
     known = set(scheduler.clients)
-    SequenceTagger(executor=address.replace("tcp", "dask"), max_iterations=2).fit(X, Y)
+    SequenceTagger(run=Run(address.replace("tcp", "dask"), max_iterations=2)).fit(X, Y)
     gc.collect()
     until(lambda: set(scheduler.clients) <= known)
 
@@ -299,7 +299,7 @@ def test_other_versions_are_refused_before_work_is_sent(client, monkeypatch):
     monkeypatch.setattr(client, "get_versions", lambda packages: told)
     monkeypatch.setattr(client, "map", lambda *_, **__: pytest.fail("sent"))
     with pytest.raises(DataError) as raised:
-        SequenceTagger(executor=client).fit(X, Y)
+        SequenceTagger(run=Run(client)).fit(X, Y)
     assert "found numpy 2.2 on tcp://a, tcp://b, expected 2.1 as here" in str(raised.value)
     assert "found numba missing on tcp://b, expected 0.60 as here" in str(raised.value)
     assert "python" not in str(raised.value)
@@ -448,7 +448,7 @@ def test_a_slow_worker(client, executor):
 
 
 def go_on(checkpoint, executor):
-    return SequenceTagger(executor=executor, tolerance=1e-9, checkpoint=checkpoint)
+    return SequenceTagger(tolerance=1e-9, run=Run(executor, checkpoint=checkpoint))
 
 
 class Late(Checkpoint):
@@ -544,12 +544,12 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4
 
 
 def test_an_estimator_on_a_cluster(client, tmp_path):
-    tagger = SequenceTagger(executor=client, tuning="implicit", folds=2)
+    tagger = SequenceTagger(run=Run(client), tuning="implicit", folds=2)
     found = clone(tagger).fit(X, Y)
     assert_allclose(found.coef_, SequenceTagger(tuning="implicit", folds=2).fit(X, Y).coef_, atol=1e-6)
     assert found.predict(X) == Y
     found.save(tmp_path / "model")
-    assert load(tmp_path / "model").executor is None
+    assert load(tmp_path / "model").run is None
 
 
 def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
@@ -559,17 +559,17 @@ def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
     write_shards(SequenceTagger(), folder, X, Y)
     settings = {"tuning": "implicit", "folds": 2}
     one = SequenceTagger(**settings).fit_shards(folder)
-    other = SequenceTagger(executor=client, **settings).fit_shards(folder)
+    other = SequenceTagger(run=Run(client), **settings).fit_shards(folder)
     assert_allclose(other.coef_, one.coef_, atol=1e-6)
     data, tree = {task: (X[k::4], Y[k::4]) for k, task in enumerate("abcd")}, {"root": list("abcd")}
-    models = [MultitaskEstimator(SequenceTagger(), tree, executor=at).fit(data) for at in (None, client)]
+    models = [MultitaskEstimator(SequenceTagger(), tree, run=Run(at)).fit(data) for at in (None, client)]
     for node, w in models[0].weights_.items():
         assert_allclose(models[1].weights_[node], w, atol=1e-6)
 
 
 def test_an_address(client):
     address = client.scheduler_info()["address"].replace("tcp", "dask")
-    tagger = SequenceTagger(executor=address).fit(X, Y)
+    tagger = SequenceTagger(run=Run(address)).fit(X, Y)
     assert_allclose(tagger.coef_, SequenceTagger().fit(X, Y).coef_, atol=1e-9)
 
 

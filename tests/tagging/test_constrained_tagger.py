@@ -8,6 +8,7 @@ import structune
 from structune import SequenceTagger
 from structune.errors import DataError
 from structune.learning.constraints import validation_constraints
+from structune.running import Run
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 
@@ -65,7 +66,7 @@ def test_without_constraints_there_are_no_multipliers():
 
 
 def test_out_of_time():
-    model = fitted(max_seconds=0.0)
+    model = fitted(run=Run(max_seconds=0.0))
     assert model.status_ == "budget"
     assert model.constraint_values_.shape == (3,)
 

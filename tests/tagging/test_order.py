@@ -10,6 +10,7 @@ from commands import fail, succeed
 from structune import SequenceTagger
 from structune.errors import DataError
 from structune.learning.tuning import GridTuner
+from structune.running import Run
 from structune.tagging import Chain, SecondOrderChain
 
 
@@ -56,7 +57,7 @@ def test_precisions_of_trigrams_are_learned(tuning):
 
 @pytest.mark.parametrize("loss", ["margin", "ramp"])
 def test_other_losses(loss):
-    assert fitted(order=2, loss=loss, max_iterations=50).score(*TEST) > 0.8
+    assert fitted(order=2, loss=loss, run=Run(max_iterations=50)).score(*TEST) > 0.8
 
 
 def test_a_precision_for_trigrams(tagger):

@@ -21,6 +21,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.learning.tuning.problem import TuningResult
+from structune.running import Run
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
@@ -491,14 +492,14 @@ def test_threads_do_not_change_a_bit(tuning):
 
 def test_iterations_and_time_run_out():
     x, y = hmm_data()
-    assert tagger(max_iterations=2).fit(x, y).status_ == "iterations"
+    assert tagger(run=Run(max_iterations=2)).fit(x, y).status_ == "iterations"
     for tuning in (None, "implicit", "majorize", "direct", "grid"):
-        model = tagger(max_seconds=0.0, tuning=tuning).fit(x, y)
+        model = tagger(run=Run(max_seconds=0.0), tuning=tuning).fit(x, y)
         assert model.status_ == "budget"
         assert np.all(np.isfinite(model.coef_))
         assert np.all(np.isfinite(model.penalty_))
         assert len(model.predict(x)) == len(x)
-    assert tagger(max_seconds=1000.0).fit(x, y).status_ == "converged"
+    assert tagger(run=Run(max_seconds=1000.0)).fit(x, y).status_ == "converged"
 
 
 def press_ctrl_c(monkeypatch, n):
@@ -771,7 +772,7 @@ def test_tuning_does_not_depend_on_how_hessian_products_are_made():
     y, x = simulate_hmm(60, 5, random_state=0)
     inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
     exact, *others = (
-        SequenceTagger(tuning="implicit", hessian=hessian).fit(inputs, outputs).history_
+        SequenceTagger(tuning=ImplicitTuner(hessian=hessian)).fit(inputs, outputs).history_
         for hessian in ("exact", "complex-step", "finite-difference")
     )
     for other in others:
@@ -779,4 +780,4 @@ def test_tuning_does_not_depend_on_how_hessian_products_are_made():
         assert_allclose(*losses, rtol=1e-5)  # small differences grow where precisions hardly matter
         assert other[-2]["heldout_loss"] == pytest.approx(exact[-2]["heldout_loss"], rel=3e-3)
     with pytest.raises(DataError, match="hessian='newton'"):
-        SequenceTagger(tuning="implicit", hessian="newton").fit(inputs, outputs)
+        SequenceTagger(tuning=ImplicitTuner(hessian="newton")).fit(inputs, outputs)

@@ -18,6 +18,7 @@ from structune import (
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.running import Run
 from structune.structure import Groups
 from structune.trees import learner
 from structune.trees.selection import choose_priors
@@ -181,6 +182,10 @@ def test_the_estimator_is_left_as_it_was():
         (lambda: MultitaskEstimator(SequenceTagger(), TREE).fit({"a": ("ab", "ab")}), "'a': found str"),
         (lambda: MultitaskEstimator(SequenceTagger(tuning="grid"), TREE).fit(three()), "tuning='grid'"),
         (lambda: MultitaskEstimator(SequenceTagger(l1=1.0), TREE).fit(three()), "l1=1.0: expected 0.0"),
+        (
+            lambda: MultitaskEstimator(SequenceTagger(run=Run()), TREE).fit(three()),
+            r"run=Run\(.*: expected None",
+        ),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[2.0]).fit(three()), "gamma=2"),
         (lambda: MultitaskEstimator(SequenceTagger(), TREE, gammas=[]).fit(three()), "no gammas"),
         *(

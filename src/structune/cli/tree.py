@@ -92,14 +92,8 @@ def fit_tree(
         )
         for name, some in numbers.items()
     }
-    found = MultitaskEstimator(
-        model,
-        tree,
-        n_jobs=model.n_jobs,
-        executor=model.executor,
-        checkpoint=model.checkpoint,
-        verbose=model.verbose,
-    )
+    run, model.run = model.run, None  # the tree's, not one of each node
+    found = MultitaskEstimator(model, tree, n_jobs=model.n_jobs, run=run, verbose=model.verbose)
     with short_warnings():
         found.fit({name: examples.data for name, examples in read.items()})
     told = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]

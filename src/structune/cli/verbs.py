@@ -75,17 +75,17 @@ class Running:
     def parameters(self, model: Path) -> dict[str, Any]:
         """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
         from structune.running.checkpoints import Checkpoint
+        from structune.running.run import Run
 
         path = model.with_name(f"{model.name}.checkpoint")
         if path.exists() and not self.resume:
             click.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
         if self.resume and not path.exists():
             click.echo(f"structune: {path} does not exist: training starts from the beginning", err=True)
+        kept = Checkpoint(path, resume=self.resume, lasting=True)
         return {
-            "checkpoint": Checkpoint(path, resume=self.resume, lasting=True),
+            "run": Run(self.executor, self.max_seconds, kept),
             "n_jobs": self.jobs,
-            "executor": self.executor,
-            "max_seconds": self.max_seconds,
             "verbose": 0 if self.quiet else 2 if self.verbose else 1,
         }
 
@@ -432,8 +432,8 @@ def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> Non
         raise StructuneError(
             f"{path}: {error.strerror or error}: the model is saved as {other} instead"
         ) from None
-    if model.checkpoint is not None and model.checkpoint.is_done:
-        model.checkpoint.remove()
+    if model.run is not None and model.run.checkpoint.is_done:
+        model.run.checkpoint.remove()
 
 
 def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]:

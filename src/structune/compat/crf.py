@@ -16,6 +16,7 @@ from structune.errors import DataError, warn
 from structune.files.models import check_class
 from structune.learning.parameters import Parameters
 from structune.learning.ranges import Range
+from structune.running.run import Run
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores
@@ -186,7 +187,7 @@ class CRF(Parameters):
             transitions="all" if self.all_possible_transitions else "seen",
             boundary=False,
             verbose=2 if self.verbose else 0,
-            max_iterations=1000 if online or self.max_iterations is None else self.max_iterations,
+            run=None if online or self.max_iterations is None else Run(max_iterations=self.max_iterations),
         )
 
     def _warn(self, algorithm: str) -> None:

@@ -43,7 +43,7 @@ _OLD_ENTRIES: dict[str, dict[str, Any]] = {
     "regressor": {"n_outputs": None},
     "tagging": {"order": 1, "skipped": []},
 }
-OF_FITS = ("hessian", "max_seconds")
+OF_FITS = ("hessian", "max_iterations", "max_seconds")
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 

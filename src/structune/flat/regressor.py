@@ -65,10 +65,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
         multiplies with it in conjugate gradients, "auto" does what is faster.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -77,12 +73,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -239,7 +231,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         """One regression for each column of outputs."""
-        if self.checkpoint is not None:
+        if self.run is not None and self.run.checkpoint is not None:
             raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
         parts = [self.__sklearn_clone__() for _ in y.T]
         for k, part in enumerate(parts):

@@ -56,7 +56,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
-        At most so many. `max_seconds` and `max_iterations` of a prokaryotic finder hold for the fit of each.
+        At most so many. The `run` of a prokaryotic finder holds for the fit of each.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from structune.learning.estimator import StructuredEstimator
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, Shard, Structure
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ class ConstrainedEstimator(StructuredEstimator):
             raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
             raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
-        sets = self.validation_sets, self.random_state, self._executor()
-        return Constraints(validation_constraints(structure, shard, *sets), self.gamma)
+        executor = make_executor(self.n_jobs, self.run and self.run.executor)
+        sets = validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
+        return Constraints(sets, self.gamma)
 
     @property
     def constraint_values_(self) -> FloatArray:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 _PIECES_PER_THREAD = 4
-_OF_MACHINES = ("executor", "checkpoint")  # parameters that are of the machine that fitted, not of the model
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 
@@ -97,17 +96,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         Share of the examples that tuning holds out.
     folds : int, optional
         Number of cross-validation folds for tuning, in place of a single held-out part.
-    hessian : {"exact", "complex-step", "finite-difference"}
-        How tuning computes products with the Hessian of the loss.
     tolerance : float
         Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -116,12 +109,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -150,10 +139,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     groups: Any = "kind"
     holdout: float = 0.2
     folds: int | None = None
-    hessian: str = "exact"
     tolerance: float = TOLERANCE
-    max_iterations: int = 1000
-    max_seconds: float | None = None
     warm_start: bool = False
     random_state: int = 0
     verbose: int = 0
@@ -175,8 +161,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         "holdout": Range(0, 1, open=True),
         "folds": Range(2, whole=True, optional=True),
         "tolerance": Range(0),
-        "max_iterations": Range(1, whole=True),
-        "max_seconds": Range(0, optional=True),
     }
 
     @property
@@ -288,7 +272,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             groups=groups,
             penalty=penalty,
             l1=l1,
-            run=self._run(self.verbose, self.max_seconds),
+            run=self._prepared_run(self.verbose),
             tuner=tuner,
             held_out=HeldOut(self.holdout, self.folds, self.random_state, example_groups, strata),
             start=start,
@@ -297,7 +281,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             prepare=self._prepare,
             hessian=self._hessian(structure),
             tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
         )
         self._keep(groups, result.precision if penalty is None else penalty, result)
         return result
@@ -317,7 +300,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _hessian(self, structure: Structure) -> str:
         """How products with it are made, or that it is a matrix."""
-        return self.hessian
+        return "exact"
 
     def _origin(self, structure: Structure) -> FloatArray | None:
         """Where the prior has its mean, if not at zero."""
@@ -496,11 +479,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
             raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
         check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
-        for name in _OF_MACHINES:  # a cluster runs what it is sent, and sends what is run here
-            if name in header["parameters"]:
-                raise ModelFileError(
-                    f"found the parameter {name!r}, expected none: a file chooses no machines or files"
-                )
+        if "run" in header["parameters"]:  # a cluster runs what it is sent, and sends what is run here
+            raise ModelFileError(
+                "found the parameter 'run', expected none: a file chooses no machines or files"
+            )
         self.set_params(**header["parameters"])
         self._set_weights(arrays["coef"])
         self._fitted_loss = self._make_loss()
@@ -517,7 +499,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             plain = value.item() if isinstance(value, np.generic) else value
             if name == "loss":
                 plain = (self._fitted_loss or self._make_loss()).name  # of an object: what kind it is
-            if comes_back(plain) and name not in (*_OF_MACHINES, *OF_FITS):
+            if comes_back(plain) and name not in ("run", *OF_FITS):
                 found[name] = plain
         return found
 

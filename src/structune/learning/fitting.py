@@ -23,7 +23,7 @@ from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, T
 from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
 from structune.running.monitor import STOPPED, Monitor
-from structune.running.run import Run
+from structune.running.run import PreparedRun
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
@@ -62,7 +62,7 @@ def fit(
     groups: Groups,
     penalty: FloatArray | None,
     l1: FloatArray,
-    run: Run,
+    run: PreparedRun,
     tuner: Tuner | None = None,
     held_out: HeldOut,
     start: FloatArray | None = None,
@@ -71,7 +71,6 @@ def fit(
     prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
     hessian: str = "exact",
     tolerance: float = TOLERANCE,
-    max_iterations: int = 1000,
 ) -> TuningResult:
     """Fit the weights of a structure.
 
@@ -85,7 +84,7 @@ def fit(
         Which weights share a precision.
     penalty, l1 : ndarray, shape (n_groups,)
         Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    run : Run
+    run : PreparedRun
     tuner : Tuner, optional
         Chooses the precisions.
     held_out : HeldOut
@@ -100,7 +99,7 @@ def fit(
         Of the problem and the start: the problem as the tuner or the fit gets it.
     hessian : str
         How products with it are made, or that it is a matrix.
-    tolerance, max_iterations
+    tolerance : float
         Of a fit without tuning.
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
@@ -120,12 +119,12 @@ def fit(
         run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
         if tuner is None:
             assert penalty is not None
-            result = _fit_given(problem, penalty, start, tolerance, max_iterations, monitor, passes)
+            result = _fit_given(problem, penalty, start, tolerance, run.max_iterations, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
             result = tuner.tune(problem, monitor)
         if constraints is not None:
-            result = constraints.meet(problem, result, tolerance, max_iterations, monitor)
+            result = constraints.meet(problem, result, tolerance, run.max_iterations, monitor)
         elif tuner is not None:
             result = switch_off(tuner, problem, result, monitor)
         if run.checkpoint is not None:

@@ -12,21 +12,19 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from structune.errors import DataError
 from structune.learning.ranges import Range, check_ranges
 from structune.learning.routing import Routed
-from structune.running.executors import Executor, make_executor
-
-if TYPE_CHECKING:
-    from structune.running.run import Run
+from structune.running.run import PreparedRun, Run
 
 T = TypeVar("T")
 _KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
 _LONGEST = 300  # letters, of a parameter that is told
+_OF_RUNS = {"max_seconds": Range(optional=True), "max_iterations": Range(1, whole=True)}
 # between a fit and the one that goes on from its checkpoint
-_MAY_CHANGE = ("checkpoint", "executor", "max_seconds", "n_jobs", "verbose", "warm_start")
+_MAY_CHANGE = ("n_jobs", "run", "verbose", "warm_start")
 _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting in a checkpoint
 
 
@@ -159,43 +157,29 @@ class FitsOnExecutor(Parameters):
     ----------
     n_jobs : int, optional
         Threads; -1 takes all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` works: None for threads; "dask" for `n_jobs` processes of this machine; a Dask cluster,
-        by its client or as "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        A file for the state of `fit`, written every minute. If it is there, of the same work, `fit` goes on
-        from it; when the work is done it is removed.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
     """
 
     n_jobs: int | None = -1
-    executor: Any = None
-    checkpoint: Any = None
+    run: Run | None = None
 
-    _shared: ClassVar[tuple[str, ...]] = ("executor",)  # a connection to a cluster cannot be copied
+    _shared: ClassVar[tuple[str, ...]] = ("run",)  # a connection to a cluster cannot be copied
 
-    def _executor(self) -> Executor:
-        return make_executor(self.n_jobs, self.executor)
+    def _check_ranges(self) -> None:
+        super()._check_ranges()
+        if not isinstance(self.run, Run | None):
+            raise DataError(f"run={self.run!r}: expected None or a structune.running.Run")
+        check_ranges(self.run, _OF_RUNS)
 
-    def _run(self, verbose: int, max_seconds: float | None) -> Run:
-        """How a fit works, as the parameters say."""
-        from structune.running.checkpoints import Checkpoint
-        from structune.running.run import Run
-
-        if self.checkpoint is None:
-            return Run(self._executor(), verbose, max_seconds)
-        given = self.checkpoint
-        settings = {
-            name: _as_told(value)
-            for name, value in self.get_params().items()
-            if name.rpartition("__")[2] not in _MAY_CHANGE
+    def _prepared_run(self, verbose: int) -> PreparedRun:
+        """How a fit runs, as the parameters say."""
+        run = self.run or Run()
+        settings = {} if run.checkpoint is None else self.get_params()
+        work = {
+            name: _as_told(v) for name, v in settings.items() if name.rpartition("__")[2] not in _MAY_CHANGE
         }
-        return Run(
-            self._executor(),
-            verbose,
-            max_seconds,
-            given if isinstance(given, Checkpoint) else Checkpoint(given),
-            {"class": type(self).__name__, **settings},
-        )
+        return run.prepared(self.n_jobs, verbose, {"class": type(self).__name__, **work})
 
 
 def _as_told(value: Any) -> Any:

@@ -105,8 +105,6 @@ class Risk:
         hessian: str = "exact",
         origin: FloatArray | None = None,
     ) -> None:
-        if hessian not in HESSIAN_METHODS:
-            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
         if origin is not None and not loss.smooth:
             raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
         if not shards:
@@ -119,7 +117,7 @@ class Risk:
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
         self.smooth, self.convex = loss.smooth, loss.convex
         self.partial = any(shard.partial for shard in self.shards)
-        self.dense = hessian == "dense" or (hessian == "auto" and self._dense_pays())
+        self.dense = self._takes_matrix(hessian)
         self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
@@ -216,6 +214,10 @@ class Risk:
         """The same risk, with weights for the convex-concave procedure to begin with."""
         return self._like(beginning=Ray(w))
 
+    def with_hessian(self, method: str) -> Risk:
+        """The same risk, whose products with the Hessian are made in another way."""
+        return self._like(hessian=method, dense=self._takes_matrix(method))
+
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""
         other = copy(self)
@@ -306,6 +308,11 @@ class Risk:
 
     def _flops(self, what: str) -> float:
         return float(sum(getattr(shard, what) for shard in self.shards))
+
+    def _takes_matrix(self, hessian: str) -> bool:
+        if hessian not in HESSIAN_METHODS:
+            raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
+        return hessian == "dense" or (hessian == "auto" and self._dense_pays())
 
     def _dense_pays(self) -> bool:
         """Whether Newton's method with a factored Hessian takes less time than gradients."""

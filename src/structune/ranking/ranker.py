@@ -92,11 +92,6 @@ class Ranker(FeatureEstimator):
     tolerance : float
         Relative tolerance of a fit. It ends at a gap of ten times this, relative to the objective, and the
         convex-concave procedure when a round gains less than that. A tuner object has a tolerance of its own.
-    max_iterations : int
-        Largest number of passes over the data of a fit without tuning, or of each round of its convex-concave
-        procedure.
-    max_seconds : float, optional
-        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -105,12 +100,8 @@ class Ranker(FeatureEstimator):
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -147,7 +138,6 @@ class Ranker(FeatureEstimator):
     convention: str = "letor"
     folds: int | None = 5
     tolerance: float = _TOLERANCE
-    hessian: str = field(default="exact", init=False)  # no loss of rankings has one
 
     _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries
 

@@ -4,7 +4,7 @@
   ``dask_results``: waiting, ``dask_versions``); ``blas``: threads of linear algebra
 - ``batches``, ``live``: work on some items at a time, or as they come; ``memory``: how much there is
 - ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars; ``steps``: how far within one long example
-- ``checkpoints``: work that goes on; ``run``: all of this, for one fit
+- ``checkpoints``: work that goes on; ``run``: what a fit is told of all this
 """
 
 import lazy_loader

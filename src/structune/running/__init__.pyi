@@ -3,3 +3,4 @@ from .dask_executor import DaskExecutor as DaskExecutor
 from .executors import Executor as Executor
 from .executors import ThreadExecutor as ThreadExecutor
 from .executors import make_executor as make_executor
+from .run import Run as Run

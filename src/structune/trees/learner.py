@@ -20,7 +20,7 @@ from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, TuningResult
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
-from structune.running.run import Run
+from structune.running.run import PreparedRun
 from structune.structure import FloatArray, Groups, IntArray
 from structune.trees.node_tuning import tune_priors
 from structune.trees.selection import NodeGrid, choose_priors
@@ -65,8 +65,7 @@ class TreeLearner:
         precisions: FloatArray,
         hessian: str,
         tolerance: float,
-        max_iterations: int,
-        run: Run,
+        run: PreparedRun,
     ) -> TuningResult:
         """Fit all nodes; gives the fit of the root. The groups of examples are the numbers of sequences."""
         sequence, shard = np.asarray(examples.groups), examples.shard
@@ -74,7 +73,7 @@ class TreeLearner:
         ends: dict[str, Any] = {
             "executor": run.executor,
             "tolerance": tolerance,
-            "max_iterations": max_iterations,
+            "max_iterations": run.max_iterations,
         }
 
         def risks(chosen: IntArray) -> dict[str, Risk]:

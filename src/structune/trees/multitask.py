@@ -59,12 +59,8 @@ class MultitaskEstimator(FitsOnExecutor):
         Random seed of held-out examples.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -143,10 +139,9 @@ class MultitaskEstimator(FitsOnExecutor):
             model._make_loss(),
             groups=groups,
             precisions=model._task_precisions(groups),
-            hessian=model.hessian,
+            hessian=model._hessian(examples.structure),
             tolerance=model.tolerance,
-            max_iterations=model.max_iterations,
-            run=self._run(self.verbose, model.max_seconds),
+            run=self._prepared_run(self.verbose),
         )
         model._keep(groups, result.precision, result)
         self.tree_, self.model_ = tree, model
@@ -160,7 +155,7 @@ class MultitaskEstimator(FitsOnExecutor):
         model = clone(self.estimator)
         if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
-        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0)):
+        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
             if getattr(model, name, expected) != expected:
                 raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
         return model

@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from structune import SequenceAligner
 from structune.alignment.structure import inference, short
 from structune.alignment.structure.short import best_short
+from structune.running import Run
 
 GAMMAS = (0.0, 0.3, 2.0, np.inf)
 
@@ -43,7 +44,7 @@ def aligner(request):
         return SequenceAligner.pretrained()
     rows = [("ACGU-ACG", "ACGUUACG"), ("GGCA", "GG-A")] * 3
     pairs = [tuple(row.replace("-", "") for row in both) for both in rows]
-    return SequenceAligner(alphabet="nucleotide", overhangs="one", max_iterations=3).fit(pairs, rows)
+    return SequenceAligner(alphabet="nucleotide", overhangs="one", run=Run(max_iterations=3)).fit(pairs, rows)
 
 
 @pytest.mark.filterwarnings("ignore:the fit has not converged")

@@ -12,6 +12,7 @@ from structune.errors import CapabilityError, DataError
 from structune.genes.eukaryotes import adaptation, gene_finder
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import log_odds
+from structune.running import Run
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 NEW = simulated.genome(1, codons=[*CODONS[:3], *OTHER[:5]], n_contigs=15)
@@ -86,7 +87,7 @@ def test_wrong_rounds(finder, rounds):
 
 def test_models_that_cannot_be_adapted():
     some = simulated.genome(0)[:2]
-    options = {"n_jobs": 1, "max_iterations": 2}
+    options = {"n_jobs": 1, "run": Run(max_iterations=2)}
     tracks = [np.ones((len(each.sequence), 1)) for each in some]
     for model in (
         GeneFinder(features="paper", **options).fit(some),

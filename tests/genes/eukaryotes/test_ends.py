@@ -9,6 +9,7 @@ import simulated_genes as simulated
 from structune import GeneFinder
 from structune.genes import Hint, SkippedGenesWarning
 from structune.genes.eukaryotes.ends import within
+from structune.running import Run
 
 TEST = simulated.genome(1)
 
@@ -74,7 +75,7 @@ def test_tracks(cut):
     """Numbers of the ends count for nothing."""
     train = simulated.genome(0)
     tracks = [np.ones((len(each.sequence), 1)) for each in train]
-    finder = GeneFinder(n_jobs=1, penalty=0.1, max_iterations=3).fit(train, tracks=tracks)
+    finder = GeneFinder(n_jobs=1, penalty=0.1, run=Run(max_iterations=3)).fit(train, tracks=tracks)
     texts = [text for _, text, *_ in cut[:4]]
     assert len(finder.predict(texts, tracks=[np.ones((len(text), 1)) for text in texts])) == 4
 
@@ -89,4 +90,4 @@ def test_parts_of_genes_are_not_learned_from():
         for each in train
     ]
     with pytest.warns(SkippedGenesWarning, match="6: not whole"):
-        GeneFinder(n_jobs=1, max_iterations=1).fit(marked)
+        GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit(marked)

@@ -18,6 +18,7 @@ from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems, overlapping_genes
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.metrics import gene_scores
+from structune.running import Run
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 TEXTS = [each.sequence for each in TEST]
@@ -90,7 +91,7 @@ def test_genes_given_apart(model):
 
 @pytest.mark.parametrize("loss", ["margin", "ramp"])
 def test_losses_of_bases(loss):
-    model = finder(loss=loss, penalty=10.0, flank=50, max_iterations=30).fit(TRAIN)
+    model = finder(loss=loss, penalty=10.0, flank=50, run=Run(max_iterations=30)).fit(TRAIN)
     found = model.predict(TEST)
     check_genes(TEXTS, found)
     assert model.score(TEST) > 0.9
@@ -134,10 +135,10 @@ def test_groups_stay_on_one_side():
 
 
 def test_flank():
-    none, some = (finder(flank=flank, max_iterations=2).fit(TRAIN).coef_ for flank in (0, 20))
+    none, some = (finder(flank=flank, run=Run(max_iterations=2)).fit(TRAIN).coef_ for flank in (0, 20))
     assert not np.array_equal(none, some)
-    far = finder(flank=10**6, max_iterations=5).fit(TRAIN).coef_
-    assert_array_equal(far, finder(flank=1000, max_iterations=5).fit(TRAIN).coef_)
+    far = finder(flank=10**6, run=Run(max_iterations=5)).fit(TRAIN).coef_
+    assert_array_equal(far, finder(flank=1000, run=Run(max_iterations=5)).fit(TRAIN).coef_)
 
 
 def test_scales_are_half_without_evidence():
@@ -167,9 +168,9 @@ def test_the_center_is_where_scales_are_without_evidence(model):
     of_kinds = [
         dict(zip(each.group_names_, each.penalty_.tolist(), strict=True))["scales"]
         for each in (
-            GeneFinder(n_jobs=1, max_iterations=2).fit(TRAIN[:2]),
-            GeneFinder(n_jobs=1, max_iterations=2, center=None).fit(TRAIN[:2]),
-            GeneFinder(n_jobs=1, max_iterations=2, loss="margin").fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=2)).fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=2), center=None).fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=2), loss="margin").fit(TRAIN[:2]),
         )
     ]
     assert of_kinds == [100.0, 1.0, 1.0]
@@ -183,7 +184,7 @@ def test_wrong_centers(center):
 
 
 def test_time_is_up():
-    assert finder(max_seconds=0.0).fit(TRAIN).status_ == "budget"
+    assert finder(run=Run(max_seconds=0.0)).fit(TRAIN).status_ == "budget"
 
 
 def test_a_warm_start_is_the_end():
@@ -332,7 +333,7 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
 def test_long_introns_are_in_files(tmp_path):
     text = TINY.sequence.replace("GGTAAG", "GGTAAG" + "C" * 12_000)
     long = Transcript("c", "+", ((5, 12), (12_021, 12_026)), "t", "g")
-    model = finder(features="paper", max_iterations=2).fit([AnnotatedSequence("c", text, (long,))])
+    model = finder(features="paper", run=Run(max_iterations=2)).fit([AnnotatedSequence("c", text, (long,))])
     model.save(tmp_path / "m.structune")
     assert structune.load(tmp_path / "m.structune").introns_ == model.introns_ == (10_000, 10_000)
 
@@ -432,7 +433,7 @@ def test_wrong_input(arguments, message):
 
 
 def test_no_probabilities():
-    model = finder(loss="margin", flank=20, max_iterations=3).fit([TINY])
+    model = finder(loss="margin", flank=20, run=Run(max_iterations=3)).fit([TINY])
     assert not model.has_probabilities
     with pytest.raises(CapabilityError):
         model._require_probabilities()

@@ -23,6 +23,7 @@ from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
 from structune.genes.prokaryotes import suitable_model
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.running import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::structune.genes.LittleToLearnWarning")
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
@@ -55,11 +56,13 @@ def test_self_training_gains(finder):
 
 def test_penalties_are_the_default_ones():
     """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
-    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, max_seconds=60.0).fit(KNOWN)
+    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, run=Run(max_seconds=60.0)).fit(
+        KNOWN
+    )
     found = adapt(one, NEW[:2], rounds=1)
     assert found.loss == "log"
     assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
-    assert (found.warm_start, found.max_seconds) == (False, 60.0)
+    assert (found.warm_start, found.run) == (False, one.run)
     assert (one.loss, one.warm_start, one.groups) == ("log", False, "single")
 
 
@@ -239,7 +242,7 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
 
 def test_from_a_finder_for_metagenomes():
     """Its settings stay, and what it is in doubt of is learned from, too."""
-    finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, max_iterations=50)
+    finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, run=Run(max_iterations=50))
     opened, encode = set(), OrfGraph.of_letters
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(

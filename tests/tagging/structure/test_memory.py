@@ -6,7 +6,7 @@ import pytest
 from memory_use import peak_of
 from structune import SegmentTagger, SequenceTagger
 from structune.errors import DataError
-from structune.running import memory
+from structune.running import Run, memory
 from structune.tagging.structure import shard
 
 pytestmark = pytest.mark.filterwarnings("ignore:the fit has not converged")
@@ -25,7 +25,7 @@ def tokens(n, seed=0):
 
 @pytest.fixture(scope="module", params=["chain", "chain of pairs", "segments"])
 def tagger(request):
-    options = {"max_iterations": 2, "n_jobs": 1}
+    options = {"run": Run(max_iterations=2), "n_jobs": 1}
     if request.param == "segments":
         tags = [f"{'I' if i % 7 else 'B'}-{i // 7 % 4}" for i in range(280)]
         return SegmentTagger(**options).fit([tokens(280)], [tags])

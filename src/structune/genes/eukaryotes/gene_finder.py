@@ -128,22 +128,14 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
-    max_seconds : float, optional
-        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -200,7 +192,6 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     flank: int = 500
     closed: bool = False
     graph_: ExonGraph = field(init=False)
-    hessian: str = field(default="complex-step", init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -305,6 +296,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     @property
     def _structure(self) -> ExonGraph:
         return self.graph_
+
+    def _hessian(self, structure: Structure) -> str:
+        return "complex-step"  # these structures give no exact products
 
     def _origin(self, structure: Structure) -> FloatArray | None:
         """What scales are without evidence; losses that are not smooth have no such mean of the prior."""

@@ -24,7 +24,7 @@ from structune.genes.prokaryotes.suitable_model import known_letters
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
 _IN_DOUBT = 2.0  # log odds
-_OF_MACHINES = ("executor", "n_jobs", "max_iterations", "max_seconds", "random_state", "verbose")
+_OF_MACHINES = ("n_jobs", "random_state", "verbose")
 _LOOSE = 10.0  # times the tolerance of a fit to genes that the next round changes
 _LESSON, _STRETCHES = 2_000_000, 7  # bases that weights are learned from, and parts of a genome they are in
 _ENOUGH_TO_LEARN = {1000: 200_000, 500: 1_000_000}  # bases, in contigs of so many or more
@@ -77,6 +77,7 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
             code=finder.graph_.rules.code, closed=finder.closed, tolerance=_TOLERANCE
         )
         learner.set_params(**{name: getattr(finder, name) for name in _OF_MACHINES})
+        learner.run = finder.run and replace(finder.run, checkpoint=None)  # one file is of one fit
         learner.graph_ = learner._graph()
         learner._import(np.zeros(learner.graph_.n_weights))
     return learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)

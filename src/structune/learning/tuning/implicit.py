@@ -94,6 +94,8 @@ class ImplicitTuner:
     refit : bool
         Fit on all data at the end. The precisions stay as they are: the loss is a sum over examples and the
         precision belongs to the prior of the weights, which more data does not change.
+    hessian : {"exact", "complex-step", "finite-difference"}, optional
+        How products with the Hessian of the loss are made; by default as the estimator makes them.
     """
 
     start: Any = 1.0
@@ -102,6 +104,7 @@ class ImplicitTuner:
     fit_tolerance: float = TOLERANCE
     cg_tolerance: float = 0.04
     refit: bool = True
+    hessian: str | None = None
     needs_splits = True
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -111,6 +114,8 @@ class ImplicitTuner:
         problem.require_smooth("the implicit tuner")
         if not are_positive(self.start):
             raise DataError(f"start={self.start!r}: expected a precision > 0")
+        if self.hessian is not None:
+            problem = problem.with_hessian(self.hessian)
         n_groups = len(problem.groups)
         if np.shape(self.start) not in ((), (1,), (n_groups,)):
             raise DataError(f"start={self.start!r}: expected one precision, or {n_groups}, one a group")

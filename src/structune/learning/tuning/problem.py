@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,6 +75,14 @@ class TuningProblem:
     def risks(self) -> list[Risk]:
         """All of them, that on all training data first."""
         return [self.full, *(risk for split in self.splits for risk in (split.train, split.heldout))]
+
+    def with_hessian(self, method: str) -> TuningProblem:
+        """The same problem, with products with the Hessian that are made in another way (`Risk`)."""
+        splits = (
+            replace(each, train=each.train.with_hessian(method), heldout=each.heldout.with_hessian(method))
+            for each in self.splits
+        )
+        return replace(self, full=self.full.with_hessian(method), splits=tuple(splits))
 
     def require_smooth(self, who: str) -> None:
         """Raise `CapabilityError` if the loss has kinks."""

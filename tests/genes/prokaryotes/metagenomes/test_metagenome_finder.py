@@ -18,6 +18,7 @@ from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.learning.tuning import ImplicitTuner
+from structune.running import Run
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]
 GENOMES = [simulated.genome(k, **({"codons": OTHER} if k % 2 else {})) for k in range(4)]
@@ -77,7 +78,7 @@ def test_other_codes():
 def test_organisms(finder):
     """Each sequence is one of its own, or those of a group are."""
     assert len(finder.composition_.own) == 4
-    alone = MetagenomeFinder(n_jobs=1, max_iterations=1)
+    alone = MetagenomeFinder(n_jobs=1, run=Run(max_iterations=1))
     with pytest.warns(UserWarning, match="not converged"):
         alone.fit([genome[0] for genome in GENOMES])
     assert len(alone.composition_.own) == 4
@@ -125,15 +126,16 @@ def test_tuning(tuning):
 
 def test_fits_that_are_stopped(finder, tmp_path, monkeypatch):
     """Of two fits: a stop ends both, and the second goes on from its checkpoint."""
-    path, options = tmp_path / "c", {"n_jobs": 1, "checkpoint": tmp_path / "c"}
-    first = MetagenomeFinder(**options, max_seconds=1e-9).fit(TRAIN, groups=ORGANISMS)
+    path = tmp_path / "c"
+    options, short = {"n_jobs": 1, "run": Run(checkpoint=path)}, Run(None, 1e-9, path)
+    first = MetagenomeFinder(n_jobs=1, run=short).fit(TRAIN, groups=ORGANISMS)
     assert first.status_ == "budget"
     assert not path.exists()
     learn, calls = MetagenomeFinder._learn, []
 
     def stopped(self, *args):
-        calls.append(self.checkpoint)
-        self.max_seconds = None if len(calls) == 1 else 1e-9
+        calls.append(self.run.checkpoint)
+        self.run = short if len(calls) == 2 else self.run
         return learn(self, *args)
 
     monkeypatch.setattr(MetagenomeFinder, "_learn", stopped)
@@ -185,7 +187,7 @@ def test_the_one_that_comes_along():
 
 def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
     genomes = [simulated.genome(k, 30, **({"codons": OTHER} if k == 1 else {})) for k in range(3)]
-    model = MetagenomeFinder(n_jobs=1, max_iterations=5, penalty=10.0)
+    model = MetagenomeFinder(n_jobs=1, run=Run(max_iterations=5), penalty=10.0)
     with pytest.warns(UserWarning, match="not converged"):
         model.fit([each for genome in genomes for each in genome], groups=np.repeat(range(3), 30))
     assert all(model.starts_)

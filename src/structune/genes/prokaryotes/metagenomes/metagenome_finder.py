@@ -76,9 +76,6 @@ class MetagenomeFinder(OrfFinder):
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
     holdout : float
         Share of the pieces that tuning holds out. Pieces of one organism stay together.
-    max_seconds : float, optional
-        Time budget in seconds of each of the two fits, the first of which is without words of the contigs'
-        own.
     random_state : int
         Random seed of pieces and of held-out splits.
     folds : int, optional
@@ -88,20 +85,15 @@ class MetagenomeFinder(OrfFinder):
         0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
         this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
         object has a tolerance of its own.
-    max_iterations : int
-        Largest number of iterations of a fit without tuning.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
-    executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
-    checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Each of the two fits has its time budget; the first, without words of contigs' own, keeps no state.
 
     Attributes
     ----------
@@ -178,11 +170,12 @@ class MetagenomeFinder(OrfFinder):
 
     def _learn_first(self, graph: ContigGraph, loss: Loss, known: ContigShard, of: IntArray) -> None:
         """Without words of contigs' own. It has no checkpoint: that is of the fit which goes on from it."""
-        checkpoint, self.checkpoint = self.checkpoint, None
+        run = self.run
+        self.run = run and replace(run, checkpoint=None)
         try:
             self._learn(graph, loss, known, self._start(graph), of)
         finally:
-            self.checkpoint = checkpoint
+            self.run = run
 
     def fit_shards(self, folder: Any) -> NoReturn:
         """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
