@@ -253,7 +253,7 @@ def test_from_a_finder_for_metagenomes():
         adapted = adapt(finder, NEW)
     assert opened == {False}
     assert isinstance(adapted, ProkaryoticGeneFinder)
-    assert (adapted.code, adapted.closed, adapted.max_iterations, adapted.loss) == (11, True, 50, "log")
+    assert (adapted.code, adapted.closed, adapted.run, adapted.loss) == (11, True, finder.run, "log")
     assert adapted.score(NEW) > max(0.95, finder.score(NEW) - 0.01)
     texts = [letters(np.random.default_rng(k), 30_000) for k in range(10)]
     shard, given = adapted.graph_.encode(texts), [encode_letters(text, "") for text in texts]
