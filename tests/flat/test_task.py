@@ -82,16 +82,19 @@ def test_svmlight(files, tmp_path, kind):
         ("a,b\n1,x\n2,y\n", [], "give --target, the column to predict: one of a, b."),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "--target c: {path} has no such column. It has a, b."),
         ("a,b\n1,x\n2,y\n", ["--target", "b", "--drop", "a"], "no column of features beside --target b"),
-        ("a,b\n1,x\n,y\n", ["--target", "b"], "{path}, row 2: column 'a' has no value."),
-        ("a,b\n1,x\n2\n", ["--target", "b"], "{path}, row 2: column 'b' has no value."),
+        ("a,b\n1,x\n,y\n", ["--target", "b"], "{path}, row 2: column 'a' has no value (empty, NA"),
+        ("a,b\n1,x\n2\n", ["--target", "b"], "{path}, row 2: column 'b' has no value (empty, NA"),
         ("a,b\n1,0.5\n2,1.5\n", ["--target", "b"], "numbers that are not whole: structune train regressor"),
-        ("a,b\ninf,x\n2,y\n", ["--target", "b"], "{path}, row 1: column 'a' has inf."),
-        ("a,a\n1,x\n2,y\n", ["--target", "b"], "no such column"),
+        ("a,b\ninf,x\n2,y\n", ["--target", "b"], "{path}, row 1: column 'a' has 'inf', which is no finite"),
+        ("a,a\n1,x\n2,y\n", ["--target", "b"], "several columns are called a"),
+        ("a;b\n1;x\n2;y\n", ["--target", "b"], "columns are separated by semicolons"),
+        ("a,b\n1,2,x\n2,3,y\n", ["--target", "b"], "{path}: cannot be read as a table"),
+        ('a,b\n"3,5",x\n"4,5",y\n', ["--target", "b"], "column 'a' has numbers with commas, such as '3,5'"),
         ("a,b\n", ["--target", "b"], "found no rows below the header"),
         (
             "a,b\n" + "".join(f"n{k},x\nm{k},y\n" for k in range(60)),
             ["--target", "b"],
-            "column 'a' holds 120 different texts. Give --drop a if they are names",
+            "column 'a' holds 120 different texts; at most 100 can be features.",
         ),
     ],
 )
@@ -111,7 +114,7 @@ def test_what_does_not_go_together(files, tmp_path):
     assert "holds text: structune train classifier" in fail(
         "train", "regressor", files / "train.csv", "--target", "species", "--drop", "name", *to
     )
-    assert "expected a table with a header" in fail("predict", files / "classes", files / "a.svm")
+    assert "trained on tables: expected" in fail("predict", files / "classes", files / "a.svm")
     assert "has no column 'sepal length (cm)'" in fail("predict", files / "classes", files / "numbers.csv.gz")
     assert "shard reads SVMlight files" in fail("shard", "classifier", files / "train.csv", tmp_path / "s")
     Classifier(tuning=None).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "bare")
@@ -126,3 +129,28 @@ def test_what_is_told(files, tmp_path):
     table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
     told = run("predict", files / "classes", tmp_path / "green.csv").stderr
     assert "100 values of 'colour' are not of the training data: green" in told
+
+
+def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):
+    """All files of a column decide; classes are texts, and whole numbers are written alike."""
+    (tmp_path / "a.csv").write_text("code,x,y\n01,1,1\n02,2,1.0\n01,3,2\n02,4,2\n")
+    (tmp_path / "b.csv").write_text("y,x,code\nunknown,5,1\nunknown,7, X \n")
+    model = tmp_path / "m"
+    succeed(
+        "train", "classifier", tmp_path / "a.csv", tmp_path / "b.csv", "--target", "y", "-m", model, *QUIET
+    )
+    loaded = structune.load(model)
+    assert loaded.classes_.tolist() == ["1", "2", "unknown"]
+    assert loaded.feature_names_in_.tolist() == ["code=01", "code=02", "code=1", "code=X", "x"]
+    result = json.loads(succeed("evaluate", "classifier", model, tmp_path / "a.csv", "--json"))
+    assert result["classes"]["1"]["examples"] == 2
+    assert np.isfinite(result["log_loss"])
+    text = (tmp_path / "a.csv").read_text()
+    assert succeed("predict", model, "-", stdin=text) == succeed("predict", model, tmp_path / "a.csv")
+
+
+def test_the_share_that_is_held_out(files, tmp_path):
+    """A share takes the place of the folds that are the default."""
+    args = ["--target", "species", "--drop", "name", "--method", "grid", "-m", tmp_path / "m", *QUIET]
+    succeed("tune", "classifier", files / "train.csv", *args, "--holdout", "0.3")
+    assert (structune.load(tmp_path / "m").folds, structune.load(tmp_path / "m").holdout) == (None, 0.3)

@@ -77,7 +77,7 @@ def _check_guess(request: Request, read: Sequence[Sequences]) -> None:
         for name in request.of_pairs:
             raise DataError(
                 f"{file}: found {name} and {n} sequences, which are a family: {name} is for two. "
-                "{_TWO_BY_TWO}"
+                f"{_TWO_BY_TWO}"
             )
     n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
     read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")

@@ -24,6 +24,10 @@ T = TypeVar("T")
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
+# sentences of docstrings that say what can be given in Python alone
+_FOR_PYTHON = re.compile(
+    r"(?<=[.)]) (?:Or those that a function|Others are objects|In a list,|Set after)[^.]*(?:\.\w[^.]*)*\."
+)
 _CODE = re.compile(r"`+([^`]+)`+")
 
 
@@ -80,14 +84,15 @@ def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Opt
 
 def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance of a dataclass of options, from what was given."""
-    return cls(**{each.name: values[each.name] for each in fields(cls)})  # type: ignore[arg-type]
+    found = [each for each in fields(cls) if each.name in values or each.default is MISSING]  # type: ignore[arg-type]
+    return cls(**{each.name: values[each.name] for each in found})
 
 
 def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
     if shape.get("type") in (int, float) or isinstance(shape.get("type"), click.IntRange | click.FloatRange):
         is_int = shape["type"] is int or isinstance(shape["type"], click.IntRange)
         shape.setdefault("metavar", "N" if is_int else "NUMBER")
-    shape["show_default"] = shape.get("default") not in (None, False, (), "")
+    shape["show_default"] = shape.get("default") is not False and shape.get("default") not in (None, (), "")
     return Option([*names, name], **shape)
 
 
@@ -172,6 +177,9 @@ def estimator_options(
         for name in names:
             found = known[name]
             shape = found.shape() | {"help": _CODE.sub(told, found.help), "panel": panel}
+            if isinstance(shape.get("type"), GroupedNumbers):
+                default = "" if found.default is None else f" {found.default:g} by default."
+                shape["help"] += f"{default} GROUP=NUMBER sets that of one group; may be given several times."
             if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             flag = flags[name]
@@ -198,16 +206,6 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
     }
 
 
-@cache
-def learns_tasks(estimator: str) -> bool:
-    """Whether an estimator, as ``"package.module:Class"``, can be trained along a tree of tasks."""
-    return any(
-        isinstance(statement, ast.Assign) and ast.unparse(statement) == "_learns_tasks = True"
-        for tree in _classes(*estimator.split(":"))
-        for statement in tree.body
-    )
-
-
 def _entries(doc: str) -> Iterator[re.Match[str]]:
     section = _SECTION.search(cleandoc(doc) + "\n")
     yield from _ENTRY.finditer(section[1]) if section else ()
@@ -215,7 +213,7 @@ def _entries(doc: str) -> Iterator[re.Match[str]]:
 
 def _help_of(type: str, text: str) -> str:
     """The first sentence; all that is said where there are words to choose from."""
-    told = " ".join(text.split())
+    told = _FOR_PYTHON.sub("", " ".join(text.split())).strip()
     return told if '"' in type else _SENTENCE.split(told)[0]
 
 

@@ -177,6 +177,10 @@ class Task:
     training_options : dataclass
         These, and what changes the model but not its shards: a class that derives from `learning_options`,
         which it is by default.
+    only : mapping of str to tuple of str
+        The verbs that have a field of `training_options`; of those that are not named, all that learn.
+    has_trees : bool
+        Whether ``train --tree`` is offered.
     predicting_options : dataclass
         What ``predict`` reads and writes.
     scoring_options : dataclass
@@ -192,7 +196,7 @@ class Task:
     methods : tuple of str
         How precisions can be chosen, first the default; none if the kind cannot tune.
     rules : tuple of Rule
-        Of the options of all verbs.
+        Of the options of ``train`` and ``tune``.
     own : mapping of str to OwnCommand
         Commands that this kind alone has. The first is what ``predict`` does, if `predict` is not written.
     has_shards : bool
@@ -214,6 +218,8 @@ class Task:
     reading_options: ClassVar[type] = NoOptions
     learning_options: ClassVar[type] = NoOptions
     training_options: ClassVar[type | None] = None
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    has_trees: ClassVar[bool] = False
     predicting_options: ClassVar[type] = NoOptions
     scoring_options: ClassVar[type] = NoOptions
     space: ClassVar[tuple[str, ...]] = ()

@@ -20,7 +20,6 @@ from structune.cli.fields import (
     Option,
     dataclass_options,
     estimator_options,
-    learns_tasks,
     option,
     values_of,
 )
@@ -184,10 +183,10 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
         click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
         *dataclass_options(Results, "Output"),
         *([*dataclass_options(Course, "Output"), _method(task)] if tunes else []),
-        *dataclass_options(task.training_options or task.learning_options),
+        *_reading_options(task, task.training_options or task.learning_options, verb),
         *_test_options(task),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
-        *([] if tunes or not learns_tasks(task.estimator) else [_tree_option()]),
+        *([_tree_option()] if task.has_trees and not tunes else []),
         *dataclass_options(Running, "Running"),
         _config_option(),
     ]
@@ -197,6 +196,13 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
     return _command(verb, kind, task, about, params, _learn, _RULES)
 
 
+def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Option]:
+    """Those of reading to learn, which the verb has."""
+    for each in dataclass_options(options):
+        if verb in task.only.get(str(each.name), (verb,)):
+            yield each
+
+
 def _tree_option() -> click.Option:
     return Option(
         ["--tree"],
@@ -204,7 +210,7 @@ def _tree_option() -> click.Option:
         metavar="FILE",
         help="Learn a model for each node of a tree of tasks, around that of the node above. The tree is in "
         "Newick format, or in .json nested objects with names as keys. Each TRAIN is of the leaf that it is "
-        "named after, or of NAME in NAME=FILE.",
+        "named after, or of NAME in NAME=FILE. Nothing is saved after Ctrl-C; --resume goes on.",
         panel="Model",
     )
 
@@ -249,6 +255,8 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
             value = [f"{group}={number}" for group, number in value.items()]
         elif option.multiple and not isinstance(value, list):
             value = [value]
+        if isinstance(value, list) and not option.multiple:
+            raise DataError(f"{path}: {name} is given a list; it takes one value.")
         ctx.default_map[str(option.name)] = value
 
 
@@ -360,7 +368,11 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
     for name, value in given.items():
         if value and isinstance(value, tuple) and isinstance(value[0], tuple):  # numbers by group
             numbers = dict(value)
+            if len(numbers) < len(value):
+                raise DataError(f"--{name} is given twice for the same weights.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
+    if "holdout" in given and "folds" not in given and "folds" in names:
+        given["folds"] = None  # or the default of some kinds would take the place of the share
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
         model._check_ranges()
@@ -515,7 +527,7 @@ def _predict(task: Task, values: dict[str, Any]) -> int:
 
 def _with_node(task: Task, options: type) -> type:
     """Options of use, with the node of a tree where the estimator learns tasks."""
-    if issubclass(options, OfTree) or not learns_tasks(task.estimator):
+    if issubclass(options, OfTree) or not task.has_trees:
         return options
     return make_dataclass(options.__name__, (), bases=(options, OfTree), frozen=True)
 
@@ -530,7 +542,7 @@ def _sharding_command(verb: str, kind: Kind, task: Task) -> Command:
     params = [
         click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=task.files),
         click.Argument(["folder"], type=PATH, metavar="FOLDER", help="A new or empty folder for the shards."),
-        *dataclass_options(task.learning_options),
+        *_reading_options(task, task.learning_options, verb),
         *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
         *dataclass_options(Dealing, "Shards"),
     ]
@@ -613,7 +625,7 @@ def _command(
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*rules, *task.rules):
+        for rule in (*rules, *(task.rules if verb in ("train", "tune") else ())):
             rule.check(given, everything)
         _check_jobs(values.get("jobs"))
         raise click.exceptions.Exit(work(task, values))

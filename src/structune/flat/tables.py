@@ -6,6 +6,10 @@ alike.
 
 from __future__ import annotations
 
+import contextlib
+import gzip
+import io
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +24,13 @@ from structune.cli.streams import binary_source
 from structune.errors import DataError, ModelFileError, StructuneError
 from structune.files.text import some_of
 from structune.flat.svmlight import read_svmlight_blocks
-from structune.structure import Array
+from structune.structure import Array, FloatArray
 
 if TYPE_CHECKING:
     import pandas
 
 _MOST_FEATURES, _MOST_FEATURES_A_VALUE = 1 << 24, 100
+_MOST_WHOLE = 2.0**53  # of classes that are numbers
 _MOST_VALUES = 100  # of a column of text; more are taken for names
 _UNLIKE = 1e3  # spreads of columns, the largest beside the smallest, from which on it is told
 _SHOWN = 5
@@ -80,15 +85,19 @@ class Layout:
     def read(self, paths: Sequence[str], with_outputs: bool) -> Iterator[tuple[str, Any, Any]]:
         """Name, features and outputs (None, if they are not wanted) of each file."""
         for path in paths:
-            if (self.target is not None) != has_header(path):
-                expected = "a table with a header, such as .csv" if self.target else "an SVMlight file"
-                raise DataError(f"{path}: the model was trained on other files: expected {expected}.")
             if self.target is None:
+                if has_header(path):
+                    raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
                 yield self._svmlight(path)
                 continue
+            if path != "-" and not has_header(path):
+                raise DataError(f"{path}: the model was trained on tables: expected a file such as .csv.")
             table = _read_table(path)
-            X = self._features(table, path)
-            yield path, X, _column(table, self.target, path) if with_outputs else None
+            yield (
+                path,
+                self._features(table, path),
+                _column(table, self.target, path) if with_outputs else None,
+            )
 
     def _svmlight(self, path: str) -> tuple[str, Any, Any]:
         found = list(read_svmlight_blocks(binary_source(path)))
@@ -109,18 +118,11 @@ class Layout:
         for name, texts in self.columns.items():
             column = _column(table, name, path)
             if texts is None:
-                if not pandas.api.types.is_numeric_dtype(column):
-                    row = int(np.flatnonzero(pandas.to_numeric(column, errors="coerce").isna())[0])
-                    raise DataError(f"{path}, row {row + 1}: column {name!r} has {column[row]!r}, no number.")
-                if not np.isfinite(numbers := column.to_numpy(np.float64)).all():
-                    row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-                    raise DataError(f"{path}, row {row + 1}: column {name!r} has {column[row]}.")
-                made[name] = numbers
+                made[name] = numbers_of(column, name, path)
                 continue
-            values = column.astype(str)
-            made |= {f"{name}={text}": (values == text).to_numpy(np.float64) for text in texts}
-            if others := sorted({*values} - {*texts}):
-                n = int(values.isin(others).sum())
+            made |= {f"{name}={text}": (column == text).to_numpy(np.float64) for text in texts}
+            if others := sorted({*column} - {*texts}):
+                n = int(column.isin(others).sum())
                 some = some_of(others, _SHOWN)
                 say(f"{path}: {n:,} values of {name!r} are not of the training data: {some}")
         return pandas.DataFrame(made)
@@ -149,32 +151,29 @@ def read_training_tables(
     for name in names:
         if name == target or name in dropped:
             continue
-        column, path = _column(table, name, paths[0] if len(paths) == 1 else "the tables"), paths[0]
-        if pandas.api.types.is_datetime64_any_dtype(column):
-            raise DataError(
-                f"{path}: column {name!r} holds dates: give --drop {name}, or make numbers of them."
-            )
-        if pandas.api.types.is_numeric_dtype(column):
+        column = _column(table, name, ", ".join(paths))
+        if _is_number(column).all():
             columns[name] = None
             continue
-        texts = sorted({*column.astype(str)})
+        _refuse_commas(column, name, paths[0])
+        texts = sorted({*column})
         if len(texts) > _MOST_VALUES:
             raise DataError(
-                f"{path}: column {name!r} holds {len(texts):,} different texts. Give --drop {name} if they "
-                f"are names; at most {_MOST_VALUES} can be classes."
+                f"{paths[0]}: column {name!r} holds {len(texts):,} different texts; at most {_MOST_VALUES} "
+                f"can be features. Leave out a column of names with --drop {name}."
             )
         columns[name] = texts
     if not columns:
         raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
-    _tell_scales(table, [name for name, texts in columns.items() if texts is None], paths[0])
+    _tell_scales(X, [name for name, texts in columns.items() if texts is None], paths[0])
     return layout, X, _column(table, target, paths[0])
 
 
-def _tell_scales(table: pandas.DataFrame, names: list[str], path: str) -> None:
+def _tell_scales(X: pandas.DataFrame, names: list[str], path: str) -> None:
     """Say that columns have unlike spreads: features of one group share a prior."""
-    spreads = {name: float(table[name].astype(float).std()) for name in names}
+    spreads = {name: float(X[name].std()) for name in names}
     spreads = {name: spread for name, spread in spreads.items() if spread > 0}
     if spreads and max(spreads.values()) > _UNLIKE * min(spreads.values()):
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
@@ -184,30 +183,99 @@ def _tell_scales(table: pandas.DataFrame, names: list[str], path: str) -> None:
         )
 
 
+def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
+    """A column of numbers.
+
+    Raises
+    ------
+    DataError
+        A value that is no number, or not finite; names its row.
+    """
+    import pandas
+
+    numbers = np.asarray(pandas.to_numeric(column, errors="coerce"), np.float64)
+    for row in np.flatnonzero(~np.isfinite(numbers))[:1]:
+        _refuse_commas(column, name, path)
+        value = column.iloc[row]
+        raise DataError(f"{path}, row {row + 1}: column {name!r} has {value!r}, which is no finite number.")
+    return numbers
+
+
+def classes_of(column: pandas.Series) -> Array:
+    """Classes as text; whole numbers are written without a point, however each file writes them."""
+    numbers = np.asarray(_as_numbers(column), np.float64)
+    is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < _MOST_WHOLE)
+    whole = (
+        str(int(number)) if is_it else text
+        for number, is_it, text in zip(numbers, is_whole, column, strict=True)
+    )
+    return np.array(list(whole), dtype=str)
+
+
+def _as_numbers(column: pandas.Series) -> pandas.Series:
+    """The numbers of texts, nan of those that are none; codes such as 01 are none."""
+    import pandas
+
+    return pandas.to_numeric(column.where(~column.str.match(r"[+-]?0\d")), errors="coerce")
+
+
+def _is_number(column: pandas.Series) -> Any:
+    return _as_numbers(column).notna()
+
+
+def _refuse_commas(column: pandas.Series, name: str, path: str) -> None:
+    """Refuse numbers with commas, which would be taken for texts."""
+    found = column[column.str.fullmatch(r"[+-]?[\d.]*\d,\d+")]
+    if 2 * len(found) > len(column):
+        raise DataError(
+            f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: write a decimal "
+            "point, and no marks between thousands."
+        )
+
+
 def _read_table(path: str) -> pandas.DataFrame:
+    """A table of texts without white space around them: what is a number is decided by all files."""
     try:
         import pandas
     except ImportError:
         raise StructuneError("Tables with a header need pandas: pip install 'structune[tables]'") from None
-    ending = _ending(path)
+    ending = ".csv" if path == "-" else _ending(path)
     try:
         if ending in _TEXT:
-            table = pandas.read_csv(path, sep=_TEXT[ending], skipinitialspace=True, index_col=False)
-        elif ending == ".parquet":
-            table = pandas.read_parquet(path)
+            table = _read_text(path, _TEXT[ending])
         else:
-            table = pandas.read_feather(path)
-    except FileNotFoundError:
+            read = pandas.read_parquet if ending == ".parquet" else pandas.read_feather
+            whole = read(path).reset_index(drop=True)
+            table = pandas.DataFrame({str(name): whole[name].astype(str) for name in whole.columns})
+            table = table.where(whole.notna().to_numpy(), None)
+    except OSError:
         raise
-    except ImportError as error:
-        raise StructuneError(f"{path}: {error}") from None
+    except ImportError:
+        raise StructuneError(f"{path}: needs pyarrow: pip install 'structune[tables]'") from None
     except Exception as error:  # of pandas and pyarrow there are many
         raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
-    table.columns = [str(name) for name in table.columns]
-    if len({*table.columns}) < len(table.columns):
-        raise DataError(f"{path}: several columns have the same name.")
     if not len(table):
         raise DataError(f"{path}: found no rows below the header.")
+    return table.apply(lambda column: column.str.strip())
+
+
+def _read_text(path: str, separator: str) -> pandas.DataFrame:
+    import pandas
+
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    with contextlib.nullcontext(binary_source(path)) if path == "-" else opened(path, "rb") as file:
+        data = io.BytesIO(file.read())
+    options: dict[str, Any] = {"sep": separator, "dtype": str, "skipinitialspace": True}
+    header = pandas.read_csv(data, header=None, nrows=1, keep_default_na=False, **options).iloc[0].tolist()
+    if len(header) == 1 and ";" in header[0]:
+        raise DataError("columns are separated by semicolons: write commas, or tabs in a .tsv file")
+    if twice := sorted({name for name in header if header.count(name) > 1}):
+        raise DataError(f"several columns are called {some_of(twice, _SHOWN)}")
+    data.seek(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows of more fields than the header
+        table = pandas.read_csv(data, index_col=False, **options)
+    table.columns = [str(name).strip() for name in table.columns]
     return table
 
 
@@ -216,11 +284,10 @@ def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
     if name not in table.columns:
         raise DataError(f"{path}: has no column {name!r}.")
     column = table[name]
-    if column.isna().any():
-        row = int(np.flatnonzero(column.isna())[0])
+    for row in np.flatnonzero(column.isna())[:1]:
         raise DataError(
-            f"{path}, row {row + 1}: column {name!r} has no value. Fill in missing values, or leave out the "
-            "row, or the column (--drop)."
+            f"{path}, row {row + 1}: column {name!r} has no value (empty, NA, None and null count as "
+            "missing). Fill it in, or leave out the row, or the column (--drop)."
         )
     return column
 

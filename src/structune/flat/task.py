@@ -42,6 +42,7 @@ class FlatTask(Task):
     inputs = "Files like those that the model was trained on; the column to predict may be missing."
     parts = "examples"
     learning_options = Learning
+    only = {"target": ("train", "tune"), "drop": ("train", "tune")}  # noqa: RUF012
     penalties = ("penalty", "l1")
     methods = ("majorize", "implicit", "direct", "grid")
 
@@ -52,7 +53,7 @@ class FlatTask(Task):
             if not all(map(has_header, files)):
                 raise DataError("Tables with a header and SVMlight files cannot be combined.")
             layout, X, y = read_training_tables(files, learning.target, learning.drop)
-            y = self.outputs(y, f"column {learning.target!r}")
+            y = self.outputs_of_column(y, str(learning.target), files[0])
             texts = sum(texts is not None for texts in layout.columns.values())
             told = f"{len(y):,} examples, {len(layout.columns):,} columns, {texts:,} of them text"
             return Examples((X, y), [("data", told)], header=layout.header())
@@ -78,21 +79,20 @@ class FlatTask(Task):
 
         if any(map(has_header, files)):
             raise DataError("shard reads SVMlight files: a table with a header is read whole by train.")
-        self._refuse_options(learning)
         with TemporaryFile(dir=writer.path.parent) as file:
             tables = SvmlightPasses.open(files, file, quiet)
             passes = iter((tables.outputs(), tables.blocks(quiet)))  # to survey, and to encode
 
             def blocks() -> Iterator[tuple[Any, Any]]:
                 for X, y in next(passes):
-                    yield X, self.outputs(y, "", tables.are_whole)
+                    yield X, self.outputs(y, ", ".join(files), tables.are_whole)
 
             layout = Layout(first=tables.first, n_features=tables.n_features)
             written = model.write_blocks(blocks, writer, layout.header())
         return written, [("data", f"{len(written):,} examples of {tables.n_features:,} features")]
 
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
-        """Outputs as `fit` takes them.
+        """Outputs of SVMlight files as `fit` takes them.
 
         Raises
         ------
@@ -101,13 +101,21 @@ class FlatTask(Task):
         """
         raise NotImplementedError
 
+    def outputs_of_column(self, column: Any, name: str, path: str) -> Any:
+        """Those of a table."""
+        raise NotImplementedError
+
     def read_known(
         self, files: Sequence[str], reading: Any, model: Any, header: Any
     ) -> Iterable[tuple[str, Any, Any]]:
         from structune.flat.tables import Layout
 
-        for name, X, y in Layout.of_header(header, "the model").read(files, with_outputs=True):
-            yield name, X, self.outputs(y, name)
+        layout = Layout.of_header(header, "the model")
+        for path, X, y in layout.read(files, with_outputs=True):
+            if layout.target is None:
+                yield path, X, self.outputs(y, path)
+            else:
+                yield path, X, self.outputs_of_column(y, layout.target, path)
 
     def predict(self, model: Any, files: Sequence[str], predicting: Any) -> Iterator[str]:
         from structune.flat.tables import Layout
@@ -151,17 +159,32 @@ class ClassifierTask(FlatTask):
         import numpy as np
 
         values = np.asarray(y)
-        if values.dtype.kind == "f":
-            if are_whole is None:
-                are_whole = bool(np.all(values == np.rint(values)))
-            if not are_whole and name:
-                raise DataError(
-                    f"{name} holds numbers that are not whole: structune train regressor predicts numbers."
-                )
-            values = values.astype(np.int64) if are_whole else values
-        if name and values.dtype.kind in "iu" and (n := np.unique(values).size) > _MANY_CLASSES:
+        if are_whole is None:
+            are_whole = bool(np.all(values == np.rint(values)))
+            self._tell_many(values, name)
+        if not are_whole:
+            raise _not_whole(name)
+        return values.astype(np.int64)
+
+    def outputs_of_column(self, column: Any, name: str, path: str) -> Any:
+        import numpy as np
+        import pandas
+
+        from structune.flat.tables import classes_of
+
+        numbers = np.asarray(pandas.to_numeric(column, errors="coerce"), np.float64)
+        if np.isfinite(numbers).all():
+            if not np.all(numbers == np.rint(numbers)):
+                raise _not_whole(f"{path}: column {name!r}")
+            self._tell_many(numbers, f"{path}: column {name!r}")
+        return classes_of(column)
+
+    @staticmethod
+    def _tell_many(values: Any, name: str) -> None:
+        import numpy as np
+
+        if (n := np.unique(values).size) > _MANY_CLASSES:
             say(f"{name} holds {n:,} different numbers, each a class: train regressor predicts numbers")
-        return values.astype(str) if values.dtype.kind == "O" else values
 
     def score(self, model: Any, known: Iterable[Any], scoring: Any) -> ClassScores:
         from structune.flat.scores import ClassScores
@@ -210,10 +233,18 @@ class RegressorTask(FlatTask):
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
         import numpy as np
 
-        values = np.asarray(y)
-        if values.dtype.kind not in "biuf":
-            raise DataError(f"{name} holds text: structune train classifier predicts classes.")
-        return values.astype(np.float64)
+        return np.asarray(y, np.float64)
+
+    def outputs_of_column(self, column: Any, name: str, path: str) -> Any:
+        import pandas
+
+        from structune.flat.tables import numbers_of
+
+        if pandas.to_numeric(column, errors="coerce").isna().all():
+            raise DataError(
+                f"{path}: column {name!r} holds text: structune train classifier predicts classes."
+            )
+        return numbers_of(column, name, path)
 
     def score(self, model: Any, known: Iterable[Any], scoring: Any) -> NumberScores:
         from structune.flat.scores import NumberScores
@@ -230,6 +261,10 @@ class RegressorTask(FlatTask):
 
         X = np.random.default_rng(0).normal(size=(40, 2))
         Regressor(tuning=None, n_jobs=1).fit(X, X[:, 0])
+
+
+def _not_whole(name: str) -> DataError:
+    return DataError(f"{name} holds numbers that are not whole: structune train regressor predicts numbers.")
 
 
 CLASSIFIER, REGRESSOR = ClassifierTask(), RegressorTask()

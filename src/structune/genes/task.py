@@ -229,6 +229,7 @@ class ProkaryoticGenesTask(GenesTask):
     learning_options = ProkaryoticLearning
     space = ()
     parameters = ("loss", "starts")
+    rules = (Rule("--starts", forbids=("--tree",), because="genes of trees begin as annotated"),)
     examples = (
         "structune train prokaryotic-genes genome.gbff.gz --model genes.structune",
         "structune train prokaryotic-genes E.coli.gb new=x.gb --tree tree.nwk --model tree.structune",

@@ -140,7 +140,7 @@ class RNATask(Task):
     about = (
         "Pairs of pseudoknots are not learned from. Sequences that were left out are shown. The cost of "
         "margin and ramp losses is 1 - recall of base pairs. Related sequences on both sides of a held-out "
-        "split make the held-out loss too good, and precisions too low: give their --families."
+        "split make the held-out loss too good, and precisions too low: give tune their --families."
     )
     files = (
         "Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or folders of "
@@ -150,6 +150,7 @@ class RNATask(Task):
     reading_options = Reading
     learning_options = Learning
     training_options = Training
+    only = {"families": ("tune", "shard")}  # noqa: RUF012
     scoring_options = Scoring
     parameters = ("loss", "groups")
     tuning = ("holdout", "folds", "random_state")
