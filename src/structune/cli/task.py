@@ -196,7 +196,7 @@ class Task:
     methods : tuple of str
         How precisions can be chosen, first the default; none if the kind cannot tune.
     rules : tuple of Rule
-        Of the options of ``train`` and ``tune``.
+        Of the options of all verbs.
     own : mapping of str to OwnCommand
         Commands that this kind alone has. The first is what ``predict`` does, if `predict` is not written.
     has_shards : bool

@@ -135,6 +135,9 @@ class Writing:
     )
 
 
+_OF_DEALING = {each.opts[0] for each in dataclass_options(Dealing)}  # no options of tuning, but called so
+
+
 class Command(click.Command):
     """A command whose help has panels, and whose examples stand at its end."""
 
@@ -625,8 +628,9 @@ def _command(
     def run(**values: Any) -> None:
         everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
         given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
-        for rule in (*rules, *(task.rules if verb in ("train", "tune") else ())):
-            rule.check(given, everything)
+        for rule in (*rules, *task.rules):
+            if verb != "shard" or rule.option not in _OF_DEALING:
+                rule.check(given, everything)
         _check_jobs(values.get("jobs"))
         raise click.exceptions.Exit(work(task, values))
 

@@ -94,6 +94,7 @@ class GenesTask(Task):
     space: ClassVar[tuple[str, ...]] = ("features", "strands", "donors", "flank")
     parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints", "validation_sets", "gamma")
     own: ClassVar[Mapping[str, OwnCommand]] = {"genes": _FIND}
+    has_trees = True
     evaluates = (
         "Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons, "
         "transcripts, genes and stop codons, of all sequences together. Predicted genes that go on beyond an "
