@@ -71,8 +71,14 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     ("args", "message"),
     [
         (["--model", "margin.structune"], "found a model without probabilities, which families need"),
-        (["--which", "all"], "found --which with --multiple: it is for alignments of two sequences"),
-        (["--pairs"], "found --pairs with --multiple: it is for alignments of two sequences"),
+        (
+            ["--which", "all"],
+            "--multiple cannot be combined with --which",
+        ),
+        (
+            ["--pairs"],
+            "--multiple cannot be combined with --pairs",
+        ),
         (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
@@ -164,7 +170,7 @@ def test_pages_and_dot_plots(families, tmp_path):
     names = sorted(path.name for path in tmp_path.glob("dots*"))
     assert names == ["dots-a-a.svg", "dots-a-b.svg", "dots-b-a.svg"]
     told = fail("align", families / "one.fa", "--which", "all", "--report", page, *QUIET)
-    assert "found --report, expected it with more than two sequences, or with --multiple" in told
+    assert "--report needs more than two sequences, or --multiple." in told
 
 
 KNOWN = {"one": ">a\nMKVLAAGI\n>b\nMKVL-AGI\n", "two": ">x\nmkACDE\n>y\n--ACDE\n"}
@@ -203,7 +209,9 @@ def test_evaluations_that_cannot_be(folders):
     assert "found no alignment of one, expected one for each" in fail("evaluate", "alignment", found, known)
     message = fail("evaluate", "alignment", found / "two.afa", known / "one.fa")
     assert "two.afa: one: found no row of 'a'" in message
-    assert "found --gamma with whole families" in fail("evaluate", "alignment", found, known, "--gamma", 2)
+    assert "--gamma has no effect on whole families." in fail(
+        "evaluate", "alignment", found, known, "--gamma", 2
+    )
     (known / "sub.sto").write_text("# STOCKHOLM 1.0\nx AC\n//\n")
     (known / "sub.aln").write_text("CLUSTAL W\n\nx AC\n")
     assert "found another alignment named sub" in fail("evaluate", "alignment", found, known)

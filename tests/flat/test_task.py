@@ -116,7 +116,7 @@ def test_what_does_not_go_together(files, tmp_path):
     )
     assert "trained on tables: expected" in fail("predict", files / "classes", files / "a.svm")
     assert "has no column 'sepal length (cm)'" in fail("predict", files / "classes", files / "numbers.csv.gz")
-    assert "shard reads SVMlight files" in fail("shard", "classifier", files / "train.csv", tmp_path / "s")
+    assert "CSV" in fail("shard", "classifier", files / "train.csv", tmp_path / "s")
     Classifier(tuning=None).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "bare")
     assert "does not say which columns" in fail("predict", tmp_path / "bare", files / "train.csv")
 

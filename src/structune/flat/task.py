@@ -75,10 +75,8 @@ class FlatTask(Task):
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read SVMlight files twice, block by block: for features and outputs, and to encode."""
-        from structune.flat.tables import Layout, SvmlightPasses, has_header
+        from structune.flat.tables import Layout, SvmlightPasses
 
-        if any(map(has_header, files)):
-            raise DataError("shard reads SVMlight files: a table with a header is read whole by train.")
         with TemporaryFile(dir=writer.path.parent) as file:
             tables = SvmlightPasses.open(files, file, quiet)
             passes = iter((tables.outputs(), tables.blocks(quiet)))  # to survey, and to encode

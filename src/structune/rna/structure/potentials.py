@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,11 +96,16 @@ class Potentials(Scores):
         super().__init__(cells, allowed)
         with np.errstate(over="ignore", invalid="ignore"):
             self._factors = {name: np.exp(table) for name, table in self._fixed.items()}
-        self._unscaled = lru_cache(maxsize=2)(partial(self._made_factors, log_scale=0.0))
+        self._last: tuple[int, tuple[Tables, Array]] | None = None
 
     def factors(self, n: int, log_scale: float) -> tuple[Tables, Array]:
-        """`tables`, exponentiated."""
-        return self._made_factors(n, log_scale) if log_scale else self._unscaled(n)
+        """`tables`, exponentiated; those of the last length are kept, for sequences that come one by one."""
+        if log_scale:
+            return self._made_factors(n, log_scale)
+        last = self._last
+        if last is None or last[0] != n:
+            last = self._last = n, self._made_factors(n, 0.0)
+        return last[1]
 
     def _made_factors(self, n: int, log_scale: float) -> tuple[Tables, Array]:
         filled, scalars = self.tables(n, log_scale)
