@@ -154,3 +154,10 @@ def test_the_share_that_is_held_out(files, tmp_path):
     args = ["--target", "species", "--drop", "name", "--method", "grid", "-m", tmp_path / "m", *QUIET]
     succeed("tune", "classifier", files / "train.csv", *args, "--holdout", "0.3")
     assert (structune.load(tmp_path / "m").folds, structune.load(tmp_path / "m").holdout) == (None, 0.3)
+
+
+def test_unknown_classes_are_told(files, tmp_path):
+    text = (files / "test.tsv").read_text().replace("setosa", "laevigata")
+    (tmp_path / "other.tsv").write_text(text)
+    told = run("evaluate", "classifier", files / "classes", tmp_path / "other.tsv").stderr
+    assert "classes that the model does not know, whose log loss is infinite: laevigata" in told

@@ -16,7 +16,9 @@ from sklearn.metrics import (
     r2_score,
 )
 
+from structune.cli.checks import say
 from structune.cli.tables import filled, new_table, record_table
+from structune.files.text import some_of
 from structune.flat.classifier import Classifier
 from structune.flat.regressor import Regressor
 from structune.structure import Array, FloatArray
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from structune.html_reports.page import Section
 
 Blocks = Iterable[tuple[str, Any, Any]]  # name of the file, features, outputs
+_SHOWN = 5
 _MOST_CLASSES = 30  # in a table of confusions
 
 
@@ -55,6 +58,9 @@ class ClassScores:
                 found = log_p[np.arange(len(places)), places]
                 losses.append(-np.where(np.array(places) < 0, -np.inf, found))
         loss = float(np.concatenate(losses).mean()) if losses else None
+        if unknown := sorted({*np.concatenate(known).tolist()} - {*model.classes_.tolist()}, key=str):
+            some = some_of([str(label) for label in unknown], _SHOWN)
+            say(f"classes that the model does not know, whose log loss is infinite: {some}")
         return cls(np.concatenate(known), np.concatenate(predicted), loss)
 
     @property
