@@ -304,6 +304,15 @@ def test_what_is_read_is_not_written_over(verb, word, tmp_path):
         assert inside.read_text() == "data"
 
 
+def test_the_model_of_a_center_is_not_written_over(tmp_path):
+    """An option that takes a file or a word is no path."""
+    model = tmp_path / "m"
+    model.write_text("data")
+    told = fail("train", "rna", "x", "--center", model, "--model", model)
+    assert "expected another file than the one that is read" in told
+    assert model.read_text() == "data"
+
+
 @pytest.mark.parametrize("word", LEARNING)
 def test_what_cannot_be_written_is_told_before_the_work(word, tmp_path):
     words = ["train", word, "x", "--model"]

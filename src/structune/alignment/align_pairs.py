@@ -23,7 +23,7 @@ from structune.alignment.options import Request
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
 from structune.cli.batches import Progress, time_in_words
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
+from structune.cli.checks import check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import open_text
 from structune.errors import CapabilityError, DataError
@@ -65,22 +65,18 @@ def align_pairs(request: Request, read: Sequences) -> int:
         x, y = named[1]
         return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
 
-    try:
-        with (
-            open_text("-" if request.output is None else str(request.output)) as out,
-            Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
-        ):
-            for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
-                found = _aligned(aligner, request, [pair for _, pair in batch])
-                for named, aligned in zip(batch, found, strict=True):
-                    out.write(_text(named[0], aligned, request.written_as))
-                    if path_of is not None:
-                        draw(named, aligned, path_of)
-                out.flush()
-                progress.advance(len(batch))
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
+    with (
+        open_text("-" if request.output is None else str(request.output)) as out,
+        Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+    ):
+        for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
+            found = _aligned(aligner, request, [pair for _, pair in batch])
+            for named, aligned in zip(batch, found, strict=True):
+                out.write(_text(named[0], aligned, request.written_as))
+                if path_of is not None:
+                    draw(named, aligned, path_of)
+            out.flush()
+            progress.advance(len(batch))
     return 0
 
 

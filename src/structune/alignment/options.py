@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from structune.cli.fields import option
+from structune.cli.fields import jobs_option, option, quiet_option
 from structune.cli.task import NoOptions
 from structune.errors import DataError
 
@@ -32,7 +32,6 @@ _GAMMA = (
     "With mea, how much a right match counts beside two residues rightly left unmatched; by default that of "
     "the model."
 )
-_JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Scoring:
 
     multiple: bool = option(False, help="Align the whole families, not their sequences two by two.")
     gamma: float | None = option(None, min=0.0, help=_GAMMA)
-    jobs: int = option(-1, help=_JOBS)
+    jobs: int = jobs_option("Evaluation")
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,8 @@ class Request:
         "trees.",
         panel="Output",
     )
-    jobs: int = option(-1, help=_JOBS, panel="Running")
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.", panel="Running")
+    jobs: int = jobs_option()
+    quiet: bool = quiet_option()
 
     @property
     def are_pairs(self) -> bool:

@@ -17,6 +17,7 @@ import click
 
 import structune
 from structune.cli.checks import INTERRUPTED, say
+from structune.cli.verbs import VERBS, command_of
 from structune.errors import StructuneError
 from structune.kinds import every_kind, find_kind, kinds
 
@@ -27,13 +28,6 @@ _ABOUT = """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes
 is for taggers. `shard` encodes examples that are larger than memory.
 
 Results go to standard output, progress and errors to standard error."""
-_VERBS = {
-    "train": "Learn a model, with a regularization that you give.",
-    "tune": "Learn a model, and its regularization with it.",
-    "predict": "Predict with a model that train or tune wrote.",
-    "evaluate": "Compare predictions with known outputs.",
-    "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
-}
 _DEFAULT = "tagging"
 _SELDOM = 50_000  # new objects between looks for garbage, which else are a tenth of a start, and find nothing
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -77,19 +71,20 @@ class Commands(click.Group):
     def list_commands(self, ctx: Any) -> list[str]:
         """Learning first, then use."""
         own = [name for kind in kinds().values() for name in kind.own]
-        return [*_VERBS, *own, *super().list_commands(ctx)]
+        return [*VERBS, *own, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        from structune.cli.verbs import command_of
-
-        if cmd_name in _VERBS:
-            return _OfKinds(cmd_name, help=_VERBS[cmd_name], context_settings=_SETTINGS, no_args_is_help=True)
+        if cmd_name in VERBS:
+            return _OfKinds(cmd_name, help=VERBS[cmd_name], context_settings=_SETTINGS, no_args_is_help=True)
         kind = next((kind for kind in every_kind() if cmd_name in kind.own), None)
         return command_of(cmd_name, kind) if kind else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
-        if near and self.get_command(ctx, args[0]) is None:
+        command = self.get_command(ctx, args[0])
+        if command is not None:
+            return args[0], command, args[1:]
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)  # asks installed packages, too
+        if near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
@@ -105,15 +100,15 @@ class _OfKinds(click.Group):
         return [kind.word for kind in kinds().values() if kind.has(str(self.name))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        from structune.cli.verbs import command_of
-
         kind = find_kind(cmd_name)
         return kind and command_of(str(self.name), kind)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
-            self._check_word(ctx, args[0])
-            args = [self._kind_without_word(args), *args]
+        if args and args[0] not in ctx.help_option_names:
+            kind = find_kind(args[0])
+            if kind is None or not kind.has(str(self.name)):
+                self._check_word(ctx, args[0])
+                args = [self._kind_without_word(args), *args]
         return super().parse_args(ctx, args)
 
     def _kind_without_word(self, args: list[str]) -> str:

@@ -69,6 +69,16 @@ def option(default: Any = MISSING, *names: str, help: str, panel: str = "Data", 
     return field(default=default, metadata={"names": names, "help": help, "panel": panel, **more})
 
 
+def jobs_option(panel: str = "Running") -> Any:
+    """The option ``--jobs``."""
+    return option(-1, help="Number of threads. -1 uses all cores, -2 all but one, and so on.", panel=panel)
+
+
+def quiet_option(panel: str = "Running") -> Any:
+    """The option ``--quiet``."""
+    return option(False, "--quiet", "-q", help="Show no progress.", panel=panel)
+
+
 def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Option]:
     """An option for each field of a dataclass that was made by `option`."""
     hints = get_type_hints(cls)

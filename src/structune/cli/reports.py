@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from structune.cli.checks import asked, asking, short_warnings
+from structune.cli.fields import option
 from structune.cli.tables import print_tables, record_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from structune.cli.task import Scores
     from structune.html_reports import Section
     from structune.learning.estimator import StructuredEstimator
 
 
-class Evaluation(Protocol):
-    """How good predictions are, in three shapes."""
-
-    def tables(self) -> list[Table]: ...
-    def as_dict(self) -> Mapping[str, Any]: ...
-    def sections(self) -> Iterable[Section]: ...
-
-
-class Telling(Protocol):
+@dataclass(frozen=True)
+class Telling:
     """What an evaluation is told as."""
 
-    @property
-    def report(self) -> Path | None: ...
-    @property
-    def json(self) -> bool: ...
+    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
+    json: bool = option(False, help="Write JSON instead of tables.")
 
 
-def tell(evaluation: Evaluation, telling: Telling) -> None:
+def tell(evaluation: Scores, telling: Telling) -> None:
     """Print an evaluation, and write its page if there is to be one."""
     if telling.json:
         click.echo(json.dumps(evaluation.as_dict(), indent=2))
@@ -48,7 +41,7 @@ def tell(evaluation: Evaluation, telling: Telling) -> None:
 
 
 def write_training_page(
-    page: Path, model: StructuredEstimator, record: Table, evaluation: Evaluation | None
+    page: Path, model: StructuredEstimator, record: Table, evaluation: Scores | None
 ) -> None:
     """Write what a training was, its course, and how good the model is."""
     from structune.html_reports.training import training_sections
@@ -73,7 +66,7 @@ def tables_section(title: str, *tables: Table) -> Section:
     return Section(title, [replace(block, title="") if block.title == title else block for block in blocks])
 
 
-def _evaluation_sections(evaluation: Evaluation) -> Iterator[Section]:
+def _evaluation_sections(evaluation: Scores) -> Iterator[Section]:
     yield tables_section("Scores", *evaluation.tables())
     yield from evaluation.sections()
 

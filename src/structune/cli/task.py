@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from structune.cli.fields import option
 from structune.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,18 +24,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class NoOptions:
     """Files are read in one way only."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OfTree:
-    """Which model is used of a file that ``train --tree`` wrote."""
-
-    task: str | None = option(
-        None,
-        metavar="NODE",
-        panel="Prediction",
-        help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
-    )
 
 
 @dataclass(frozen=True)
@@ -259,8 +246,7 @@ class Task:
         from structune.kinds import kind_of_place
 
         cls = kind_of_place(self.estimator).estimator_class
-        found = model_of_node(load(path), getattr(options, "task", None), path)
-        return check_class(found, cls, path, cls.__name__)
+        return check_class(load(path), cls, path, cls.__name__)
 
     def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
         """Examples with known outputs, as `score` takes them: they may be read while it goes on."""
@@ -289,26 +275,3 @@ class Task:
         name = {"train": "read", "tune": "read", "evaluate": "score", "shard": "shard"}.get(verb, "predict")
         is_written = getattr(cls, name) is not getattr(Task, name)
         return verb in cls.own or is_written or (verb == "predict" and bool(cls.own))
-
-
-def model_of_node(model: Any, node: str | None, path: str) -> Any:
-    """A model, or that of a node, if it is a tree of tasks.
-
-    Raises
-    ------
-    DataError
-        There is no such node; a tree is without a node, or a node without a tree.
-    """
-    from structune.kinds import kind_of
-
-    if kind_of(model).word != "tree":
-        if node is not None:
-            raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
-        return model
-    if node is None:
-        nodes = ", ".join(model.tree_.nodes)
-        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
-    try:
-        return model.model(node)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None

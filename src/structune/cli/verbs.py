@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, make_dataclass
+from dataclasses import MISSING, dataclass, fields
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,15 @@ from structune.cli.fields import (
     Option,
     dataclass_options,
     estimator_options,
+    jobs_option,
     option,
+    quiet_option,
     values_of,
 )
-from structune.cli.reports import tell, write_tables_page, write_training_page
+from structune.cli.reports import Telling, tell, write_tables_page, write_training_page
 from structune.cli.streams import open_bytes, write_texts
 from structune.cli.tables import precisions_table, print_tables, record_table
-from structune.cli.task import OfTree, Rule, Task
+from structune.cli.task import Rule, Task
 from structune.errors import DataError, StructuneError
 from structune.kinds import Kind, kind_of_place
 
@@ -48,7 +50,13 @@ _RULES = (
 )
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 PATH = click.Path(path_type=Path)
-VERBS = ("train", "tune", "predict", "evaluate", "shard")
+VERBS = {
+    "train": "Learn a model, with a regularization that you give.",
+    "tune": "Learn a model, and its regularization with it.",
+    "predict": "Predict with a model that train or tune wrote.",
+    "evaluate": "Compare predictions with known outputs.",
+    "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
+}
 _PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
 
 
@@ -56,7 +64,7 @@ _PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
 class Running:
     """Where and how long a training works, and what it shows."""
 
-    jobs: int = option(-1, help="Number of threads. -1 uses all cores, -2 all but one, and so on.")
+    jobs: int = jobs_option()
     executor: str | None = option(
         None,
         help="Where to work: dask for --jobs processes of this machine, dask://HOST:PORT for a Dask cluster; "
@@ -69,7 +77,7 @@ class Running:
         False, help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short."
     )
     verbose: bool = option(False, "--verbose", "-v", help="Keep a line of progress per iteration.")
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+    quiet: bool = quiet_option()
 
     def parameters(self, model: Path) -> dict[str, Any]:
         """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
@@ -110,20 +118,12 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What an evaluation is told as."""
-
-    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
-    json: bool = option(False, help="Write JSON instead of tables.")
-
-
-@dataclass(frozen=True)
 class Dealing:
     """How examples are dealt to shards."""
 
     folds: int = option(5, min=2, help="Number of random parts, of which tuning can hold some out.")
     seed: int = option(0, min=0, help="Random seed of the parts.")
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+    quiet: bool = quiet_option()
 
 
 @dataclass(frozen=True)
@@ -307,12 +307,13 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     tree: Path | None = values.get("tree")
     if tree is not None:
         return _learn_tree(task, tree, files, learning, model, results)
-    read = [*files, *test, *_paths(learning), *_paths(_test_reading(task, values))]
+    reading = _test_reading(task, values)
+    read = [*files, *test, *_paths(learning), *_paths(reading)]
     check_apart(read, [results.model, results.report, plot])
     task.prepare(model, learning)
     folder = _shards(task, files, bool(test))
     examples = task.read(files, learning, model) if folder is None else task.read_shards(folder)
-    known = list(task.read_known(test, _test_reading(task, values), model, examples.header)) if test else None
+    known = list(task.read_known(test, reading, model, examples.header)) if test else None
     start = time.perf_counter()
     with short_warnings(*examples.heard):
         if folder is None:
@@ -392,9 +393,9 @@ def _as_option(found: re.Match[str]) -> str:
 def _paths(options: Any) -> Iterator[Path]:
     """The files that options name."""
     for value in vars(options).values():
-        yield from (
-            each for each in (value if isinstance(value, tuple) else [value]) if isinstance(each, Path)
-        )
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Path) or (isinstance(each, str) and Path(each).is_file()):  # as --center may
+                yield Path(each)
 
 
 def _test_reading(task: Task, values: Mapping[str, Any]) -> Any:
@@ -487,16 +488,15 @@ def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
             ["files"], nargs=-1, required=True, metavar="FILE...", help=f"{task.files} See train."
         ),
         *dataclass_options(task.reading_options),
-        *dataclass_options(_with_node(task, task.scoring_options), "Evaluation"),
+        *dataclass_options(task.scoring_options, "Evaluation"),
         *dataclass_options(Telling, "Output"),
     ]
-    about = "Compare predictions with known outputs."
-    return _command(verb, kind, task, [about, task.evaluates], params, _evaluate)
+    return _command(verb, kind, task, [VERBS[verb], task.evaluates], params, _evaluate)
 
 
 def _evaluate(task: Task, values: dict[str, Any]) -> int:
     reading: Any = values_of(task.reading_options, values)
-    scoring: Any = values_of(_with_node(task, task.scoring_options), values)
+    scoring: Any = values_of(task.scoring_options, values)
     telling, path, files = values_of(Telling, values), values["model"], values["files"]
     check_targets([], [*_paths(scoring)], telling.report)
     check_apart([path, *files, *_paths(reading)], [telling.report, *_paths(scoring)])
@@ -510,14 +510,14 @@ def _predicting_command(verb: str, kind: Kind, task: Task) -> Command:
     params = [
         _model_argument(kind),
         click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=f"{task.inputs} - is standard input."),
-        *dataclass_options(_with_node(task, task.predicting_options), "Prediction"),
+        *dataclass_options(task.predicting_options, "Prediction"),
         *dataclass_options(Writing, "Output"),
     ]
     return _command(verb, kind, task, [*task.predicts], params, _predict)
 
 
 def _predict(task: Task, values: dict[str, Any]) -> int:
-    predicting: Any = values_of(_with_node(task, task.predicting_options), values)
+    predicting: Any = values_of(task.predicting_options, values)
     output = values["output"]
     path, files = values["model"], values["files"] or ("-",)
     check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
@@ -526,13 +526,6 @@ def _predict(task: Task, values: dict[str, Any]) -> int:
     with open_bytes(output) as out:
         write_texts(out, chain([first], texts))
     return 0
-
-
-def _with_node(task: Task, options: type) -> type:
-    """Options of use, with the node of a tree where the estimator learns tasks."""
-    if issubclass(options, OfTree) or not task.has_trees:
-        return options
-    return make_dataclass(options.__name__, (), bases=(options, OfTree), frozen=True)
 
 
 def _model_argument(kind: Kind) -> click.Argument:
@@ -550,7 +543,7 @@ def _sharding_command(verb: str, kind: Kind, task: Task) -> Command:
         *dataclass_options(Dealing, "Shards"),
     ]
     about = [
-        "Encode examples that are larger than memory as a folder that train and tune can read.",
+        VERBS[verb],
         "The files are read some megabytes at a time. The folder is mapped into memory when it is needed.",
     ]
     return _command(verb, kind, task, about, params, _shard)
@@ -626,8 +619,9 @@ def _command(
     rules: Sequence[Rule] = (),
 ) -> Command:
     def run(**values: Any) -> None:
-        everything = {o: str(values[n]) for n, o in _options_by_name().items() if n in values}
-        given = {o: everything[o] for n, o in _options_by_name().items() if n in _given() and o in everything}
+        options, asked = _options_by_name(), _given()
+        everything = {flag: str(values[name]) for name, flag in options.items() if name in values}
+        given = {flag: everything[flag] for name, flag in options.items() if name in asked}
         for rule in (*rules, *task.rules):
             if verb != "shard" or rule.option not in _OF_DEALING:
                 rule.check(given, everything)

@@ -11,7 +11,6 @@ from typing import Any
 
 from structune.cli.batches import UntilError
 from structune.cli.checks import say
-from structune.cli.task import model_of_node
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON
@@ -54,7 +53,7 @@ def open_finder(
         check_class(found, MetagenomeFinder, path, "one for metagenomes")
     if node is None and nearest is not None and isinstance(found, MultitaskEstimator):
         node = nearest(found)
-    found = model_of_node(found, node, path)
+    found = _model_of_node(found, node, path)
     finder: Any = check_class(found, (GeneFinder, OrfFinder), path, "a gene finder")
     if finder.needs_tracks:
         raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
@@ -63,6 +62,27 @@ def open_finder(
         raise DataError(f"{path}: found a model with introns, expected no --code")
     opened: Finder = finder if code is None else finder.with_code(code)
     return opened
+
+
+def _model_of_node(model: Any, node: str | None, path: str) -> Any:
+    """A model, or that of a node, if it is a tree of tasks.
+
+    Raises
+    ------
+    DataError
+        There is no such node; a tree is without a node, or a node without a tree.
+    """
+    if not isinstance(model, MultitaskEstimator):
+        if node is not None:
+            raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+        return model
+    if node is None:
+        nodes = ", ".join(model.tree_.nodes)
+        raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+    try:
+        return model.model(node)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _load(path: str, has_node: bool) -> Any:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from structune.cli.fields import option
-from structune.cli.task import OfTree
+from structune.cli.fields import jobs_option, option, quiet_option
 
-JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
 ENDINGS = {
     **dict.fromkeys([".gff3", ".gff"], "gff3"),
     **dict.fromkeys([".gb", ".gbk", ".gbff", ".genbank"], "genbank"),
@@ -53,6 +51,18 @@ class ProkaryoticLearning(Learning):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfTree:
+    """Which model is used of a file that ``train --tree`` wrote."""
+
+    task: str | None = option(
+        None,
+        metavar="NODE",
+        panel="Prediction",
+        help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
+    )
+
+
 @dataclass(frozen=True)
 class Scoring(OfTree):
     """What is compared with annotations."""
@@ -67,7 +77,7 @@ class Scoring(OfTree):
         min=0,
         help="Compare only within so many bases of annotated genes, where other genes would be known.",
     )
-    jobs: int = option(-1, help=JOBS)
+    jobs: int = jobs_option("Evaluation")
 
 
 @dataclass(frozen=True)
@@ -146,5 +156,5 @@ class Finding(OfTree):
         panel="Running",
         help="Leave out sequences that cannot be read, report each, and end with exit code 1.",
     )
-    jobs: int = option(-1, panel="Running", help=JOBS)
-    quiet: bool = option(False, "--quiet", "-q", panel="Running", help="Show no progress.")
+    jobs: int = jobs_option()
+    quiet: bool = quiet_option()

@@ -81,8 +81,6 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     With these parameters in place of its own.
     """
     if contrafold is not None:
-        if model != PRETRAINED:
-            raise DataError("found --model and --contrafold, expected at most one of them")
         return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from structune.cli.batches import Progress, UntilError, time_in_words
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
+from structune.cli.checks import check_apart, check_targets, say
 from structune.cli.file_names import drawing_paths
 from structune.cli.streams import open_text, standard_input
 from structune.errors import CapabilityError, DataError
@@ -64,9 +64,8 @@ def fold(
         click.echo("structune: reading FASTA from standard input", err=True)
     read = read_sequences(files, below, shape.skip_bad, reading.input_format)
     examples = UntilError(_with_more(read, known, wanted, writing))
-    with _interruption_told() as told:
-        _fold_all(folder, recipe, files, examples, source.jobs, wanted, writing)
-    return told.code
+    _fold_all(folder, recipe, files, examples, source.jobs, wanted, writing)
+    return 0
 
 
 def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, output: Output) -> int:
@@ -75,7 +74,7 @@ def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, o
     folder = source.open("consensus").set_params(n_jobs=source.jobs)
     sources: list[Any] = [standard_input() if file == "-" else file for file in files]
     n_unused = 0
-    with _interruption_told() as told, open_text(output.output) as stream:
+    with open_text(output.output) as stream:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
             structure = folder.predict_alignment(alignment.rows, options.threshold)
             stream.write(stockholm_text(alignment, structure))
@@ -83,7 +82,7 @@ def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, o
             n_unused += alignment.structure is not None
     if n_unused:
         say(f"{n_unused:,} known structures (SS_cons) are not used: predicted ones replace them")
-    return told.code
+    return 0
 
 
 def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, output: Output) -> int:
@@ -99,29 +98,13 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
 
-    with _interruption_told() as told, open_text(output.output) as stream:
+    with open_text(output.output) as stream:
         stream.write("\t".join(["name", *Judgement._fields]) + "\n")
         examples = read_sequences(files, "structures", shape.skip_bad, reading.input_format)
         for text in make_executor(source.jobs).map(row, examples):
             stream.write(text + "\n")
             stream.flush()
-    return told.code
-
-
-class _Told:
-    """The exit code of work that may be interrupted."""
-
-    code = 0
-
-
-@contextmanager
-def _interruption_told() -> Iterator[_Told]:
-    told = _Told()
-    try:
-        yield told
-    except KeyboardInterrupt:
-        say("interrupted")
-        told.code = INTERRUPTED
+    return 0
 
 
 def _fold_all(

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from structune.cli.fields import option
+from structune.cli.fields import jobs_option, option, quiet_option
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
 
-_JOBS = "Number of threads. -1 uses all cores, -2 all but one, and so on."
+
+_GAMMA = (
+    "More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless they "
+    "were given another."
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Source:
         help="How far the bases of a pair may be apart: for genomes, which then take time and memory by "
         "their length only.",
     )
-    jobs: int = option(-1, help=_JOBS, panel="Running")
+    jobs: int = jobs_option()
 
     def open(self, command: str = "", **settings: Any) -> RNAFolder:
         """The model, for one thread; one with probabilities if a command needs them."""
@@ -141,8 +145,7 @@ class Wanted:
     gamma: float | None = option(
         None,
         min=0.0,
-        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
-        "unless they were given another.",
+        help=_GAMMA,
         panel="Prediction",
     )
     threshold: float | None = option(
@@ -254,7 +257,7 @@ class Writing:
         help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME each.",
         panel="Output",
     )
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.", panel="Running")
+    quiet: bool = quiet_option()
 
     @property
     def written_as(self) -> str:
@@ -277,13 +280,12 @@ class Scoring:
     gamma: float | None = option(
         None,
         min=0.0,
-        help="More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others "
-        "unless they were given another.",
+        help=_GAMMA,
     )
     curve: bool = option(False, help="Also for gamma = 2^-5 .. 2^10, and the area below that curve.")
     plot: Path | None = option(None, help="Draw that curve to this file.")
-    jobs: int = option(-1, help=_JOBS)
-    quiet: bool = option(False, "--quiet", "-q", help="Show no progress.")
+    jobs: int = jobs_option("Evaluation")
+    quiet: bool = quiet_option("Evaluation")
 
 
 @dataclass(frozen=True)
