@@ -224,7 +224,7 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         scale * rng.normal(size=structure.n_weights),
         outputs,
         rows,
-        agree=agree if shard.partial else None,
+        agree=agree if shard.is_partly_known else None,
         own=own,
         costs=costs,
         equivalent=having,

@@ -120,7 +120,7 @@ def chain_problem(chain, sequences, outputs, w, weights=None):
     problem = Problem(chain, shard, np.asarray(w, float), arrays, features)
     if outputs is None:
         return problem
-    if shard.partial:
+    if shard.is_partly_known:
         agree = [
             np.array([agrees(ys, p) for ys in options]) for options, p in zip(every, outputs, strict=True)
         ]

@@ -8,6 +8,8 @@ from unittest.mock import patch
 
 from structune.cli import run as run_command
 
+PROGRAM = [sys.executable, "-c", "from structune.cli import main; main()"]  # in a process of its own
+
 
 @dataclass
 class Result:

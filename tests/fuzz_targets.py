@@ -484,28 +484,27 @@ class _Unwritten(Checkpoint):
         pass
 
 
-def _tagged(checkpoint, **settings):
-    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(WORDS, TAGS)
+def _short(checkpoint):
+    """A run that ends soon."""
+    return Run(checkpoint=checkpoint, max_iterations=3)
 
 
-def _contradicted(checkpoint, **settings):
+def _tagged(**settings):
+    SequenceTagger(n_jobs=1, **settings).fit(WORDS, TAGS)
+
+
+def _contradicted(**settings):
     """Constraints that take more than a round."""
-    SequenceTagger(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(
-        [[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2
-    )
+    SequenceTagger(n_jobs=1, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
 
 
-def _classified(checkpoint, **settings):
-    Classifier(n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings).fit(
-        TABLE, [0, 1, 2, 1]
-    )
+def _classified(**settings):
+    Classifier(n_jobs=1, **settings).fit(TABLE, [0, 1, 2, 1])
 
 
-def _of_tasks(checkpoint, **settings):
-    estimator = SequenceTagger(n_jobs=1)
-    MultitaskEstimator(
-        estimator, TREE, n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=3), **settings
-    ).fit({"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])})
+def _of_tasks(**settings):
+    estimator = MultitaskEstimator(SequenceTagger(n_jobs=1), TREE, n_jobs=1, **settings)
+    estimator.fit({"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])})
 
 
 _WORKS = (
@@ -529,7 +528,7 @@ def checkpoints():
     with tempfile.TemporaryDirectory() as folder:
         for work, settings in _WORKS:
             path = Path(folder) / "c"
-            work(Checkpoint(path, seconds=0.0, lasting=True, resume=False), **settings)
+            work(run=_short(Checkpoint(path, seconds=0.0, lasting=True, resume=False)), **settings)
             found.append(packed(*_without_seconds(path.read_bytes())))
     return found
 
@@ -547,7 +546,7 @@ def _use_checkpoint(path):
     """Go on with the work that the file is of, if it is of any."""
     for work, settings in _WORKS:
         try:
-            work(_Unwritten(path), **settings)
+            work(run=_short(_Unwritten(path)), **settings)
         except DataError as error:
             if "found the state of other work" not in str(error):
                 raise

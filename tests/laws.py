@@ -404,7 +404,7 @@ def shards_slice(problem):
 def shards_add_up(problem):
     pieces = [problem.shard.take([i]) for i in range(len(problem.shard))]
     assert sum(piece.n_parts for piece in pieces) == problem.shard.n_parts == problem.shard.sizes().sum()
-    assert any(piece.partial for piece in pieces) == problem.shard.partial
+    assert any(piece.is_partly_known for piece in pieces) == problem.shard.is_partly_known
     assert problem.shard.nbytes >= problem.shard.weights.nbytes
     if "log_partition" in problem.structure.capabilities:
         whole, parts = np.zeros_like(problem.w), np.zeros_like(problem.w)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from commands import PROGRAM
 from structune import kinds
 from structune.errors import DataError
 
@@ -48,7 +49,7 @@ def structune(installed, files):
     """Runs a command line in a new process, and gives what it printed."""
 
     def run(*args, code=0, found=installed):
-        command = [sys.executable, "-c", "from structune.cli import main; main()", *map(str, args)]
+        command = [*PROGRAM, *map(str, args)]
         path = os.pathsep.join([str(found), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(
             command, cwd=files, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}

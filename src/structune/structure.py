@@ -60,8 +60,8 @@ class Shard(ABC):
         return self.sizes()
 
     @property
-    def partial(self) -> bool:
-        """Whether some outputs are only partly known (log loss is then not convex)."""
+    def is_partly_known(self) -> bool:
+        """Whether some outputs are known in part only: the log loss is then not convex."""
         return False
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import structune
-from commands import fail, succeed
+from commands import PROGRAM, fail, succeed
 
 
 def test_without_a_word_it_is_for_taggers(tmp_path):
@@ -46,7 +46,7 @@ def test_what_is_not_finished_is_removed_at_the_end(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="found no sh")
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(closed):
-    command = [sys.executable, "-c", "from structune.cli import main; main()", "--version"]
+    command = [*PROGRAM, "--version"]
     shell = ["sh", "-c", f'exec "$@" {closed}', "sh"]
     done = subprocess.run([*shell, *command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -55,7 +55,7 @@ def test_closed_streams(closed):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="found no /dev/full")
 def test_a_full_disk_behind_standard_output():
-    command = [sys.executable, "-c", "from structune.cli import main; main()", "--version"]
+    command = [*PROGRAM, "--version"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2

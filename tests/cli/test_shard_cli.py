@@ -53,8 +53,8 @@ SOURCES = {
 
 def sharded(files, kind, target, *more):
     sources, options = SOURCES[kind]
-    given = [*([] if kind in ("rna", "alignment") else ["--quiet"]), *options, *more]
-    return succeed("shard", kind, *(files / name for name in sources), target, "--folds", 2, *given)
+    given = ["--folds", 2, "--quiet", *options, *more]
+    return succeed("shard", kind, *(files / name for name in sources), target, *given)
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -63,9 +63,3 @@ def test_predictions_import_what_they_need(folder, command, rooms):
     assert loaded.intersection(HEAVY) == set()
     assert {room for room in ROOMS if f"structune.{room}" in loaded} == rooms
     assert ("numba" in loaded) == (not command.startswith("rank"))  # which takes half of a start
-
-
-def test_help_imports_no_numpy():
-    script = SCRIPT.replace("sys.argv[1:]", "['--help']")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "numpy" not in done.stderr.splitlines()

@@ -111,19 +111,6 @@ def test_version():
     assert succeed("--version") == f"structune {structune.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import structune",
-        "sys.argv = ['structune', 'tune', '--help']\nfrom structune.cli import main\nmain()",
-    ],
-)
-def test_nothing_heavy_is_imported_to_start(code):
-    report = "heavy = {'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'seqeval'} & set(sys.modules)"
-    script = f"import sys\ntry:\n  exec({code!r})\nexcept SystemExit: pass\n{report}\nsys.exit(len(heavy))"
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
-
-
 @pytest.mark.parametrize("code", [130, 2])
 def test_ctrl_c_and_errors_wait_for_no_thread(code):
     script = f"""

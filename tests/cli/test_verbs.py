@@ -23,6 +23,10 @@ COMMANDS = [
     for verb in (*verbs.VERBS, *(kind.own if kind.task else ()))
     if kind.has(verb)
 ]
+# options that take the file of what is written, or of settings
+WRITTEN = {
+    *("--model", "--output", "--report", "--plot", "--dot-plot", "--proteins", "--nucleotides", "--config")
+}
 LEARNING = [word for word, task in TASKS.items() if task.has("train")]
 
 
@@ -95,14 +99,16 @@ def test_help(verb, word, monkeypatch):
 
 
 def test_nothing_heavy_is_imported_for_help():
-    lines = [[*words_of(*command), "--help"] for command in COMMANDS]
+    pages = [[], *([verb] for verb in verbs.VERBS), *(words_of(*command) for command in COMMANDS)]
+    lines = [[*words, "--help"] for words in pages]
     script = f"""
 import sys
 from structune.cli import run
 for line in {lines}:
     try: run(line)
     except SystemExit as end: assert not end.code, line
-print({{'numba', 'numpy', 'scipy', 'sklearn', 'matplotlib', 'yaml'}} & set(sys.modules), file=sys.stderr)"""
+heavy = {{'numba', 'numpy', 'scipy', 'sklearn', 'seqeval', 'matplotlib', 'yaml'}}
+print(heavy & set(sys.modules), file=sys.stderr)"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr == "set()\n"
 
@@ -122,12 +128,12 @@ def test_examples_are_command_lines(word, asked, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def alone(monkeypatch):
-    """Commands of kinds without a task are not there."""
+def wide(monkeypatch):
+    """No line of help is broken."""
     monkeypatch.setenv("COLUMNS", "400")
 
 
-def test_the_first_page_tells_of_every_kind_and_command(alone):
+def test_the_first_page_tells_of_every_kind_and_command(wide):
     shown = succeed("--help")
     for word in TASKS:
         assert f" {word} {kinds()[word].about} " in " ".join([*shown.split(), ""])
@@ -137,7 +143,7 @@ def test_the_first_page_tells_of_every_kind_and_command(alone):
 
 
 @pytest.mark.parametrize("verb", verbs.VERBS)
-def test_pages_of_verbs_tell_of_every_kind(verb, alone):
+def test_pages_of_verbs_tell_of_every_kind(verb, wide):
     shown = succeed(verb, "--help")
     words = [word for each, word in COMMANDS if each == verb]
     assert re.findall(r"^  ([\w-]+)  +[A-Z]", shown.partition("Commands:")[2], re.MULTILINE) == words
@@ -155,11 +161,11 @@ def test_pages_of_verbs_tell_of_every_kind(verb, alone):
         ("evalute rna x y", "No such command 'evalute'. Did you mean 'evaluate'?"),
     ],
 )
-def test_words_that_mean_nothing(line, told, alone):
+def test_words_that_mean_nothing(line, told, wide):
     assert fail(*line.split()).startswith(f"structune: {told}")
 
 
-def test_a_file_may_be_called_like_a_kind(alone, asked, monkeypatch, tmp_path):
+def test_a_file_may_be_called_like_a_kind(wide, asked, monkeypatch, tmp_path):
     monkeypatch.setattr("structune.cli.app._DEFAULT", "ranking")
     monkeypatch.chdir(tmp_path)
     Path("rnaa").write_text("")
@@ -268,28 +274,24 @@ def test_what_shards_have_decided_is_refused(word, monkeypatch):
 # --- files ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("verb", "word"), COMMANDS)
+@pytest.mark.parametrize(("verb", "word"), [command for command in COMMANDS if command[0] != "shard"])
 def test_what_is_read_is_not_written_over(verb, word, tmp_path):
     """By any option that names a file to write, whatever it is that is read."""
-    if verb == "shard":
-        return
     (tmp_path / "folder").mkdir()
     inside, link = tmp_path / "folder" / "a.html", tmp_path / "link.fa"
-    options, task = options_of(verb, word), TASKS[word]
-    learns = verb in ("train", "tune")
+    options, learns = options_of(verb, word), verb in ("train", "tune")
     written = [name for name in ("--model" if learns else "--output", "--report") if name in options]
     arguments = [each.name for each in command_of(verb, word).params if isinstance(each, click.Argument)]
-    reading = (task.training_options or task.learning_options) if learns else task.reading_options
-    beside = [f"--{each.name.replace('_', '-')}" for each in fields(reading) if "Path" in str(each.type)]
-    beside = [name for name in beside if name in options]
-    for place in [*arguments, *(["--test"] if learns else []), *beside]:
+    beside = {name for name, option in options.items() if isinstance(option.type, click.Path)} - WRITTEN
+    beside |= {"--test"} if learns else {"--model"} & {*options}
+    for place in [*arguments, *sorted(beside)]:
         for name in written:
             path = tmp_path / ("data.html" if name == "--report" else "data.fa")
             link.unlink(missing_ok=True)
             link.symlink_to(path)
             words = [*words_of(verb, word), *(str(path) if each == place else "x" for each in arguments)]
             words += [place, str(path)] if place.startswith("-") else []
-            if "--model" in options and options["--model"].required and name != "--model":
+            if "--model" in options and options["--model"].required and "--model" not in (name, place):
                 words += ["--model", "new"]
             for target in (path, link):
                 path.write_text("data")
@@ -299,9 +301,19 @@ def test_what_is_read_is_not_written_over(verb, word, tmp_path):
                 assert path.read_text() == "data"
     if learns:
         inside.write_text("data")
-        told = fail(verb, word, inside.parent, "--model", inside)
+        for read in ([inside.parent], ["x", "--test", inside.parent]):
+            told = fail(verb, word, *read, "--model", inside)
+            assert "expected another file than the one that is read" in told
+            assert inside.read_text() == "data"
+
+
+def test_files_of_tasks_are_not_written_over(tmp_path):
+    path = tmp_path / "data.html"
+    path.write_text("data")
+    for written in (["--model", path], ["--model", tmp_path / "m", "--report", path]):
+        told = fail("train", "prokaryotic-genes", f"a={path}", "--tree", "x", *written)
         assert "expected another file than the one that is read" in told
-        assert inside.read_text() == "data"
+    assert path.read_text() == "data"
 
 
 def test_the_model_of_a_center_is_not_written_over(tmp_path):
@@ -315,19 +327,21 @@ def test_the_model_of_a_center_is_not_written_over(tmp_path):
 
 @pytest.mark.parametrize("word", LEARNING)
 def test_what_cannot_be_written_is_told_before_the_work(word, tmp_path):
-    words = ["train", word, "x", "--model"]
-    assert "expected a file in a folder that exists" in fail(*words, tmp_path / "no" / "m")
-    assert "expected a name that ends in .html" in fail(
-        *words, tmp_path / "m", "--report", tmp_path / "a.txt"
-    )
-    page = tmp_path / "m.html"
-    assert "found it twice among what is written" in fail(*words, page, "--report", page)
+    words, text, page = ["train", word, "x", "--model"], tmp_path / "a.txt", tmp_path / "m.html"
+    text.write_text("data")
+    for path in ([tmp_path / "no" / "m"], [tmp_path / "m", "--report", tmp_path / "no" / "a.html"]):
+        assert "expected a file in a folder that exists" in fail(*words, *path)
+    for command in ([*words, tmp_path / "m"], ["evaluate", word, "x", "y"]):
+        assert "expected a name that ends in .html" in fail(*command, "--report", text)
+    twice = "found it twice among what is written, expected another file for each"
+    assert twice in fail(*words, page, "--report", page)
     if TASKS[word].has("tune"):
         picture = tmp_path / "m.png"
         for plot in (picture, os.path.relpath(picture)):
             told = fail("tune", word, "x", "--model", picture, "--plot", plot)
-            assert "m.png: found it twice among what is written" in told
-    assert not any(tmp_path.iterdir())
+            assert f"m.png: {twice}" in told
+    assert [*tmp_path.iterdir()] == [text]
+    assert text.read_text() == "data"
 
 
 # --- settings of a file -----------------------------------------------------------------------------------

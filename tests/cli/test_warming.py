@@ -3,11 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 
 import pytest
 
-from commands import fail, succeed
+from commands import PROGRAM, fail, succeed
 from structune.cli import warming
 from structune.kinds import kinds
 
@@ -38,7 +37,7 @@ def test_the_first_prediction_compiles_nothing(word, tmp_path):
     dna.write_text(">a\n" + "ATGGCATTAGCGTAA" * 40 + "\n")
 
     def run(*args):
-        command = [sys.executable, "-c", "from structune.cli import main; main()", *map(str, args)]
+        command = [*PROGRAM, *map(str, args)]
         environment = {**os.environ, "STRUCTUNE_CACHE": str(cache)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return done.stdout, {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}

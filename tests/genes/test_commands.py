@@ -437,5 +437,7 @@ def test_parts_of_genes_are_told_and_marked(files, tmp_path):
 def test_nothing_to_compare_with(files, tmp_path):
     (tmp_path / "x.gff3").write_text("##gff-version 3\nc0\tx\ttRNA\t1\t9\t.\t+\t.\tID=r\n")
     args = ["evaluate", "genes", files / "m.structune", tmp_path / "x.gff3", "-s", files / "test.fa"]
-    with pytest.warns(UserWarning, match="found no CDS among 1 features, so no gene: 1 tRNA"):
-        assert "found no annotated gene, expected some to compare with" in fail(*args)
+    result = run(*args)
+    assert result.exit_code == 2
+    assert "found no CDS among 1 features, so no gene: 1 tRNA" in result.stderr
+    assert "structune: found no annotated gene, expected some to compare with" in result.stderr

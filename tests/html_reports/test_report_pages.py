@@ -10,7 +10,7 @@ import pytest
 
 import simulated_genes
 import simulated_orfs
-from commands import fail, run, succeed
+from commands import run, succeed
 from gene_files import write
 from structune.ranking.letor import LetorData, write_letor
 
@@ -130,19 +130,6 @@ def test_pictures_are_whole(pages):
         for kind, data in re.findall(r'src="data:image/([a-z+]+);base64,([^"]*)"', path.read_text()):
             head = b64decode(data)[:12]
             assert head.startswith(b"<?xml" if kind == "svg+xml" else b"RIFF"), path
-
-
-def test_what_cannot_be_written_is_told_before_the_work(files, tmp_path):
-    model = tmp_path / "m.structune"
-    train = ["train", files / "train.txt", "-m", model, *QUIET]
-    assert "expected a name that ends in .html" in fail(*train, "--report", files / "train.txt")
-    assert "expected a file in a folder that exists" in fail(*train, "--report", tmp_path / "no" / "a.html")
-    evaluate = ["evaluate", files / "tagging.structune", files / "test.txt"]
-    assert "expected a name that ends in .html" in fail(*evaluate, "--report", files / "test.txt")
-    train[3] = tmp_path / "m.html"
-    assert "expected another file for each" in fail(*train, "--report", tmp_path / "m.html")
-    assert not any(tmp_path.iterdir())
-    assert (files / "train.txt").read_text().startswith("the DT")
 
 
 def test_json_and_a_page(pages, files, tmp_path):

@@ -199,7 +199,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
     def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
         if not any(shard.whole.any() or shard.scored.any() for shard in shards):
             raise DataError("found no known match, expected a column of two residues in upper case")
-        if loss.name == "margin" and any(shard.partial for shard in shards):
+        if loss.name == "margin" and any(shard.is_partly_known for shard in shards):
             raise DataError(
                 "found alignments known in part, which have no score for loss='margin': expected "
                 "loss='equivalent'"

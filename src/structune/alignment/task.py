@@ -173,7 +173,6 @@ class AlignmentTask(Task):
         from structune.alignment.examples import files_of, read_pairs
         from structune.alignment.formats.any import read_protein_alignments
         from structune.cli.batches import Progress
-        from structune.cli.checks import short_warnings
         from structune.running.batches import batches
 
         alignments = chain.from_iterable(map(read_protein_alignments, files_of(files)))
@@ -189,8 +188,7 @@ class AlignmentTask(Task):
                     yield [each.pair for each in block], [each.rows for each in block], None, families
                     progress.advance(len(block))
 
-        with short_warnings():
-            written = model.write_blocks(blocks, writer)
+        written = model.write_blocks(blocks, writer)
         return written, [("data", f"{len(written):,} pairs, {sum(written.n_parts):,} residues")]
 
     def open(self, path: str, options: Scoring) -> SequenceAligner | str:
@@ -221,12 +219,10 @@ class AlignmentTask(Task):
     ) -> PairScores | FamilyScores:
         from structune.alignment.examples import Aligned
         from structune.alignment.scores import score_families, score_pairs
-        from structune.cli.checks import short_warnings
 
-        with short_warnings():
-            if isinstance(model, str):
-                return score_families(model, dict(known), scoring.jobs)
-            return score_pairs(model, Aligned.of_pairs(known), scoring.gamma)
+        if isinstance(model, str):
+            return score_families(model, dict(known), scoring.jobs)
+        return score_pairs(model, Aligned.of_pairs(known), scoring.gamma)
 
     def warm(self) -> None:
         """Learn as commands do if nothing else is asked for, and align in all their ways."""

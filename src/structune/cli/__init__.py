@@ -8,12 +8,9 @@ from contextlib import suppress
 def main() -> None:
     """Run the command line."""
     _replace_closed_streams()
-    from structune.cli.checks import short_warnings
-
     code = 0
     try:
-        with short_warnings():
-            run(sys.argv[1:])
+        run(sys.argv[1:])
     except SystemExit as end:
         if not isinstance(end.code, int) or not end.code:
             raise
@@ -40,5 +37,7 @@ def _end_at_once(code: int) -> None:
 def run(args: list[str]) -> None:
     """Run a command line; ends with `SystemExit`."""
     from structune.cli import app
+    from structune.cli.checks import short_warnings
 
-    app.run(args)
+    with short_warnings():
+        app.run(args)

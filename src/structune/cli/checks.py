@@ -7,11 +7,11 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from structune.errors import DataError
 
@@ -86,26 +86,10 @@ def _next(number: re.Match[str]) -> str:
 
 # --- the command that runs --------------------------------------------------------------------------------
 
-_running: ContextVar[Any] = ContextVar("_running")
 
-
-def remember(ctx: Any) -> None:
-    """Keep the context of the command that runs, for its results to tell what was asked for."""
-    _running.set(ctx)
-
-
-def asking() -> Any:
-    """The context of the command that runs."""
-    return _running.get()
-
-
-def asked() -> tuple[str, list[tuple[str, str]]]:
-    """The command that runs, and the arguments and options that it was given."""
-    ctx, given = asking(), []
-    for parameter in ctx.command.params:
-        source = ctx.get_parameter_source(parameter.name)
-        if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") and parameter.expose_value:
-            value = ctx.params[parameter.name]
-            values = value if isinstance(value, list | tuple) else [value]
-            given.append((parameter.opts[0], ", ".join(str(getattr(v, "value", v)) for v in values)))
-    return ctx.command_path, given
+def given_parameters() -> dict[str, Any]:
+    """What the command that runs was given by the command line or a file of settings, by name."""
+    ctx = click.get_current_context()
+    default = (ParameterSource.DEFAULT, None)
+    names = [str(each.name) for each in ctx.command.params if each.expose_value]
+    return {name: ctx.params[name] for name in names if ctx.get_parameter_source(name) not in default}

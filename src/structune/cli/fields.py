@@ -79,6 +79,12 @@ def quiet_option(panel: str = "Running") -> Any:
     return option(False, "--quiet", "-q", help="Show no progress.", panel=panel)
 
 
+def output_option() -> Any:
+    """The option ``--output`` of what is written to one file."""
+    told = "Where to write (compressed if it ends in .gz); - is standard output."
+    return option("-", "--output", "-o", help=told, panel="Output")
+
+
 def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Option]:
     """An option for each field of a dataclass that was made by `option`."""
     hints = get_type_hints(cls)

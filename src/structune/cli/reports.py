@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from structune.cli.checks import asked, asking, short_warnings
+from structune.cli.checks import given_parameters
 from structune.cli.fields import option
 from structune.cli.tables import print_tables, record_table
 
@@ -75,31 +75,27 @@ def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
     """Write what a command has found, and what it was asked, as a page."""
     from structune.html_reports import write_page
 
-    title, given = asked()
-    with short_warnings():  # of matplotlib, about names that its font lacks
-        write_page(
-            path, title, [*sections, _settings() or tables_section("Options", record_table("", given))]
-        )
+    write_page(path, click.get_current_context().command_path, [*sections, _settings()])
 
 
-def _settings() -> Section | None:
-    """The options that were given, as --config reads them, of commands that have it."""
+def _settings() -> Section:
+    """The options that were given, of commands that have --config in the form that it reads."""
+    names = {each.name: each.opts[0] for each in click.get_current_context().command.params}
+    given = {names[name]: value for name, value in given_parameters().items()}
+    if "config" not in names:
+        return tables_section("Options", record_table("", [(name, _text(v)) for name, v in given.items()]))
     import yaml
 
     from structune.html_reports.page import Section, Text, Verbatim
 
-    ctx = asking()
-    options = {each.name: each.opts[0] for each in ctx.command.params}
-    if "config" not in options:
-        return None
-    given = {
-        flag.removeprefix("--"): _plain(ctx.params[name])
-        for name, flag in options.items()
-        if name in ctx.params and ctx.get_parameter_source(name).name in ("COMMANDLINE", "DEFAULT_MAP")
-    }
     files = ", ".join(given.pop("files"))
     told = f"Learned from {files}, with these options, in a form that --config reads:"
-    return Section("Options", [Text(told), Verbatim(yaml.safe_dump(given, sort_keys=False))])
+    plain = {name.removeprefix("--"): _plain(value) for name, value in given.items()}
+    return Section("Options", [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))])
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value if isinstance(value, list | tuple) else [value]))
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.table import Table
 
-from structune.cli.checks import short_warnings
 from structune.cli.tables import new_table
 from structune.cli.task import Task
 from structune.errors import DataError
@@ -94,8 +93,7 @@ def fit_tree(
     }
     run, model.run = model.run, None  # the tree's, not one of each node
     found = MultitaskEstimator(model, tree, n_jobs=model.n_jobs, run=run, verbose=model.verbose)
-    with short_warnings():
-        found.fit({name: examples.data for name, examples in read.items()})
+    found.fit({name: examples.data for name, examples in read.items()})
     told = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]
     if len(told) > MOST_SHOWN:
         told[MOST_SHOWN:] = [("...", f"and {len(told) - MOST_SHOWN:,} more")]

@@ -13,15 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, remember, short_warnings
+from structune.cli.checks import (
+    INTERRUPTED,
+    check_apart,
+    check_targets,
+    given_parameters,
+    short_warnings,
+)
 from structune.cli.fields import (
     Option,
     dataclass_options,
     estimator_options,
     jobs_option,
     option,
+    output_option,
     quiet_option,
     values_of,
 )
@@ -130,9 +136,7 @@ class Dealing:
 class Writing:
     """Where predictions go."""
 
-    output: str = option(
-        "-", "--output", "-o", help="Where to write (compressed if it ends in .gz); - is standard output."
-    )
+    output: str = output_option()
 
 
 _OF_DEALING = {each.opts[0] for each in dataclass_options(Dealing)}  # no options of tuning, but called so
@@ -144,10 +148,6 @@ class Command(click.Command):
     def __init__(self, name: str, examples: Iterable[str] = (), **options: Any) -> None:
         super().__init__(name, **options)
         self.examples = tuple(examples)
-
-    def invoke(self, ctx: Any) -> Any:
-        remember(ctx)
-        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -368,7 +368,7 @@ def _learn_tree(
 def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
     """The estimator with what was given of its parameters."""
     names = [*task.space, *task.parameters, *task.penalties, *task.tuning]
-    given = {name: value for name, value in _given().items() if name in names}
+    given = {name: value for name, value in given_parameters().items() if name in names}
     for name, value in given.items():
         if value and isinstance(value, tuple) and isinstance(value[0], tuple):  # numbers by group
             numbers = dict(value)
@@ -423,8 +423,9 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
     decided = {*task.space, *(each.name for each in fields(task.learning_options))}
     if has_test:  # whose files are read so
         decided -= {each.name for each in fields(task.reading_options)} - {*_beside(task)}
+    given = given_parameters()
     for name, flag in _options_by_name().items():
-        if name in decided and name in _given():
+        if name in decided and name in given:
             raise DataError(f"{path}: {flag} has no effect on a folder of shards: give it to shard.")
     return open_shards(path)
 
@@ -619,7 +620,7 @@ def _command(
     rules: Sequence[Rule] = (),
 ) -> Command:
     def run(**values: Any) -> None:
-        options, asked = _options_by_name(), _given()
+        options, asked = _options_by_name(), given_parameters()
         everything = {flag: str(values[name]) for name, flag in options.items() if name in values}
         given = {flag: everything[flag] for name, flag in options.items() if name in asked}
         for rule in (*rules, *task.rules):
@@ -641,15 +642,6 @@ def _check_jobs(jobs: int | None) -> None:
 
     if jobs == 0 or jobs < -usable_cores():
         raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {usable_cores()} cores.")
-
-
-def _given() -> dict[str, Any]:
-    """The parameters that were given, by the command line or a file of settings."""
-    ctx = click.get_current_context()
-    default = (ParameterSource.DEFAULT, None)
-    return {
-        name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) not in default
-    }
 
 
 def _options_by_name() -> dict[str, str]:

@@ -120,8 +120,9 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     _calibrated: bool = field(default=False, init=False)  # whether "majorize" is, for the data at hand
 
-    def _tuner(self, tuning: str | Tuner) -> Tuner:
-        tuner = super()._tuner(tuning)
+    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """As for others, but "majorize" is calibrated on held-out examples if the data ask for it."""
+        tuner = super()._make_tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
             return replace(tuner, calibrated=self._calibrated)
         return tuner

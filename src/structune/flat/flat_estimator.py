@@ -137,12 +137,11 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         for examples in self._checked_blocks(blocks()):
             yield self._shard(examples, self._location), examples.groups
 
-    def _without_weights(self, X: Any, y: Any, *more: Any, **options: Any) -> tuple[Self, Encoded]:
-        model = self.__sklearn_clone__()
-        examples = model._checked(X, y, *more, **options)
-        model._location = model._survey([examples])
-        model._import(np.zeros(model._structure.n_weights))
-        return model, Encoded(model._structure, model._shard(examples, model._location), examples.groups)
+    def _encode_training(self, X: Any, y: Any, *more: Any, **options: Any) -> Encoded:
+        examples = self._checked(X, y, *more, **options)
+        location = self._survey([examples])
+        shard = self._shard(examples, location)
+        return Encoded(self._structure, shard, examples.groups, {"_location": location})
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -179,16 +178,18 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
             return None
         return Rotation.of(shard.design, self._names, self._feature_groups())
 
-    def _hessian(self, structure: Structure) -> str:
+    def _hessian_method(self, structure: Structure) -> str:
+        """The parameter `hessian`; "auto" is a matrix where features were turned, if it is not too large."""
         # as many features as examples tell classes apart without a mistake, and loose fits then tell little
         if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
             return "dense"
         return self.hessian
 
-    def _tuner(self, tuning: str | Tuner) -> Tuner:
+    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """As for others, but "majorize" counts weights as before where features were turned."""
         from structune.learning.tuning import MajorizeTuner
 
-        tuner = super()._tuner(tuning)
+        tuner = super()._make_tuner(tuning)
         if self._rotation is not None and isinstance(tuner, MajorizeTuner):
             return replace(tuner, count="effective")  # as with all features, which were more
         return tuner
@@ -198,7 +199,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
         from structune.learning.tuning.majorize import are_many
 
-        tuner = None if self.tuning is None else self._tuner(self.tuning)
+        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
         if isinstance(tuner, MajorizeTuner):
             many = are_many(structure.n_weights, float(shard.weights.sum()))
             return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))
@@ -214,6 +215,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         return np.concatenate((np.atleast_2d(self.coef_).T.ravel(), np.atleast_1d(self.intercept_)))
 
     def _set_weights(self, w: FloatArray) -> None:
+        """Keep weights as coefficients and intercepts of the features as they were given."""
         if self._rotation is not None:
             w = self._rotation.back(w.reshape(-1, self._n_scores)).ravel()
         n_coefs = self.n_features_in_ * self._n_scores

@@ -295,6 +295,46 @@ def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
 # --- SVMlight ---------------------------------------------------------------------------------------------
 
 
+def read_svmlight(paths: Sequence[str]) -> tuple[Layout, Any, FloatArray]:
+    """All examples of SVMlight files, whose features count from 0 if any has that number, else from 1."""
+    features, blocks = _FeatureRange(), list[tuple[Any, FloatArray]]()
+    for X, y in _read(paths, quiet=True, stage="features"):
+        features.add(X)
+        blocks.append((X, y))
+    layout = Layout(first=features.first, n_features=features.n_features(paths))
+    counted = [_counted_from(layout.first, layout.n_features, X) for X, _ in blocks]
+    return layout, scipy.sparse.vstack(counted, format="csr"), np.concatenate([y for _, y in blocks])
+
+
+@dataclass
+class _FeatureRange:
+    """Which features blocks of SVMlight files have: the first is 0 if any block has that, else 1."""
+
+    first: int = 1
+    end: int = 0
+    n_values: int = 0
+
+    def add(self, X: Any) -> None:
+        self.first = min(self.first, int(X.indices.min(initial=1)))
+        self.end, self.n_values = max(self.end, X.shape[1]), self.n_values + X.nnz
+
+    def n_features(self, paths: Sequence[str]) -> int:
+        """How many features all blocks have; of numbers that are no features there would be too many."""
+        n_features = self.end - self.first
+        if n_features > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * self.n_values):
+            raise DataError(
+                f"{', '.join(paths)}: found {self.n_values} values and a feature {self.end - 1}, expected at "
+                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
+            )
+        return n_features
+
+
+def _counted_from(first: int, n_features: int, X: Any) -> Any:
+    """The features of a block, of which the `first` gets the number 0."""
+    parts = X.data, X.indices - np.int32(first), X.indptr
+    return scipy.sparse.csr_array(parts, shape=(X.shape[0], n_features))
+
+
 @dataclass(frozen=True)
 class SvmlightPasses:
     """SVMlight files, and what is to be known of all before the first example is encoded.
@@ -323,20 +363,13 @@ class SvmlightPasses:
     @classmethod
     def open(cls, paths: Sequence[str], file: IO[bytes], quiet: bool) -> Self:
         """Read the files for what is to be known; the empty file gets the outputs."""
-        first, end, n_values, are_whole, sizes = 1, 0, 0, True, list[int]()
+        features, are_whole, sizes = _FeatureRange(), True, list[int]()
         for X, y in _read(paths, quiet, "features"):
-            end, n_values = max(end, X.shape[1]), n_values + X.nnz
-            first = min(first, int(X.indices.min(initial=1)))
+            features.add(X)
             are_whole &= bool(np.all(y == np.rint(y)))
             sizes.append(y.size)
             y.tofile(file)
-        n_features = end - first
-        if n_features > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
-            raise DataError(
-                f"{', '.join(map(str, paths))}: found {n_values} values and a feature {end - 1}, expected at "
-                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
-            )
-        return cls(paths, first, n_features, are_whole, sizes, file)
+        return cls(paths, features.first, features.n_features(paths), are_whole, sizes, file)
 
     def outputs(self) -> Iterator[tuple[Any, Array]]:
         """Outputs, block by block, beside features of 0: no survey looks at sparse ones."""
@@ -347,8 +380,7 @@ class SvmlightPasses:
     def blocks(self, quiet: bool) -> Iterator[tuple[Any, Array]]:
         """Features and outputs, block by block."""
         for X, y in _read(self.paths, quiet, "shards"):
-            parts = X.data, X.indices - np.int32(self.first), X.indptr
-            yield scipy.sparse.csr_array(parts, shape=(y.size, self.n_features)), y
+            yield _counted_from(self.first, self.n_features, X), y
 
 
 def _read(paths: Sequence[str], quiet: bool, stage: str) -> Iterator[tuple[Any, Any]]:

@@ -47,7 +47,7 @@ class FlatTask(Task):
     methods = ("majorize", "implicit", "direct", "grid")
 
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
-        from structune.flat.tables import has_header, read_training_tables
+        from structune.flat.tables import has_header, read_svmlight, read_training_tables
 
         if any(map(has_header, files)):
             if not all(map(has_header, files)):
@@ -58,7 +58,7 @@ class FlatTask(Task):
             told = f"{len(y):,} examples, {len(layout.columns):,} columns, {texts:,} of them text"
             return Examples((X, y), [("data", told)], header=layout.header())
         self._refuse_options(learning)
-        layout, X, y = _read_svmlight(files)
+        layout, X, y = read_svmlight(files)
         told = f"{len(y):,} examples, {layout.n_features:,} features"
         return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
 
@@ -266,18 +266,3 @@ def _not_whole(name: str) -> DataError:
 
 
 CLASSIFIER, REGRESSOR = ClassifierTask(), RegressorTask()
-
-
-def _read_svmlight(files: Sequence[str]) -> tuple[Any, Any, Any]:
-    """All examples of SVMlight files, whose features count from 0 if any has that number, else from 1."""
-    import numpy as np
-    import scipy
-
-    from structune.flat.tables import Layout, SvmlightPasses
-
-    with TemporaryFile() as file:
-        tables = SvmlightPasses.open(files, file, quiet=True)
-        found = list(tables.blocks(quiet=True))
-    X = scipy.sparse.csr_array(scipy.sparse.vstack([X for X, _ in found], format="csr"))
-    layout = Layout(first=tables.first, n_features=tables.n_features)
-    return layout, X, np.concatenate([y for _, y in found])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import check_apart, check_targets, say, short_warnings
+from structune.cli.checks import check_apart, check_targets, say
 from structune.cli.file_names import format_of
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
@@ -127,8 +127,7 @@ class Sequences:
                 say(f"{self.file}: {what}, for which is --model pretrained")
         finder.set_params(verbose=int(not self._finding.quiet))
         try:
-            with short_warnings():
-                return adapt(finder, self.whole(), self._finding.adapt)
+            return adapt(finder, self.whole(), self._finding.adapt)
         except CapabilityError as error:
             raise CapabilityError(f"{self._model}: {error}") from None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from structune.cli.fields import jobs_option, option, quiet_option
+from structune.cli.fields import jobs_option, option, output_option, quiet_option
 
 ENDINGS = {
     **dict.fromkeys([".gff3", ".gff"], "gff3"),
@@ -134,13 +134,7 @@ class Finding(OfTree):
         panel="Prediction",
         help="Predict no genes beyond ends of sequences and, with prokaryotic models, beyond gaps.",
     )
-    output: str = option(
-        "-",
-        "--output",
-        "-o",
-        panel="Output",
-        help="Where to write (compressed if it ends in .gz); - is standard output.",
-    )
+    output: str = output_option()
     format: Literal["gff3", "genbank", "tsv"] | None = option(
         None,
         panel="Output",

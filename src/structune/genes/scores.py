@@ -191,8 +191,8 @@ def is_annotation(path: str | Path) -> bool:
     return Path(path).name.lower().endswith(_ENDINGS)
 
 
-def read_to_compare(files: Sequence[str], sequences: Sequence[Path]) -> Iterator[AnnotatedSequence]:
-    """The sequences of all files, with what is known of them; tells what of each file is left out."""
+def read_telling_skipped(files: Sequence[str], sequences: Sequence[Path]) -> Iterator[AnnotatedSequence]:
+    """The annotated sequences of all files, one at a time; says what of each file was skipped."""
     for path, fasta in paired(files, sequences):
         skipped = list[Skipped]()
         for each in read_genomes(path, fasta, tell=say):

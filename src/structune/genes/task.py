@@ -161,7 +161,7 @@ class GenesTask(Task):
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read genomes block by block, more than once if the model depends on all of them."""
         from structune.cli.batches import Progress
-        from structune.cli.checks import say, short_warnings
+        from structune.cli.checks import say
         from structune.genes.formats.genomes import read_annotated
         from structune.running.batches import batches
 
@@ -180,8 +180,7 @@ class GenesTask(Task):
                     yield block
                     progress.advance(len(block))
 
-        with short_warnings():
-            written = model.write_blocks(blocks, writer)
+        written = model.write_blocks(blocks, writer)
         return written, [("data", f"{len(written):,} examples, {sum(written.n_parts):,} bases")]
 
     # --- use ----------------------------------------------------------------------------------------------
@@ -195,11 +194,11 @@ class GenesTask(Task):
         return open_finder(path, options.jobs, options.task, options.code)
 
     def read_known(self, files: Sequence[str], reading: Reading, model: Any, header: Any) -> Iterable[Any]:
-        from structune.genes.scores import PredictedGenes, annotated_genes, read_to_compare
+        from structune.genes.scores import PredictedGenes, annotated_genes, read_telling_skipped
 
         if isinstance(model, PredictedGenes):
             return annotated_genes(files, reading.sequences).items()
-        return read_to_compare(files, reading.sequences)
+        return read_telling_skipped(files, reading.sequences)
 
     def score(self, model: Any, known: Iterable[Any], scoring: Scoring) -> GeneEvaluation:
         from structune.genes.scores import GeneEvaluation, PredictedGenes

@@ -94,7 +94,7 @@ def validation_constraints(
     DataError
         Fewer examples than sets, or outputs that are known in part only.
     """
-    if shard.partial:
+    if shard.is_partly_known:
         raise DataError("found outputs known in part, expected complete ones: constraints need their scores")
     parts = _partition(shard.sizes(), n_sets, random_state)
     return [Risk.over(structure, PerceptronLoss(), shard.take(part), executor) for part in parts]

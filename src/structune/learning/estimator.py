@@ -261,7 +261,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         from structune.learning.fitting import HeldOut, fit
 
         groups = self._weight_groups(structure)
-        tuner = None if self.tuning is None else self._tuner(self.tuning)
+        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
         constraints = self._constraints(structure, loss, shard)
         l1 = self._checked_l1(groups, loss, tuner, constraints is not None)
         penalty = self._precisions(groups) if tuner is None else None
@@ -279,7 +279,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             origin=self._origin(structure),
             constraints=constraints,
             prepare=self._prepare,
-            hessian=self._hessian(structure),
+            hessian=self._hessian_method(structure),
             tolerance=self.tolerance,
         )
         self._keep(groups, result.precision if penalty is None else penalty, result)
@@ -298,9 +298,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
         return l1
 
-    def _hessian(self, structure: Structure) -> str:
-        """How products with it are made, or that it is a matrix."""
-        return "exact"
+    def _hessian_method(self, structure: Structure) -> str:
+        """How products with the Hessian of the loss are made: as `Risk` calls it."""
+        known = structure.capabilities
+        return "complex-step" if "complex" in known and "hessian" not in known else "exact"
 
     def _origin(self, structure: Structure) -> FloatArray | None:
         """Where the prior has its mean, if not at zero."""
@@ -346,7 +347,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             what = f"a model fitted with loss={loss.name!r} has scores, no probabilities"
             raise CapabilityError(f"{what}: fit with loss='log'")
 
-    def _tuner(self, tuning: str | Tuner) -> Tuner:
+    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """The tuner that was asked for by name, with the tolerance of the estimator, or given."""
         from structune.learning.tuning.problem import make_tuner
 
         tuner = make_tuner(tuning)
@@ -414,6 +416,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         return np.asarray(self.coef_)
 
     def _set_weights(self, w: FloatArray) -> None:
+        """Keep weights, shape (n_weights,), as fitted attributes."""
         self.coef_ = w
 
     # --- prediction ---------------------------------------------------------------------------------------

@@ -50,16 +50,16 @@ class LogLoss:
     smooth = convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        if shard.partial:
+        if shard.is_partly_known:
             return None
         observed = np.zeros(structure.n_weights)
         structure.features(shard, observed)
         return -observed
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        own = 0.0 if shard.partial else structure.constants(shard)
+        own = 0.0 if shard.is_partly_known else structure.constants(shard)
         value = shard.weights @ (structure.log_partition(w, shard, gradient) - own)
-        if shard.partial:
+        if shard.is_partly_known:
             within = None if gradient is None else np.zeros_like(gradient)
             value = value - shard.weights @ structure.log_partition(w, shard, within, within=True)
             if gradient is not None:
@@ -68,7 +68,7 @@ class LogLoss:
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         whole = structure.linearize(w, shard)
-        if not shard.partial:
+        if not shard.is_partly_known:
             return whole
         within = structure.linearize(w, shard, within=True)
         return lambda v: whole(v) - within(v)

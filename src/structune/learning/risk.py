@@ -116,7 +116,7 @@ class Risk:
         self._place(executor or ThreadExecutor(1))
         self.n_weights, self.quadratic = structure.n_weights, loss.quadratic
         self.smooth, self.convex = loss.smooth, loss.convex
-        self.partial = any(shard.partial for shard in self.shards)
+        self.is_partly_known = any(shard.is_partly_known for shard in self.shards)
         self.dense = self._takes_matrix(hessian)
         self._constant_hessian: FloatArray | None = None
         self.n_parts = sum(shard.n_parts for shard in self.shards)

@@ -256,12 +256,13 @@ class Ranker(FeatureEstimator):
     def _structure(self) -> Ranking:
         return Ranking(self._names, self.k, self.convention)
 
-    def _tuner(self, tuning: str | Tuner) -> Tuner:
+    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """As for others, but "grid" tries precisions that suit rankings."""
         from structune.learning.tuning.grid import GridTuner
 
         if tuning == "grid":
             return GridTuner(_GRID, fit_tolerance=self.tolerance)
-        return super()._tuner(tuning)
+        return super()._make_tuner(tuning)
 
     # --- prediction ---------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from structune.cli.fields import jobs_option, option, quiet_option
+from structune.cli.fields import jobs_option, option, output_option, quiet_option
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 
 if TYPE_CHECKING:
@@ -202,13 +202,7 @@ class Wanted:
 class Output:
     """Where results go."""
 
-    output: str = option(
-        "-",
-        "--output",
-        "-o",
-        help="Where to write (compressed if it ends in .gz); - is standard output.",
-        panel="Output",
-    )
+    output: str = output_option()
 
 
 @dataclass(frozen=True)

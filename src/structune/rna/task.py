@@ -215,7 +215,6 @@ class RNATask(Task):
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Sequences are read block by block. Families are held out together, if they are known."""
         from structune.cli.batches import Progress
-        from structune.cli.checks import short_warnings
         from structune.rna.examples import read_families, stream_with_structures
         from structune.running.batches import batches
 
@@ -233,8 +232,7 @@ class RNATask(Task):
                     yield [example.record.sequence for example in block], structures, None, groups, named
                     progress.advance(len(block))
 
-        with short_warnings():
-            written = model.write_blocks(blocks, writer)
+        written = model.write_blocks(blocks, writer)
         return written, [("data", f"{len(written):,} sequences, {sum(written.n_parts):,} bases")]
 
     def open(self, path: str, options: Any) -> RNAFolder:

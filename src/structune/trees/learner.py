@@ -81,7 +81,7 @@ class TreeLearner:
             shards = {name: shard.take(chosen[task == k]) for k, name in enumerate(self.tasks)}
             return node_risks(self.tree, examples.structure, loss, shards, run.executor, hessian)
 
-        tuner = self._tuner(precisions, tolerance)
+        tuner = self._make_tuner(precisions, tolerance)
         with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
             full = risks(every)
             heldout = self._heldout(self.task_of[sequence]) if tuner or self.grid.size > 1 else []
@@ -123,7 +123,7 @@ class TreeLearner:
         fit = self.fits[root]
         return TuningResult(np.log(penalties[root]), fit.w, fit.status, None, passes, history)
 
-    def _tuner(self, precisions: FloatArray, tolerance: float) -> ImplicitTuner | None:
+    def _make_tuner(self, precisions: FloatArray, tolerance: float) -> ImplicitTuner | None:
         """What tunes, from given precisions on, if anything does."""
         tuning = self.tuning
         if tuning is None or isinstance(tuning, ImplicitTuner):

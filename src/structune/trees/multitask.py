@@ -139,7 +139,7 @@ class MultitaskEstimator(FitsOnExecutor):
             model._make_loss(),
             groups=groups,
             precisions=model._task_precisions(groups),
-            hessian=model._hessian(examples.structure),
+            hessian=model._hessian_method(examples.structure),
             tolerance=model.tolerance,
             run=self._prepared_run(self.verbose),
         )

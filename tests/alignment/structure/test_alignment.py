@@ -279,7 +279,7 @@ def test_rows_in_upper_case_are_known_as_a_whole():
     structure = Alignment()
     shard = structure.encode([("ACD", "ADE")], [("ACD-", "A.DE")])
     assert shard.partners.tolist() == [0, -1, 1]
-    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], False)
+    assert (shard.scored.tolist(), shard.is_partly_known) == ([True, False, True], False)
     w = np.random.default_rng(0).normal(size=structure.n_weights)
     assert_allclose(structure.log_partition(w, shard, within=True), structure.score(w, shard))
 
@@ -287,7 +287,7 @@ def test_rows_in_upper_case_are_known_as_a_whole():
 def test_residues_in_lower_case_are_not_known():
     structure = Alignment()
     shard = structure.encode([("ACD", "ADE")], [("AcD-", "A.De")])
-    assert (shard.scored.tolist(), shard.partial) == ([True, False, True], True)
+    assert (shard.scored.tolist(), shard.is_partly_known) == ([True, False, True], True)
     costs = [structure.cost(shard, np.array(p))[0] for p in ([0, -1, 1], [0, 1, 2], [-1, -1, -1])]
     assert costs == [0.0, 0.5, 1.0]
 

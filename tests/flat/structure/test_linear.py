@@ -97,7 +97,7 @@ def test_shards(problem, data):
     structure, shard, x, y, weights, w = problem
     n = len(shard)
     assert shard.n_parts == n == shard.sizes().sum()
-    assert not shard.partial
+    assert not shard.is_partly_known
     assert (shard.work() >= 1).all()
     mask = np.arange(n) % 2 == 0
     rows = data.draw(st.sampled_from([slice(None, None, -1), [-1, 0, 0], mask, np.arange(n)]))

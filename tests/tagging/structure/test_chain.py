@@ -209,7 +209,7 @@ def test_the_linear_domain_is_safe_to_its_edge(seed, n_labels, length, moves, pa
         shard = chain.encode(inputs, blur(rng, outputs, labels) if partial else None)
     except DataError:  # the rules forbid these labels
         return
-    within = shard.partial
+    within = shard.is_partly_known
     direction = rng.choice([-1.0, 0.0, 1.0], size=chain.n_weights)  # the corners: the widest of ranges
     if rng.random() < 0.5:
         direction = np.repeat(direction, 5)[: direction.size]  # lags compound

@@ -21,7 +21,7 @@ def test_known_labels():
     labelling = encode([["b", "a"], ["b"]])
     assert labelling.names == ["a", "b"]
     assert labelling.labels.tolist() == [1, 0, 1]
-    assert not labelling.partial
+    assert not labelling.is_partly_known
     assert labelling.allowed.shape == (0, 2)
 
 
@@ -35,7 +35,7 @@ def test_a_given_set_keeps_its_order():
 def test_sets_of_labels(choice):
     labelling = encode([[choice, "b"], [None]])
     assert labelling.names == ["a", "b", "c"]
-    assert labelling.partial
+    assert labelling.is_partly_known
     assert labelling.labels.tolist() == [-1, 1, -1]
     assert labelling.allowed.tolist() == [[True, False, True], [False, True, False], [True, True, True]]
 
@@ -59,7 +59,7 @@ def test_arrays_of_numbers():
 def test_no_outputs():
     labelling = Labelling.unknown(["a", "b"])
     assert labelling.labels.size == 0
-    assert not labelling.partial
+    assert not labelling.is_partly_known
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class AlignmentShard(SequenceShard):
         return np.asarray(1 + self.lengths.prod(axis=1) // _WORK)
 
     @property
-    def partial(self) -> bool:
+    def is_partly_known(self) -> bool:
         return not self.whole.all()
 
     def take(self, indices: Any) -> AlignmentShard:

@@ -297,9 +297,6 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     def _structure(self) -> ExonGraph:
         return self.graph_
 
-    def _hessian(self, structure: Structure) -> str:
-        return "complex-step"  # these structures give no exact products
-
     def _origin(self, structure: Structure) -> FloatArray | None:
         """What scales are without evidence; losses that are not smooth have no such mean of the prior."""
         scaling = getattr(structure, "scaling", None)
@@ -317,8 +314,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
         return super()._task_precisions(groups)
 
-    def _tuner(self, tuning: str | Tuner) -> Tuner:
-        tuner = super()._tuner(tuning)
+    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """As for others, but "implicit" starts at a precision that suits genes."""
+        tuner = super()._make_tuner(tuning)
         if tuning == "implicit":
             tuner.start = _FIRST_PRECISION  # type: ignore[attr-defined] # an ImplicitTuner
         return tuner

@@ -26,7 +26,7 @@ from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.running.memory import held_memory
-from structune.structure import FloatArray, IntArray, Structure
+from structune.structure import FloatArray, IntArray
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
 _BASE = 40  # bytes for one
@@ -54,9 +54,6 @@ class OrfFinder(StructuredEstimator):
     closed: bool = False
     skipped_: list[Skipped] = field(init=False)
     graph_: OrfGraph = field(init=False)
-
-    def _hessian(self, structure: Structure) -> str:
-        return "complex-step"  # these structures give no exact products
 
     def _graph(self) -> OrfGraph:
         return OrfGraph(OrfRules(self.code))

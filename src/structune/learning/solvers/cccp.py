@@ -62,17 +62,17 @@ def minimize_cccp(
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
     rounds.resume(start, tolerance)
     status, first, earlier = "iterations", 0, rounds.kept.state
-    phases = _phases(risk) if risk.partial else [risk]
+    phases = _phases(risk) if risk.is_partly_known else [risk]
     try:
         if earlier is not None:
             first = earlier.count("phase", len(phases) - 1)
             rounds.restore(earlier, phases[first])
         elif risk.beginning is not None:
             rounds.begin_on(risk.beginning)
-        elif not risk.partial:
+        elif not risk.is_partly_known:
             rounds.run(risk.bound(), start, tolerance)
         for k, phase in enumerate(phases[first:], first):
-            if risk.partial and (earlier is None or k > first):
+            if risk.is_partly_known and (earlier is None or k > first):
                 rounds.turn_to(phase, center if start is None else start)
             status = rounds.descend(tolerance, k)
     except STOPS as stop:

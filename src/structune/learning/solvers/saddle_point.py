@@ -328,14 +328,15 @@ class _Rounds:
         free = not multipliers.any()
         lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
         if free and not first:
-            return self._fit(lagrangian, w, 0.0, until=self.search.falling, **ends)
+            return self._minimise_from(w, lagrangian, 0.0, until=self.search.falling, **ends)
         if not free:
             ends["max_iterations"] = min(self.max_iterations, _STEPS)
         if not (free or first):
             w = _halved(lagrangian, self.search.projected(w))
-        return self._fit(lagrangian, w, self.tolerance, **ends)
+        return self._minimise_from(w, lagrangian, self.tolerance, **ends)
 
-    def _fit(self, lagrangian: Objective, w: FloatArray, tolerance: float, **ends: Any) -> Solution:
+    def _minimise_from(self, w: FloatArray, lagrangian: Objective, tolerance: float, **ends: Any) -> Solution:
+        """Minimise L, starting at `w`, until its gradient is the tolerance times that of f at w = 0."""
         return minimize_smooth(
             lagrangian,
             w,

@@ -65,7 +65,7 @@ class RNAShard(SequenceShard):
 
     def free(self) -> RNAShard:
         """The same without evidence: what is known of structures that are not is forgotten."""
-        if not self.partial:
+        if not self.is_partly_known:
             return self
         base_offsets, bases = take_segments(self.base_offsets, np.flatnonzero(self.whole))
         pair_offsets, pairs = take_segments(self.pair_offsets, np.flatnonzero(self.whole))
@@ -94,7 +94,7 @@ class RNAShard(SequenceShard):
         return self.offsets
 
     @property
-    def partial(self) -> bool:
+    def is_partly_known(self) -> bool:
         return not self.whole.all()
 
     def work(self) -> IntArray:

@@ -173,7 +173,7 @@ class RNASums(Structure):
     # --- features -----------------------------------------------------------------------------------------
 
     def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
-        if outputs is None and shard.partial:
+        if outputs is None and shard.is_partly_known:
             raise DataError("found structures that are only partly known, expected whole ones")
         partners = shard.partners if outputs is None else np.asarray(outputs)
         if partners.size != shard.n_parts:

@@ -103,7 +103,7 @@ class Chain(ChainInference):
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
-        within = within and shard.partial
+        within = within and shard.is_partly_known
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         blocks = list(self._blocks(shard, self._block_cells))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]

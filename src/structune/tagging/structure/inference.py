@@ -98,7 +98,7 @@ class ChainInference(ChainSpace):
         within: bool = False,
     ) -> Array:
         self._check_room(shard, self._tables[1])
-        within = within and shard.partial
+        within = within and shard.is_partly_known
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
@@ -193,7 +193,7 @@ class ChainInference(ChainSpace):
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets, scores = self._scores_of(pairs, shard, block, within and shard.partial, cost)
+            offsets, scores = self._scores_of(pairs, shard, block, within and shard.is_partly_known, cost)
             self._viterbi(moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 

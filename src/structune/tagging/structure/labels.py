@@ -37,7 +37,7 @@ class Labelling:
     allowed: BoolArray
 
     @property
-    def partial(self) -> bool:
+    def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
 
     @classmethod
@@ -49,7 +49,7 @@ class Labelling:
         """Rising ``attribute * n_labels + label`` of those that occur, or may, of CSR rows of attributes."""
         token = np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
         seen = np.zeros((n_attributes, len(self.names)), dtype=bool)
-        if self.partial:
+        if self.is_partly_known:
             for y in range(len(self.names)):
                 seen[indices[self.allowed[token, y]], y] = True
         else:
@@ -62,7 +62,7 @@ class Labelling:
         is_later[(np.cumsum(lengths) - lengths)[lengths > 0]] = False
         later = np.flatnonzero(is_later)
         seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
-        if self.partial:
+        if self.is_partly_known:
             before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
             return np.asarray(before.T @ after > 0)
         seen[self.labels[later - 1], self.labels[later]] = True
@@ -71,7 +71,7 @@ class Labelling:
     def seen_trigrams(self, lengths: IntArray) -> IntArray:
         """Keys of trigrams that occur, or may under partial labels; see `trigram_keys`."""
         offsets = offsets_of(lengths)
-        if not self.partial:
+        if not self.is_partly_known:
             return np.unique(trigram_keys(self.labels, offsets, len(self.names)))
         n = len(self.names)
         seen = np.zeros((n + 1, n, n + 1), dtype=bool)
@@ -88,11 +88,11 @@ class Labelling:
     def check(self, n_tokens: int) -> None:
         """Raise `DataError` for labels from a file that are not sound."""
         n = len(self.names)
-        check_range("labels", self.labels, np.int64, (n_tokens,), -1 if self.partial else 0, n)
-        check_range("labels", self.allowed, bool, (self.partial * n_tokens, n), 0, 2)
-        if self.partial and not self.allowed.any(axis=1).all():
+        check_range("labels", self.labels, np.int64, (n_tokens,), -1 if self.is_partly_known else 0, n)
+        check_range("labels", self.allowed, bool, (self.is_partly_known * n_tokens, n), 0, 2)
+        if self.is_partly_known and not self.allowed.any(axis=1).all():
             raise DataError("found a token without a label that it may have")
-        if self.partial and not np.array_equal(self.labels, single_labels(self.allowed)):
+        if self.is_partly_known and not np.array_equal(self.labels, single_labels(self.allowed)):
             raise DataError("found labels that are not those that tokens may have")
 
     def check_moves(self, offsets: IntArray, moves: Moves) -> None:
@@ -104,7 +104,7 @@ class Labelling:
         """Sequences that only forbidden transitions could label, the first token that needs one, and why."""
         if all(m.all() for m in moves):
             return
-        suspects = range(offsets.size - 1) if self.partial else self._suspects(offsets, moves)
+        suspects = range(offsets.size - 1) if self.is_partly_known else self._suspects(offsets, moves)
         for s in suspects:
             tokens = slice(int(offsets[s]), int(offsets[s + 1]))
             allowed = self.rows(tokens)
@@ -133,7 +133,7 @@ class Labelling:
 
     def rows(self, tokens: slice) -> BoolArray:
         """Labels that some tokens may have, shape (n_tokens, n_labels)."""
-        if self.partial:
+        if self.is_partly_known:
             return self.allowed[tokens]
         return np.eye(len(self.names), dtype=bool)[self.labels[tokens]]
 

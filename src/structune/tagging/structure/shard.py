@@ -40,7 +40,7 @@ class ChainShard(SequenceShard):
         return self.offsets
 
     @property
-    def partial(self) -> bool:
+    def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
 
     def take(self, indices: Any) -> ChainShard:
@@ -51,7 +51,7 @@ class ChainShard(SequenceShard):
             offsets,
             self.rows.take(tokens),
             self.labels[tokens] if self.labels.size else self.labels,
-            self.allowed[tokens] if self.partial else self.allowed,
+            self.allowed[tokens] if self.is_partly_known else self.allowed,
         )
 
     def with_allowed(self, allowed: BoolArray) -> ChainShard:
