@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from structune.errors import DataError
 from structune.kernels.jit import exact_kernel
 from structune.tagging import column_lines, read_conll, read_conll_blocks
-from structune.tagging.column_lines import SkippedLinesWarning
 from structune.tagging.column_look import _METADATA, layout_of
-from structune.tagging.kernels import fields
+from structune.tagging.conll import SkippedLinesWarning
+from structune.tagging.kernels import text as fields
 
 CONLLU = """# newdoc id = d
 # sent_id = s1
@@ -92,7 +92,7 @@ def test_marks_that_are_tokens(text):
         ("<unk> O\n{ O\n[ O\n", None, ["<unk>", "{", "["]),
     ],
 )
-@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
 def test_what_is_read(text, columns, words):
     data = read(text, columns)
     assert next(iter(data.columns.values())) == words
@@ -281,7 +281,7 @@ def test_names_of_columns(names):
         assert read(f"{names}\n{rows}{rows}", None).columns["c0"] == ["a", "a"]
 
 
-@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
 def test_names_of_columns_that_were_given():
     assert read("w y\na O\n", ["w", "y"]).columns["w"] == ["a"]
     assert read("w y\n", ["w", "y"]).columns["w"] == ["w"]
@@ -345,7 +345,7 @@ def test_the_kernel_and_the_look_agree_on_metadata(line):
         "".join
     )
 )
-@pytest.mark.filterwarnings("ignore::structune.tagging.column_lines.SkippedLinesWarning")
+@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
 def test_any_text_is_read_or_refused(text):
     for columns in (None, ["w", "y"]):
         with contextlib.suppress(DataError):

@@ -1,7 +1,7 @@
-from .column_lines import SkippedLinesWarning as SkippedLinesWarning
 from .conll import (
     ConllData as ConllData,
 )
+from .conll import SkippedLinesWarning as SkippedLinesWarning
 from .conll import (
     read_conll as read_conll,
 )
@@ -17,15 +17,6 @@ from .data.hmm import hmm_attributes as hmm_attributes
 from .data.hmm import hmm_groups as hmm_groups
 from .data.hmm import simulate_hmm as simulate_hmm
 from .features.attributes import AttributeTable as AttributeTable
-from .features.default_templates import (
-    conll2000_templates as conll2000_templates,
-)
-from .features.default_templates import (
-    symbol_templates as symbol_templates,
-)
-from .features.default_templates import (
-    text_templates as text_templates,
-)
 from .features.templates import (
     Boundary as Boundary,
 )
@@ -51,6 +42,9 @@ from .features.templates import (
     Token as Token,
 )
 from .features.templates import (
+    conll2000_templates as conll2000_templates,
+)
+from .features.templates import (
     extract as extract,
 )
 from .features.templates import (
@@ -58,6 +52,12 @@ from .features.templates import (
 )
 from .features.templates import (
     parse_templates as parse_templates,
+)
+from .features.templates import (
+    symbol_templates as symbol_templates,
+)
+from .features.templates import (
+    text_templates as text_templates,
 )
 from .features.templates import (
     window as window,
@@ -85,7 +85,7 @@ from .metrics import (
 )
 from .segment_tagger import SegmentTagger as SegmentTagger
 from .structure.chain import Chain as Chain
-from .structure.outside import ForbiddenLabelsWarning as ForbiddenLabelsWarning
+from .structure.labels import ForbiddenLabelsWarning as ForbiddenLabelsWarning
 from .structure.second_order import SecondOrderChain as SecondOrderChain
 from .structure.semi_markov import SemiMarkovChain as SemiMarkovChain
 from .tagger import SequenceTagger as SequenceTagger

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 from structune.errors import DataError, ModelFileError, warn
 from structune.running.memory import batch_memory
 from structune.structure import place_of
-from structune.tagging.column_lines import ColumnLines, numbers_tokens
 from structune.tagging.column_look import AUTO, TAB, Layout
-from structune.tagging.conll import ALL, ConllData, data_blocks
+from structune.tagging.conll import ALL, ColumnLines, ConllData, data_blocks, numbers_tokens
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.default_templates import symbol_templates, text_templates
-from structune.tagging.features.templates import Template, extract, parse_templates
+from structune.tagging.features.templates import (
+    Template,
+    extract,
+    parse_templates,
+    symbol_templates,
+    text_templates,
+)
 
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
-from structune.files.text import save
-from structune.tagging.column_lines import ColumnLines
-from structune.tagging.column_look import AUTO, TAB
-from structune.tagging.kernels.fields import DOCSTART
+from structune.errors import DataError, warn
+from structune.files.looks_like import named_by_look
+from structune.files.text import Source, line_blocks, save, source_name
+from structune.structure import IntArray
+from structune.tagging.column_look import AUTO, COLUMNS, TAB, Layout, layout_of
+from structune.tagging.features.strings import BEYOND, Names, Numbers, Strings
+from structune.tagging.kernels.text import (
+    AT,
+    COMMENTS,
+    DOCSTART,
+    EMPTY,
+    FOUND,
+    JOINED,
+    LENGTH,
+    LINE,
+    RANGES,
+    SENTENCES,
+    TOKENS,
+    WIDTH,
+    split,
+)
 
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
@@ -235,3 +252,303 @@ def _check_writable(data: ConllData, separator: str) -> None:
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"
                 )
+
+
+_LINES = re.compile(rb"\r\n|\r|\n")
+_PIECE = 1 << 18  # bytes that are split at a time
+_HEAD = 1 << 16  # that are looked at
+_BOM = b"\xef\xbb\xbf"
+_NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
+_METADATA = ("line of metadata", "lines of metadata")
+_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
+}
+_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
+
+
+class SkippedLinesWarning(UserWarning):
+    """A look at a column file found its format, or lines that are no tokens."""
+
+
+class ColumnLines:
+    """Reads the lines of a column file, once.
+
+    Parameters
+    ----------
+    source : path or file object
+    columns : sequence of str, optional
+        Names of the first columns; with None all are read as ``c0``, ``c1``, ... Where the format names its
+        columns, as CoNLL-U does, these may be any of them.
+    separator, comment : str, optional
+        What separates columns, if not white space; what lines to be skipped begin with. "auto" has a look.
+    preferred : str, optional
+        The separator that is taken where a look finds two.
+    layout : Layout, optional
+        What a look has found before.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Sequence[str] | None,
+        separator: str | None = AUTO,
+        comment: str | None = AUTO,
+        preferred: str | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        self.name = source_name(source)
+        self.columns = None if columns is None else _names(columns)
+        self.tells_comments = False  # which nobody asked to skip
+        self._head = b""
+        self._pieces = line_blocks(source, _PIECE)
+        self._is_new = layout is None
+        self.layout = self._look(separator, comment, preferred) if layout is None else layout
+        self._state = np.zeros(12, np.int64)
+
+    def _look(self, separator: str | None, comment: str | None, preferred: str | None) -> Layout:
+        """What the first lines tell; they stay to be read."""
+        first, n = list[bytes](), 0
+        for text in self._pieces:
+            first.append(text)
+            n += len(text)
+            if n >= _HEAD:
+                break
+        self._pieces, head = chain(first, self._pieces), b"".join(first)
+        if len(head) > _HEAD:
+            head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
+        self._head = head
+        return layout_of(
+            head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
+        )
+
+    def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        """The strings of each column, the tokens of each sentence, and the line of each token, from 1, up to
+        the first sentence that ends after so many lines."""
+        try:
+            yield from self._blocks(n_lines)
+        except DataError as error:
+            raise named_by_look(error, self._head, COLUMNS) from None
+
+    def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        self._begin()
+        state, last = self._state, n_lines
+        for number, text in enumerate(self._pieces):
+            if number == 0 and self.layout.header:
+                text = text[len(re.split(rb"[\r\n]", text, maxsplit=1)[0]) :]
+            if _BOM in text:  # of files that were put together
+                text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
+            self._refuse_quotes(text)
+            self._has_marks = text.startswith(b"#") or b"\n#" in text
+            state[AT], piece = 0, _Piece(text)
+            while state[AT] < len(text):
+                self._split(piece, last)
+                if state[LINE] >= last and not state[LENGTH]:
+                    yield from self._taken()
+                    last = int(state[LINE]) + n_lines
+        unended = state[[LENGTH]]
+        self._block.end(unended[unended > 0])
+        self._tell()
+        yield from self._taken()
+
+    def _begin(self) -> None:
+        """Which columns are read: the first ones, or those of the format that are named."""
+        layout, names, given = self.layout, self.layout.names, self.columns
+        self._reads_all = given is None
+        self._read = list(given or ())  # those of all are not known yet
+        if names and given is not None and set(given) <= set(names):
+            self._read = list(names[: 1 + max(map(names.index, given))])
+        elif names and given is not None and not numbers_tokens(given[0]):
+            raise DataError(
+                f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
+                f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
+                "label's last, or make a file of other columns"
+            )
+        self._state[WIDTH] = len(names)
+        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
+        self._block = _Block(self._read)
+
+    def _tell(self) -> None:
+        """Warn of what was skipped because of a look."""
+        layout, counts = self.layout, self._state[[COMMENTS, RANGES, EMPTY]].tolist()
+        if not (layout.metadata or layout.numbered or self.tells_comments):
+            counts[0] = 0
+        skipped = [
+            f"{n:,} {one if n == 1 else many}"
+            for n, one, many in (
+                (counts[0], *(("comment", "comments") if self.tells_comments else _METADATA)),
+                (counts[1], "multiword token", "multiword tokens"),
+                (counts[2], "empty node", "empty nodes"),
+                (layout.header, "line with names of columns", ""),
+            )
+            if n
+        ]
+        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(skipped)}"] * bool(skipped)
+        if n_joined := int(self._state[JOINED]):
+            ends = "where sentences end" if layout.names else "within sentences"
+            told.append(f"numbers of tokens begin again without a blank line, {ends}: {n_joined:,}")
+        if told and self._is_new:
+            warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
+
+    @property
+    def n_columns(self) -> int:
+        """Of the last line that was read."""
+        return int(self._state[WIDTH])
+
+    def tell_numbers(self, column: str, advice: str) -> None:
+        """Warn of a first column that numbers tokens, where it has another name."""
+        if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
+            warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
+
+    def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        """The sentences that have been read, if there are any."""
+        block, self._block = self._block, _Block(self._read)
+        lengths = block.lengths()
+        if lengths.size:
+            values = block.values()
+            yield {name: values[name] for name in self.columns or ()}, lengths, block.lines()
+
+    def _split(self, piece: _Piece, last: int) -> None:
+        """Read to the end of the piece, or of a block."""
+        state, n_columns = self._state, len(self._read)
+        state[TOKENS] = state[SENTENCES] = 0
+        n = min(piece.n_lines, len(piece.text) // max(n_columns, 1)) + 1
+        starts, ends = np.empty((2, n_columns, n), np.int64)
+        lines, lengths = np.empty((2, n), np.int64)
+        split(
+            piece.buffer, len(piece.text), self._separator, self._comment,
+            self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
+            self.layout.even, last, starts, ends, lines, lengths, state,
+        )  # fmt: skip
+        n = int(state[TOKENS])
+        self._block.enter(
+            piece, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
+        )
+        self._block.end(lengths[: state[SENTENCES]])
+        if state[FOUND]:
+            self._take_columns(int(state[FOUND]))
+            state[FOUND] = 0
+
+    def _take_columns(self, n_found: int) -> None:
+        """Name all columns by the first line of them; other lines where the kernel stops are wrong."""
+        place, n_wanted, layout = self._place(self._state[LINE]), len(self._read), self.layout
+        is_wide = n_found >= n_wanted and not self._reads_all
+        if self._read and layout.even and (layout.names or is_wide):
+            known = "in the lines before" if not layout.names else "in CoNLL-U, which the file looks like"
+            way_out = "With --separator (separator=) lines may have different numbers of columns"
+            raise DataError(
+                f"{place}: found {n_found} columns, and {self._state[WIDTH]} {known}. Columns are separated "
+                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{self._hint()}"
+            )
+        if self._read:
+            least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
+            expected = f"expected {least}{n_wanted} ({names})"
+            raise DataError(f"{place}: found {n_found} columns, {expected}{self._hint()}")
+        if n_found > _MOST_COLUMNS:
+            raise DataError(
+                f"{place}: found {n_found:,} columns, expected at most {_MOST_COLUMNS:,}, "
+                "or the names of the first ones, which are to be read"
+            )
+        self._read = self.columns = [f"c{k}" for k in range(n_found)]
+        self._block = _Block(self._read)
+
+    def _refuse_quotes(self, text: bytes) -> None:
+        """CSV has quotes around fields, which are part of values here."""
+        layout = self.layout
+        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
+        if b'"' in text and pattern is not None and (found := pattern.search(text)):
+            line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
+            raise DataError(
+                f"{self._place(line)}: found {found[1].decode(errors='replace')}, which looks like CSV with "
+                "quotes. Save the file with tabs and without quotes"
+            )
+
+    def _hint(self) -> str:
+        """What may be done about other columns, if a look was had."""
+        if self.layout.comment is not None or not self._has_marks:
+            return ""
+        return "; --comment '#' (in Python comment='#') skips lines that begin with #"
+
+    def _place(self, line: int) -> str:
+        return f"{self.name}:{line + 1}"
+
+
+class _Piece:
+    """Whole lines, and the same as kernels read them."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
+        self.n_lines = 1 + text.count(b"\n") + text.count(b"\r")
+
+
+class _Block:
+    """Sentences: the distinct strings of all columns, and their numbers."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns, self.names = columns, Names()
+        self._numbers = list[Numbers]()  # a row a column
+        self._lengths, self._lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+
+    def lines(self) -> IntArray:
+        """The line of each token, from 1."""
+        return np.concatenate(self._lines)
+
+    def lengths(self) -> IntArray:
+        """The tokens of each sentence."""
+        return np.concatenate(self._lengths)
+
+    def values(self) -> dict[str, list[str]]:
+        """The strings of each column, each distinct one in memory once."""
+        distinct = np.array(self.names.strings, dtype=object)
+        return {
+            column: [text for numbers in self._numbers for text in distinct[numbers[k]].tolist()]
+            for k, column in enumerate(self._columns)
+        }
+
+    def end(self, lengths: IntArray) -> None:
+        """Add sentences."""
+        self._lengths.append(lengths.copy())
+
+    def enter(
+        self,
+        piece: _Piece,
+        starts: IntArray,
+        ends: IntArray,
+        lines: IntArray,
+        place: Callable[[int], str],
+    ) -> None:
+        """Add the fields of tokens, a row a column."""
+        first, last = starts.ravel(), ends.ravel()
+        self._lines.append(lines)
+
+        def decoded(k: int) -> str:
+            field = piece.text[first[k] : last[k]]
+            try:
+                return field.decode()
+            except UnicodeDecodeError as error:
+                what = f"found the bytes {field!r}, expected UTF-8 text"
+                raise DataError(f"{place(k % starts.shape[1])}: {what}") from error
+
+        numbers = self.names.enter(Strings(piece.buffer, first, last), decoded)
+        self._numbers.append(numbers.reshape(starts.shape))
+
+
+def numbers_tokens(column: str) -> bool:
+    """Whether the name of a column says that it numbers tokens."""
+    return column.lower() in _NUMBER_NAMES
+
+
+def _named(separator: str | None) -> str:
+    return "white space" if separator is None else "tabs" if separator == "\t" else repr(separator)
+
+
+def _bytes(text: str | None) -> NDArray[np.uint8]:
+    return np.frombuffer(bytearray((text or "").encode()), np.uint8)
+
+
+def _names(columns: Iterable[str]) -> list[str]:
+    names = list(columns)
+    if not names or len(set(names)) != len(names) or isinstance(columns, str):
+        raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
+    return names

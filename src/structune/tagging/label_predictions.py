@@ -14,7 +14,7 @@ from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, offsets_of
 
 if TYPE_CHECKING:
-    from structune.tagging.structure.inference import ChainInference
+    from structune.tagging.structure.chain import Chain
     from structune.tagging.structure.semi_markov import SemiMarkovChain
 
 
@@ -41,10 +41,10 @@ class LabelPredictions(StructuredEstimator):
 
     @property
     @abstractmethod
-    def _structure(self) -> ChainInference | SemiMarkovChain: ...
+    def _structure(self) -> Chain | SemiMarkovChain: ...
 
     @property
-    def _predicting(self) -> ChainInference | SemiMarkovChain:
+    def _predicting(self) -> Chain | SemiMarkovChain:
         """The structure as predictions have it."""
         return self._structure
 

@@ -1,24 +1,28 @@
-"""How well tokens and segments were labelled, on the terminal, as JSON and on a page."""
+"""How commands and pages show scores of tokens and segments, and the weights of a tagger."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.table import Table
 
-from structune.cli.tables import filled, new_table
+from structune.cli.tables import filled, new_table, print_tables
 from structune.errors import warn
+from structune.files.models import check_class
 from structune.files.text import some_of
 from structune.tagging.column_files import Reader
 from structune.tagging.conll import ConllData
+from structune.tagging.crfsuite import load_either
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
+from structune.tagging.tagger import SequenceTagger
 
 if TYPE_CHECKING:
     from structune.html_reports.page import Block, Section
+
 
 Labels = Sequence[Sequence[str]]
 _SHOWN = 5  # labels in a warning
@@ -167,3 +171,34 @@ def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, 
     start = min(max(first - _N_BEFORE, 0), len(sentence) - _MOST_TOKENS)
     shown = f"{name}, tokens {start + 1:,} to {start + _MOST_TOKENS:,} of {len(sentence):,}"
     return Text(shown), Tokens(sentence[start : start + _MOST_TOKENS])
+
+
+_END = "(none)"  # before the first label, and after the last
+
+
+def print_weights(path: str, top: int) -> None:
+    """Show so many weights of each end."""
+    tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
+    labels = ["label", "next", "after that"]
+    trigrams = [_table("trigrams", labels, tagger.trigram_features_, top)] if tagger.trigram_features_ else []
+    print_tables(
+        _table("transitions", ["from", "to"], tagger.transition_features_, top),
+        *trigrams,
+        _table("state features", ["attribute", "label"], tagger.state_features_, top),
+    )
+
+
+def _table(what: str, names: Sequence[str], weights: Mapping[Any, float], top: int) -> Table:
+    table = new_table(f"{len(weights):,} {what}", names, ["weight"])
+    return filled(table, _rows(weights, top))
+
+
+def _rows(weights: Mapping[Any, float], top: int) -> Iterator[Sequence[str]]:
+    """The largest, falling, and then the smallest."""
+    falling = sorted(weights.items(), key=lambda item: -item[1])
+    is_cut = len(falling) > 2 * top
+    for names, weight in falling[:top] if is_cut else falling:
+        yield *(_END if name is None else str(name) for name in names), f"{weight:.4f}"
+    if is_cut:
+        yield "...", "", ""
+        yield from _rows(dict(falling[-top:]), top)

@@ -9,28 +9,105 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays
+from structune.learning.estimator_file import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range, check_number
-from structune.structure import check_weights
+from structune.structure import FloatArray, check_weights
 from structune.tagging.features.attributes import AttributeTable, as_table
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.labels import check_lengths
-from structune.tagging.structure.orders import chain_class
-from structune.tagging.structure.outside import LeftOut, fit_to_rules
-from structune.tagging.structure.rules import Rules, as_rules
+from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.labels import LeftOut, Rules, as_rules, check_lengths, fit_to_rules
 from structune.tagging.structure.shard import ChainShard
-from structune.tagging.tagger_file import pack_chain, unpack_chain
 
 if TYPE_CHECKING:
     from structune.tagging.structure.second_order import SecondOrderChain
+
+
+def pack_chain(chain: Chain) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a chain."""
+    header = {
+        "order": chain.order,
+        "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
+        "boundary": chain.boundary,
+        "forbidden": chain.forbidden,
+    }
+    arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
+    return header, arrays | pack_names("attribute", chain.attributes)
+
+
+def unpack_chain(header: dict[str, Any], arrays: Arrays) -> Chain:
+    """The chain that `pack_chain` packed."""
+    attributes = unpack_names("attribute", arrays)
+    labels, forbidden = list(header["labels"]), header["forbidden"]
+    readable = labels and all(isinstance(label, str | int) for label in labels)
+    if not readable or len(set(labels)) < len(labels):
+        raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
+    if len(set(attributes)) < len(attributes):
+        raise ModelFileError("two attributes have the same name, expected each once")
+    if isinstance(forbidden, list):
+        forbidden = [(a, b) for a, b in forbidden]
+    n, order = len(labels), header["order"]
+    ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
+    if order == 2:
+        ends["trigrams"] = (n + 1) ** 2 * n
+    for name, end in ends.items():
+        check_keys(arrays, name, end)
+    keys = {name: arrays[name] for name in ends}
+    return chain_class(order)(
+        labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys
+    )
+
+
+def state_weights(chain: Chain, w: FloatArray) -> dict[tuple[str, str], float]:
+    """The weights of attributes and labels by both."""
+    keys = chain.pairs.keys
+    pairs = zip(*np.divmod(keys, chain.n_labels), w[: keys.size].tolist(), strict=True)
+    return {(chain.attributes[a], chain.labels[y]): weight for a, y, weight in pairs}
+
+
+def transition_weights(chain: Chain, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
+    """The weights of transitions by their labels; None stands for the start or end of a sequence."""
+    labels = chain.labels
+    edges = zip(*np.divmod(chain.transitions, chain.n_labels), strict=True)
+    names: list[tuple[str | None, str | None]] = [
+        *((None, y) for y in labels if chain.boundary),
+        *((y, None) for y in labels if chain.boundary),
+        *((labels[x], labels[y]) for x, y in edges),
+    ]
+    return dict(zip(names, w[chain.pairs.size :][: len(names)].tolist(), strict=True))
+
+
+def trigram_weights(
+    chain: SecondOrderChain, w: FloatArray
+) -> dict[tuple[str | None, str, str | None], float]:
+    """The weights of trigrams by their labels; None stands for the start or end of a sequence."""
+    labels = [*chain.labels, None]
+    trigrams = zip(*chain.split_trigrams(), strict=True)
+    names = [(labels[a], chain.labels[b], labels[c]) for a, b, c in trigrams]
+    return dict(zip(names, w[chain.n_weights - len(names) :].tolist(), strict=True))
+
+
+def chain_class(order: Any) -> type[Chain]:
+    """The class of chains whose labels look at `order` labels before them.
+
+    Raises
+    ------
+    DataError
+        Neither 1 nor 2.
+    """
+    if isinstance(order, int | np.integer) and not isinstance(order, bool):
+        if order == 1:
+            return Chain
+        if order == 2:
+            from structune.tagging.structure.second_order import SecondOrderChain  # few taggers need it
+
+            return SecondOrderChain
+    raise DataError(f"order={order!r}: expected 1 or 2")
 
 
 @parameters
@@ -213,7 +290,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             table = table.take(kept)
         return table, y, sample_weight, groups, left_out.skipped
 
-    def _fit_chain(self, chain: ChainInference, table: AttributeTable, y: Any) -> Self:
+    def _fit_chain(self, chain: Chain, table: AttributeTable, y: Any) -> Self:
         """Learn the weights of a chain that is there."""
         self._fit(Encoded(chain, chain.encode(table, y), None, {"skipped_": []}))
         self._drop_unused()
@@ -256,11 +333,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             _check_known(shard)
 
     @property
-    def _structure(self) -> ChainInference:
+    def _structure(self) -> Chain:
         return self.chain_
 
     @property
-    def _predicting(self) -> ChainInference:
+    def _predicting(self) -> Chain:
         self._keep_rules()
         return self.chain_.like(self.forbidden)
 
@@ -269,14 +346,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         if isinstance(self.forbidden, Iterator):
             self.forbidden = as_rules(self.forbidden)
 
-    def with_structure(self, chain: ChainInference) -> Self:
+    def with_structure(self, chain: Chain) -> Self:
         """The tagger with a given chain, and weights of zero."""
         self._keep_chain(chain)
         self.forbidden, self.order, self.skipped_ = chain.forbidden, chain.order, []
         self._import(np.zeros(chain.n_weights))
         return self
 
-    def _keep_chain(self, chain: ChainInference) -> None:
+    def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
 

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array
 
 from structune.errors import DataError
 from structune.tagging.features.attributes import AttributeTable, as_lengths, segment_indices
-from structune.tagging.features.names import Names
+from structune.tagging.features.strings import Names
 
 
 def entries(table):

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structune.tagging.features.names import Names
-from structune.tagging.features.strings import Strings
+from structune.tagging.features.strings import Names, Strings
 
 # some alike, some longer than a word, and what UTF-8 has no code for
 texts = st.text("ab\0", max_size=3) | st.text("ab", min_size=7, max_size=18) | st.text(max_size=4)

@@ -16,11 +16,10 @@ from chains import blur, chain_problems, draw_rules, draw_sequences, table
 from structune.errors import DataError
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import attribute_weights, inference
+from structune.tagging.structure import attribute_weights
 from structune.tagging.structure import chain as module
 from structune.tagging.structure import posterior as chain_posterior
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.posterior import LinearPosterior
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
@@ -47,13 +46,13 @@ class Poisoned:
 @contextmanager
 def poisoned_memory():
     with ExitStack() as stack:
-        for user in (module, inference, chain_posterior, attribute_weights):
+        for user in (module, chain_posterior, attribute_weights):
             stack.enter_context(mock.patch.object(user, "np", Poisoned()))
         yield
 
 
 def log_domain():
-    return mock.patch.object(ChainInference, "_safe_range", 0.0)
+    return mock.patch.object(Chain, "_safe_range", 0.0)
 
 
 def small_blocks(cells=1):

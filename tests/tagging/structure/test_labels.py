@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from chains import agrees, blur, draw_rules, labellings
 from structune.errors import DataError
-from structune.tagging.structure.labels import Labelling, encode_labels
-from structune.tagging.structure.rules import allowed_moves
+from structune.tagging.structure.labels import Labelling, allowed_moves, encode_labels
 
 
 def encode(outputs, names=None):

@@ -7,7 +7,7 @@ from structune import SegmentTagger, SequenceTagger, load
 from structune.compat import CRF, Tagger
 from structune.errors import CapabilityError, DataError
 from structune.tagging import read_crfsuite
-from structune.tagging.structure.outside import ForbiddenLabelsWarning, LeftOut, fit_to_rules
+from structune.tagging.structure.labels import ForbiddenLabelsWarning, LeftOut, fit_to_rules
 
 NOISY = [["O", "I-x"], ["B-x", "I-x"], ["O", "I-x", "O"], ["B-x", "I-y"], ["b-x"], ["O"]]
 X = [[{"w": label} for label in labels] for labels in NOISY]

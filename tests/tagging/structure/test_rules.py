@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chains import draw_rules, is_allowed, labellings
 from structune.errors import DataError
-from structune.tagging.structure.rules import allowed_moves, as_rules, mixing_steps, possible_lengths
+from structune.tagging.structure.labels import allowed_moves, as_rules, mixing_steps, possible_lengths
 
 
 def follows_moves(labels, sequence, moves):

@@ -15,11 +15,9 @@ import laws
 import loss_laws
 from chains import chain_problems, table
 from structune.errors import CapabilityError, DataError
-from structune.tagging.structure import inference, pair_posterior, second_order
+from structune.tagging.structure import chain, second_order
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.pair_posterior import LinearPairs
-from structune.tagging.structure.second_order import SecondOrderChain
+from structune.tagging.structure.second_order import LinearPairs, SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
 
@@ -29,11 +27,11 @@ def problems(**options):
 
 
 def log_domain():
-    return mock.patch.object(ChainInference, "_safe_range", 0.0)
+    return mock.patch.object(Chain, "_safe_range", 0.0)
 
 
 def small_blocks():
-    return mock.patch.object(ChainInference, "_block_cells", 1)
+    return mock.patch.object(Chain, "_block_cells", 1)
 
 
 def poisoned(shape, dtype=float):
@@ -82,9 +80,8 @@ def test_laws(circumstance, problem):
 @given(problem=problems())
 def test_laws_where_fresh_memory_is_nan(problem):
     with (
-        mock.patch.object(inference, "np", Poisoned()),
+        mock.patch.object(chain, "np", Poisoned()),
         mock.patch.object(second_order, "np", Poisoned()),
-        mock.patch.object(pair_posterior, "np", Poisoned()),
     ):
         laws.hold(problem)
 

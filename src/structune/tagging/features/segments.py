@@ -21,7 +21,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.categorical import Categorical
+from structune.tagging.features.strings import Categorical
 from structune.tagging.features.templates import Shape
 
 SegmentFunction = Callable[[list[str], int, int], Iterable[str]]
