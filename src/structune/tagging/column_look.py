@@ -118,13 +118,19 @@ def layout_of(
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    header = bool(rows) and head.startswith(rows[0]) and _has_header(rows, separators, is_open, columns or ())
+    header = False
+    if len(rows) > 1 and head.startswith(rows[0]):
+        split = ([_split(row, by) for row in rows] for by in separators)
+        header = any(  # a single name, which may be a token, needs a look
+            (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
+            for found in split
+        )
     if is_open and len(rows) > 1 and not any(firsts[1:]):
         _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
     layout = Layout(
-        given, mark, metadata, header=header, even=is_open, kept=None if is_open else _kept(given)
+        given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
     numbered = _numbered(lines, separators, metadata)
     if numbered is not None:
@@ -143,10 +149,6 @@ def layout_of(
     return layout
 
 
-def _kept(separator: str | None) -> str:
-    return "whitespace" if separator is None else separator
-
-
 def _split(line: str, separator: str | None) -> list[str]:
     return words_of(line) if separator is None else line.split(separator)
 
@@ -162,16 +164,6 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
             firsts.append(is_first)
             is_first = False
     return rows, firsts
-
-
-def _has_header(
-    rows: Sequence[str], separators: Sequence[str | None], is_open: bool, columns: Sequence[str]
-) -> bool:
-    """Whether the first row has names of columns; a single name, which may be a token, needs a look."""
-    split = ([_split(row, by) for row in rows] for by in separators)
-    return len(rows) > 1 and any(
-        (is_header(found) or found[0] == list(columns)) and (is_open or len(found[0]) > 1) for found in split
-    )
 
 
 def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None:
@@ -215,8 +207,10 @@ def _is_conllu(row: Sequence[str], names: Sequence[str], are_numbers: bool) -> b
     """Whether a row has an ID, a HEAD and a DEPREL where CoNLL-U has these, and IDs count or values lack."""
     if names[0] != "id" or len(row) != len(names) or not _ID.fullmatch(row[0]):
         return False
-    is_known = _HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7]) if names == CONLLU else True
-    return bool(is_known) and (are_numbers or "_" in row or names != CONLLU)
+    if names != CONLLU:
+        return True
+    is_known = _HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7])
+    return bool(is_known) and (are_numbers or "_" in row)
 
 
 def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
@@ -283,18 +277,20 @@ def _separator(
     if by_words and not by_tabs:
         return None, "whitespace"
     if by_tabs and not by_words:
-        _check_padding(tabs, name)
+        padded = [field for row in tabs for field in row if field.strip(" ") not in ("", field)]
+        if padded:
+            raise DataError(
+                f"{name}: found {padded[0]!r} between tabs, with a space at its end or beginning. Remove the "
+                "space from the file, or give --separator tab if it belongs to the value, or --separator "
+                "whitespace if spaces separate columns (in Python separator='\\t' or None)"
+            )
         return TAB, TAB
     if len(n_tabs) > 1 and len(n_words) > 1 and n is None:
         return None, "whitespace"  # the line with other columns will be named
+    by_tab, by_word = (str(min(n)) if len(n) == 1 else f"{min(n)} to {max(n)}" for n in (n_tabs, n_words))
     raise DataError(
-        f"{name}: found {_counts(n_tabs)} columns between tabs and {_counts(n_words)} between white space. "
-        f"{_OPTIONS}"
+        f"{name}: found {by_tab} columns between tabs and {by_word} between white space. {_OPTIONS}"
     )
-
-
-def _counts(numbers: set[int]) -> str:
-    return str(min(numbers)) if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)}"
 
 
 def _unpadded(fields: Sequence[str]) -> list[str]:
@@ -303,17 +299,6 @@ def _unpadded(fields: Sequence[str]) -> list[str]:
     while found and not found[-1]:
         found.pop()
     return found
-
-
-def _check_padding(rows: Sequence[Sequence[str]], name: str) -> None:
-    for row in rows:
-        for field in row:
-            if field.strip(" ") not in ("", field):
-                raise DataError(
-                    f"{name}: found {field!r} between tabs, with a space at its end or beginning. Remove the "
-                    "space from the file, or give --separator tab if it belongs to the value, or --separator "
-                    "whitespace if spaces separate columns (in Python separator='\\t' or None)"
-                )
 
 
 COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
@@ -386,8 +371,12 @@ def foreign(lines: Sequence[str]) -> str | None:
     if not head.rows:
         return None
     found = looks_like(head.text[:HEAD])
-    if found is not None and _NEEDS.get(found, _never)(head):
-        return f"CSV ({_csv_advice(head)})" if found == "CSV" else found
+    if found in _NEEDS and _NEEDS[found](head):
+        if found != "CSV":
+            return found
+        if head.has(r"\"[^\"\n]*\""):
+            return "CSV (save it with tabs, without quotes)"
+        return f"CSV (give --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
     own = next((name for name, is_sure in _OWN if is_sure(head)), None)
     return found if own == _TEXT and found not in (None, "CSV", *COLUMNS) else own
 
@@ -395,20 +384,8 @@ def foreign(lines: Sequence[str]) -> str | None:
 # --- what names of `looks_like` need, as tokens may begin alike ---------------------------------------------
 
 
-def _always(head: _Head) -> bool:
-    return True
-
-
-def _never(head: _Head) -> bool:
-    return False
-
-
-def _are_bytes(head: _Head) -> bool:
-    return head.has("[\0\udc80-\udcff]")
-
-
-def _is_json(head: _Head) -> bool:
-    return head.has(r"""\w["']\s*:\s*[\[{"'\dtfn-]|\A\[\s*"[^"\n]*"\s*[],]""")
+def _by(pattern: str) -> _Test:
+    return lambda head: head.has(pattern)
 
 
 def _is_markup(head: _Head) -> bool:
@@ -419,10 +396,6 @@ def _is_markup(head: _Head) -> bool:
 def _have_features(head: _Head) -> bool:
     are_features = all(":" in word or word.startswith("#") for row in head.words for word in row[1:2])
     return are_features and max(head.widths) > 2  # a label may be a time
-
-
-def _has_headers(head: _Head) -> bool:
-    return head.has(r"\A>\S")
 
 
 def _is_fasta(head: _Head) -> bool:
@@ -468,14 +441,6 @@ def _is_csv(head: _Head) -> bool:
     return len(head.rows) > 1 and not are_numbers and (head.widths == {1} or has_names)
 
 
-def _csv_advice(head: _Head) -> str:
-    quoted = head.has(r"\"[^\"\n]*\"")
-    mark = max(",;", key=head.rows[0].count)
-    return (
-        "save it with tabs, without quotes" if quoted else f"give --separator '{mark}', or save it with tabs"
-    )
-
-
 _NEEDS: dict[str, _Test] = {
     **dict.fromkeys(
         (
@@ -485,14 +450,14 @@ _NEEDS: dict[str, _Test] = {
             *("SJ.out.tab of STAR", "a table of RepeatMasker at UCSC", "a table of RepeatMasker (.out)"),
             "training data of spaCy",
         ),
-        _always,
+        _by(""),
     ),
-    "binary data": _are_bytes,
+    "binary data": _by("[\0\udc80-\udcff]"),
     **dict.fromkeys(("LETOR", "SVMlight"), _have_features),
     **dict.fromkeys(("XML", "HTML"), _is_markup),
-    **dict.fromkeys(("JSON", "JSONL"), _is_json),
+    **dict.fromkeys(("JSON", "JSONL"), _by(r"""\w["']\s*:\s*[\[{"'\dtfn-]|\A\[\s*"[^"\n]*"\s*[],]""")),
     **dict.fromkeys(("FASTA", "aligned FASTA", "A2M", "A3M"), _is_fasta),
-    **dict.fromkeys(("PIR", "dot-bracket", "RNAfold -p output", "RNAsubopt output"), _has_headers),
+    **dict.fromkeys(("PIR", "dot-bracket", "RNAfold -p output", "RNAsubopt output"), _by(r"\A>\S")),
     "BPSEQ": _are_bases,
     "FASTQ": _is_fastq,
     "PHYLIP": _is_phylip,
@@ -503,10 +468,6 @@ _NEEDS: dict[str, _Test] = {
 
 
 # --- formats of taggers -------------------------------------------------------------------------------------
-
-
-def _by(pattern: str) -> _Test:
-    return lambda head: head.has(pattern)
 
 
 def _are_attributes(head: _Head) -> bool:
@@ -557,18 +518,14 @@ def _are_sentences(head: _Head) -> bool:
     return False
 
 
-def _is_sentence(row: str) -> bool:
-    """Whether a row begins with a capital, if its script has any, and ends as sentences do."""
-    found = _SENTENCE.fullmatch(row)
-    return found is not None and not found[1].islower() and not found[1].isdigit()
-
-
 def _is_text(head: _Head) -> bool:
     """Whether lines are sentences, or of many words and other numbers of them, with ends that differ."""
     if "\t" in head.text:
         return False
     is_wide = len(head.widths) > 1 or max(head.widths) > _LEAST_WORDS
-    if is_wide and max(head.widths) >= _LEAST_WORDS and all(map(_is_sentence, head.rows)):
+    matches = list(map(_SENTENCE.fullmatch, head.rows))  # a capital, if the script has any, and an end
+    are_sentences = all(m is not None and not (m[1].islower() or m[1].isdigit()) for m in matches)
+    if is_wide and max(head.widths) >= _LEAST_WORDS and are_sentences:
         return True
     words = [row for row in head.words if row[0][0] != "#"]
     is_uneven = len(words) >= _LEAST_LINES and len(set(map(len, words))) > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, Any
@@ -196,15 +196,12 @@ def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
     separator = None
     for values, lengths, lines in read.blocks(min(n_lines, ALL)):
         if separator is None:
-            needs_tabs = read.layout.separator == TAB and any(map(_needs_tabs, values.values()))
+            distinct = set(chain.from_iterable(values.values()))
+            needs_tabs = read.layout.separator == TAB and any(not v or _BREAKS.search(v) for v in distinct)
             separator = TAB if needs_tabs else read.layout.written
         yield ConllData(values, lengths, lines, read.name, separator)
     if separator is None:
         raise DataError(f"{read.name}: found no tokens, expected lines of columns")
-
-
-def _needs_tabs(values: Sequence[str]) -> bool:
-    return any(not value or _BREAKS.search(value) for value in set(values))
 
 
 def write_conll(
@@ -233,14 +230,6 @@ def write_conll(
 def conll_text(data: ConllData, separator: str | None = None) -> str:
     """What `write_conll` writes."""
     separator = data.separator if separator is None else separator
-    _check_writable(data, separator)
-    lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
-    ends = np.cumsum(data.lengths).tolist()
-    sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-    return "".join(f"{sentence}\n\n" for sentence in sentences)
-
-
-def _check_writable(data: ConllData, separator: str) -> None:
     by_words = not separator.strip(" ")
     breaks = _BREAKS if by_words else re.compile(rf"[\r\n]|{re.escape(separator)}")
     blank = {name: {v for v in set(values) if not v.strip(_BLANK)} for name, values in data.columns.items()}
@@ -252,6 +241,10 @@ def _check_writable(data: ConllData, separator: str) -> None:
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"
                 )
+    lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
+    ends = np.cumsum(data.lengths).tolist()
+    sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+    return "".join(f"{sentence}\n\n" for sentence in sentences)
 
 
 _LINES = re.compile(rb"\r\n|\r|\n")
@@ -298,27 +291,30 @@ class ColumnLines:
         layout: Layout | None = None,
     ) -> None:
         self.name = source_name(source)
-        self.columns = None if columns is None else _names(columns)
+        self.columns = None if columns is None else list(columns)
+        if self.columns is not None and (
+            not self.columns or len(set(self.columns)) != len(self.columns) or isinstance(columns, str)
+        ):
+            raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
         self._head = b""
         self._pieces = line_blocks(source, _PIECE)
         self._is_new = layout is None
-        self.layout = self._look(separator, comment, preferred) if layout is None else layout
         self._state = np.zeros(12, np.int64)
-
-    def _look(self, separator: str | None, comment: str | None, preferred: str | None) -> Layout:
-        """What the first lines tell; they stay to be read."""
+        if layout is not None:
+            self.layout = layout
+            return
         first, n = list[bytes](), 0
         for text in self._pieces:
             first.append(text)
             n += len(text)
             if n >= _HEAD:
                 break
-        self._pieces, head = chain(first, self._pieces), b"".join(first)
+        self._pieces, head = chain(first, self._pieces), b"".join(first)  # they stay to be read
         if len(head) > _HEAD:
             head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
         self._head = head
-        return layout_of(
+        self.layout = layout_of(
             head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
         )
 
@@ -331,7 +327,20 @@ class ColumnLines:
             raise named_by_look(error, self._head, COLUMNS) from None
 
     def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
-        self._begin()
+        layout, names, given = self.layout, self.layout.names, self.columns
+        self._reads_all = given is None
+        self._read = list(given or ())  # those of all are not known yet
+        if names and given is not None and set(given) <= set(names):
+            self._read = list(names[: 1 + max(map(names.index, given))])
+        elif names and given is not None and not numbers_tokens(given[0]):
+            raise DataError(
+                f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
+                f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
+                "label's last, or make a file of other columns"
+            )
+        self._state[WIDTH] = len(names)
+        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
+        self._block = _Block(self._read)
         state, last = self._state, n_lines
         for number, text in enumerate(self._pieces):
             if number == 0 and self.layout.header:
@@ -347,26 +356,9 @@ class ColumnLines:
                     yield from self._taken()
                     last = int(state[LINE]) + n_lines
         unended = state[[LENGTH]]
-        self._block.end(unended[unended > 0])
+        self._block.lengths.append(unended[unended > 0])
         self._tell()
         yield from self._taken()
-
-    def _begin(self) -> None:
-        """Which columns are read: the first ones, or those of the format that are named."""
-        layout, names, given = self.layout, self.layout.names, self.columns
-        self._reads_all = given is None
-        self._read = list(given or ())  # those of all are not known yet
-        if names and given is not None and set(given) <= set(names):
-            self._read = list(names[: 1 + max(map(names.index, given))])
-        elif names and given is not None and not numbers_tokens(given[0]):
-            raise DataError(
-                f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
-                f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
-                "label's last, or make a file of other columns"
-            )
-        self._state[WIDTH] = len(names)
-        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
-        self._block = _Block(self._read)
 
     def _tell(self) -> None:
         """Warn of what was skipped because of a look."""
@@ -403,10 +395,10 @@ class ColumnLines:
     def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
         """The sentences that have been read, if there are any."""
         block, self._block = self._block, _Block(self._read)
-        lengths = block.lengths()
+        lengths = np.concatenate(block.lengths)
         if lengths.size:
             values = block.values()
-            yield {name: values[name] for name in self.columns or ()}, lengths, block.lines()
+            yield {name: values[name] for name in self.columns or ()}, lengths, np.concatenate(block.lines)
 
     def _split(self, piece: _Piece, last: int) -> None:
         """Read to the end of the piece, or of a block."""
@@ -424,7 +416,7 @@ class ColumnLines:
         self._block.enter(
             piece, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
         )
-        self._block.end(lengths[: state[SENTENCES]])
+        self._block.lengths.append(lengths[: state[SENTENCES]].copy())
         if state[FOUND]:
             self._take_columns(int(state[FOUND]))
             state[FOUND] = 0
@@ -488,15 +480,7 @@ class _Block:
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns, self.names = columns, Names()
         self._numbers = list[Numbers]()  # a row a column
-        self._lengths, self._lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-
-    def lines(self) -> IntArray:
-        """The line of each token, from 1."""
-        return np.concatenate(self._lines)
-
-    def lengths(self) -> IntArray:
-        """The tokens of each sentence."""
-        return np.concatenate(self._lengths)
+        self.lengths, self.lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
 
     def values(self) -> dict[str, list[str]]:
         """The strings of each column, each distinct one in memory once."""
@@ -506,21 +490,12 @@ class _Block:
             for k, column in enumerate(self._columns)
         }
 
-    def end(self, lengths: IntArray) -> None:
-        """Add sentences."""
-        self._lengths.append(lengths.copy())
-
     def enter(
-        self,
-        piece: _Piece,
-        starts: IntArray,
-        ends: IntArray,
-        lines: IntArray,
-        place: Callable[[int], str],
+        self, piece: _Piece, starts: IntArray, ends: IntArray, lines: IntArray, place: Callable[[int], str]
     ) -> None:
         """Add the fields of tokens, a row a column."""
         first, last = starts.ravel(), ends.ravel()
-        self._lines.append(lines)
+        self.lines.append(lines)
 
         def decoded(k: int) -> str:
             field = piece.text[first[k] : last[k]]
@@ -545,10 +520,3 @@ def _named(separator: str | None) -> str:
 
 def _bytes(text: str | None) -> NDArray[np.uint8]:
     return np.frombuffer(bytearray((text or "").encode()), np.uint8)
-
-
-def _names(columns: Iterable[str]) -> list[str]:
-    names = list(columns)
-    if not names or len(set(names)) != len(names) or isinstance(columns, str):
-        raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
-    return names

@@ -17,7 +17,7 @@ from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range, check_number
-from structune.structure import FloatArray, check_weights
+from structune.structure import check_weights, place_of
 from structune.tagging.features.attributes import AttributeTable, as_table
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
@@ -28,78 +28,8 @@ if TYPE_CHECKING:
     from structune.tagging.structure.second_order import SecondOrderChain
 
 
-def pack_chain(chain: Chain) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a chain."""
-    header = {
-        "order": chain.order,
-        "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
-        "boundary": chain.boundary,
-        "forbidden": chain.forbidden,
-    }
-    arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
-    return header, arrays | pack_names("attribute", chain.attributes)
-
-
-def unpack_chain(header: dict[str, Any], arrays: Arrays) -> Chain:
-    """The chain that `pack_chain` packed."""
-    attributes = unpack_names("attribute", arrays)
-    labels, forbidden = list(header["labels"]), header["forbidden"]
-    readable = labels and all(isinstance(label, str | int) for label in labels)
-    if not readable or len(set(labels)) < len(labels):
-        raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
-    if len(set(attributes)) < len(attributes):
-        raise ModelFileError("two attributes have the same name, expected each once")
-    if isinstance(forbidden, list):
-        forbidden = [(a, b) for a, b in forbidden]
-    n, order = len(labels), header["order"]
-    ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
-    if order == 2:
-        ends["trigrams"] = (n + 1) ** 2 * n
-    for name, end in ends.items():
-        check_keys(arrays, name, end)
-    keys = {name: arrays[name] for name in ends}
-    return chain_class(order)(
-        labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys
-    )
-
-
-def state_weights(chain: Chain, w: FloatArray) -> dict[tuple[str, str], float]:
-    """The weights of attributes and labels by both."""
-    keys = chain.pairs.keys
-    pairs = zip(*np.divmod(keys, chain.n_labels), w[: keys.size].tolist(), strict=True)
-    return {(chain.attributes[a], chain.labels[y]): weight for a, y, weight in pairs}
-
-
-def transition_weights(chain: Chain, w: FloatArray) -> dict[tuple[str | None, str | None], float]:
-    """The weights of transitions by their labels; None stands for the start or end of a sequence."""
-    labels = chain.labels
-    edges = zip(*np.divmod(chain.transitions, chain.n_labels), strict=True)
-    names: list[tuple[str | None, str | None]] = [
-        *((None, y) for y in labels if chain.boundary),
-        *((y, None) for y in labels if chain.boundary),
-        *((labels[x], labels[y]) for x, y in edges),
-    ]
-    return dict(zip(names, w[chain.pairs.size :][: len(names)].tolist(), strict=True))
-
-
-def trigram_weights(
-    chain: SecondOrderChain, w: FloatArray
-) -> dict[tuple[str | None, str, str | None], float]:
-    """The weights of trigrams by their labels; None stands for the start or end of a sequence."""
-    labels = [*chain.labels, None]
-    trigrams = zip(*chain.split_trigrams(), strict=True)
-    names = [(labels[a], chain.labels[b], labels[c]) for a, b, c in trigrams]
-    return dict(zip(names, w[chain.n_weights - len(names) :].tolist(), strict=True))
-
-
 def chain_class(order: Any) -> type[Chain]:
-    """The class of chains whose labels look at `order` labels before them.
-
-    Raises
-    ------
-    DataError
-        Neither 1 nor 2.
-    """
+    """The class of chains whose labels look at `order` labels before them; `DataError` for other orders."""
     if isinstance(order, int | np.integer) and not isinstance(order, bool):
         if order == 1:
             return Chain
@@ -286,7 +216,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         left_out.report(self.forbidden)
         if kept.size < len(table):
             sample_weight = None if sample_weight is None else check_weights(sample_weight, len(table))[kept]
-            groups = None if groups is None else _check_groups(groups, len(table))[kept]
+            if groups is not None:
+                groups = np.asarray(groups)
+                if groups.shape != (len(table),):
+                    raise DataError(f"found groups of shape {groups.shape}, expected ({len(table)},)")
+                groups = groups[kept]
             table = table.take(kept)
         return table, y, sample_weight, groups, left_out.skipped
 
@@ -304,15 +238,12 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._drop_unused()
 
     def _drop_unused(self) -> None:
-        """Forget what has no weight, if weights were to become zero."""
-        if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
-            self._drop_zeros()
-
-    def _drop_zeros(self) -> None:
-        """Take away attribute-label pairs of weight 0, and attributes and groups that are left empty.
+        """If weights were to become zero, take away pairs of weight 0, and attributes and groups left empty.
 
         Predictions stay what they are, and the file gets small. Transitions stay, whatever their weight.
         """
+        if not self.l1_.any() and not any(record["stage"] == "relevance" for record in self.history_[-1:]):
+            return
         whole, groups = self.chain_, self._weight_groups(self.chain_)
         which = np.ones(whole.n_weights, dtype=bool)
         which[: whole.pairs.size] = self.coef_[: whole.pairs.size] != 0.0
@@ -329,8 +260,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                 record["log_precision"] = np.array(record["log_precision"])[used].tolist()
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
+        """Raise a `DataError` for a label that is not known to one, where the loss needs its cost."""
         for shard in shards if isinstance(loss, MaximumLoss) else ():
-            _check_known(shard)
+            for part in np.flatnonzero(shard.labels < 0)[:1]:
+                sequence, token = place_of(part, shard.sizes())
+                raise DataError(
+                    f"sequence {sequence}, token {token}: found no single label, expected one: margin and "
+                    "ramp losses need the cost of labels, which a partly known one does not have"
+                )
 
     @property
     def _structure(self) -> Chain:
@@ -361,13 +298,23 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def state_features_(self) -> dict[tuple[str, str], float]:
         """Weights by attribute and label."""
         self._check_fitted()
-        return state_weights(self.chain_, self.coef_)
+        chain, keys = self.chain_, self.chain_.pairs.keys
+        pairs = zip(*np.divmod(keys, chain.n_labels), self.coef_[: keys.size].tolist(), strict=True)
+        return {(chain.attributes[a], chain.labels[y]): weight for a, y, weight in pairs}
 
     @property
     def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
         """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
         self._check_fitted()
-        return transition_weights(self.chain_, self.coef_)
+        chain, labels = self.chain_, self.chain_.labels
+        bounded = labels if chain.boundary else ()
+        edges = zip(*np.divmod(chain.transitions, chain.n_labels), strict=True)
+        names: list[tuple[str | None, str | None]] = [
+            *((None, y) for y in bounded),
+            *((y, None) for y in bounded),
+            *((labels[x], labels[y]) for x, y in edges),
+        ]
+        return dict(zip(names, self.coef_[chain.pairs.size :][: len(names)].tolist(), strict=True))
 
     @property
     def trigram_features_(self) -> dict[tuple[str | None, str, str | None], float]:
@@ -375,7 +322,12 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._check_fitted()
         if self.chain_.order == 1:
             return {}
-        return trigram_weights(cast("SecondOrderChain", self.chain_), self.coef_)
+        chain = cast("SecondOrderChain", self.chain_)
+        labels = [*chain.labels, None]
+        names = [
+            (labels[a], chain.labels[b], labels[c]) for a, b, c in zip(*chain.split_trigrams(), strict=True)
+        ]
+        return dict(zip(names, self.coef_[chain.n_weights - len(names) :].tolist(), strict=True))
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -428,31 +380,41 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        header, arrays = pack_chain(self._predicting)
-        return {**header, "skipped": self.skipped_}, arrays
+        chain = self._predicting
+        header = {
+            "order": chain.order,
+            "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
+            "boundary": chain.boundary,
+            "forbidden": chain.forbidden,
+            "skipped": self.skipped_,
+        }
+        arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
+        return header, arrays | pack_names("attribute", chain.attributes)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
-        tagger, chain = cls(), unpack_chain(header, arrays)
+        attributes = unpack_names("attribute", arrays)
+        labels, forbidden, order = list(header["labels"]), header["forbidden"], header["order"]
+        readable = labels and all(isinstance(label, str | int) for label in labels)
+        if not readable or len(set(labels)) < len(labels):
+            raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
+        if len(set(attributes)) < len(attributes):
+            raise ModelFileError("two attributes have the same name, expected each once")
+        if isinstance(forbidden, list):
+            forbidden = [(a, b) for a, b in forbidden]
+        n = len(labels)
+        ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
+        if order == 2:
+            ends["trigrams"] = (n + 1) ** 2 * n
+        for name, end in ends.items():
+            check_keys(arrays, name, end)
+        keys = {name: arrays[name] for name in ends}
+        chain = chain_class(order)(
+            labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys
+        )
+        tagger = cls()
         tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         tagger.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]
         return tagger
-
-
-def _check_groups(groups: Any, n: int) -> NDArray[Any]:
-    found = np.asarray(groups)
-    if found.shape != (n,):
-        raise DataError(f"found groups of shape {found.shape}, expected ({n},)")
-    return found
-
-
-def _check_known(shard: ChainShard) -> None:
-    """Raise a `DataError` for a label that is unknown, or one of several."""
-    for token in np.flatnonzero(shard.labels < 0)[:1]:
-        sequence = int(np.searchsorted(shard.offsets, token, side="right")) - 1
-        raise DataError(
-            f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
-            "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
-        )

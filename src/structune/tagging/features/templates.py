@@ -195,7 +195,16 @@ def parse_template(text: str) -> Template:
     """
     if text in ("__BOS__", "__EOS__"):
         return Boundary(text)
-    parts = [_parse_token(part, text) for part in text.split("|")]
+    parts = list[Token]()
+    for match in map(_TOKEN.fullmatch, text.split("|")):
+        if match is None:
+            raise DataError(f"found the template {text!r}, expected {_EXPECTED}")
+        column, offset, view, affix, size = match.groups()
+        if affix is not None:
+            parts.append((Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size)))
+        else:
+            make = {None: Token, "lower": Lower, "shape": Shape}[view]
+            parts.append(make(column, int(offset)))
     return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 
@@ -207,7 +216,23 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
     template given twice counts once.
     """
     items = [templates] if isinstance(templates, str) else templates
-    parsed = (template for item in items for template in _parse_item(item))
+    parsed = list[Template]()
+    for item in items:
+        if isinstance(item, Template):
+            parsed.append(item)
+            continue
+        for word in filter(None, re.split(r"[\s,]+", item)):
+            match = _WINDOW.search(word)
+            if match is None:
+                parsed.append(parse_template(word))
+                continue
+            first, last = int(match[1]), int(match[2])
+            if first > last:
+                raise DataError(
+                    f"found the window {word!r}, expected its first offset to be at most its last"
+                )
+            offsets = range(first, last + 1)
+            parsed += [parse_template(word.replace(match[0], f"[{offset}]")) for offset in offsets]
     return list(dict.fromkeys(parsed))
 
 
@@ -284,61 +309,26 @@ class _Corpus:
                 f"the template {str(template)!r} reads the column {name!r}, found the columns {found}"
             )
         if name not in self._categoricals:
-            self._categoricals[name] = _categorical(name, self.columns[name], self.n_tokens)
+            given = self.columns[name]
+            values = given.tolist() if isinstance(given, np.ndarray) else list(given)
+            if len(values) != self.n_tokens:
+                raise DataError(
+                    f"column {name!r}: found {len(values)} values, expected {self.n_tokens}, the sum of the "
+                    "lengths"
+                )
+            try:
+                self._categoricals[name] = Categorical.from_values(values)
+            except TypeError:
+                row = next(row for row, value in enumerate(values) if not isinstance(value, str))
+                raise DataError(
+                    f"column {name!r}, token {row}: found {values[row]!r}, expected a string"
+                ) from None
         return self._categoricals[name]
 
 
-def _categorical(name: str, values: Sequence[str], n_tokens: int) -> Categorical:
-    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    if len(values) != n_tokens:
-        raise DataError(
-            f"column {name!r}: found {len(values)} values, expected {n_tokens}, the sum of the lengths"
-        )
-    try:
-        return Categorical.from_values(values)
-    except TypeError:
-        row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
-        raise DataError(f"column {name!r}, token {row}: found {value!r}, expected a string") from None
-
-
-def _parse_token(text: str, whole: str) -> Token:
-    match = _TOKEN.fullmatch(text)
-    if match is None:
-        raise DataError(f"found the template {whole!r}, expected {_EXPECTED}")
-    column, offset, view, affix, size = match.groups()
-    if affix is not None:
-        return (Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size))
-    template = {None: Token, "lower": Lower, "shape": Shape}[view]
-    return template(column, int(offset))
-
-
-def _parse_item(item: str | Template) -> list[Template]:
-    if isinstance(item, Template):
-        return [item]
-    return [parse_template(text) for word in re.split(r"[\s,]+", item) if word for text in _expand(word)]
-
-
-def _expand(text: str) -> list[str]:
-    """The texts that a window stands for."""
-    match = _WINDOW.search(text)
-    if match is None:
-        return [text]
-    first, last = int(match[1]), int(match[2])
-    if first > last:
-        raise DataError(f"found the window {text!r}, expected its first offset to be at most its last")
-    return [text.replace(match[0], f"[{offset}]") for offset in range(first, last + 1)]
-
-
 def _shape(value: str) -> str:
-    return "".join(symbol for symbol, _ in groupby(map(_symbol, value)))
-
-
-def _symbol(character: str) -> str:
-    if character.isupper():
-        return "X"
-    if character.isalpha():
-        return "x"
-    return "d" if character.isdigit() else character
+    symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
+    return "".join(symbol for symbol, _ in groupby(symbols))
 
 
 # of the first column, and of each further one, in CRFsuite's chunking example
