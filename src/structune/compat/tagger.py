@@ -9,7 +9,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
-from structune.tagging.features.attributes import PLAIN, AttributeTable, Names
+from structune.tagging.features.attributes import PLAIN, AttributeTable
+from structune.tagging.features.strings import Names
 from structune.tagging.label_predictions import cut
 from structune.tagging.tagger import SequenceTagger
 

@@ -20,15 +20,8 @@ from structune.tagging.tagger import SequenceTagger
 
 _MAGIC = b"lCRF"
 _NUMBERS = (
-    "size",
-    "type",
-    "version",
-    "n_features",
-    "n_labels",
-    "n_attributes",
-    "features",
-    "labels",
-    "attributes",
+    *("size", "type", "version", "n_features", "n_labels", "n_attributes"),
+    *("features", "labels", "attributes"),
 )
 _FEATURE = np.dtype([("is_transition", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _TYPE, _VERSION = int.from_bytes(b"FOMC", "little"), 100
@@ -82,7 +75,16 @@ def _unpack(data: bytes) -> SequenceTagger:
         )
     if not np.isfinite(features["weight"]).all():
         raise ModelFileError("found a weight that is no finite number")
-    return _tagger(labels, attributes, features)
+    is_pair = features["is_transition"] == 0
+    pairs, edges = features[is_pair], features[~is_pair]
+    order = np.argsort(-np.bincount(pairs["source"], minlength=len(attributes)), kind="stable")  # is fast
+    pair_keys, pair_weights = _sorted(np.argsort(order)[pairs["source"]], pairs, len(labels))
+    edge_keys, edge_weights = _sorted(edges["source"].astype(np.int64), edges, len(labels))
+    names = [attributes[a] for a in order.tolist()]
+    tagger = SequenceTagger(transitions="seen", boundary=False)
+    tagger.with_structure(Chain(labels, names, pair_keys, edge_keys, boundary=False))
+    tagger._import(np.concatenate((pair_weights, edge_weights)))
+    return tagger
 
 
 def _names(data: bytes, n: int) -> list[str]:
@@ -100,19 +102,6 @@ def _names(data: bytes, n: int) -> list[str]:
 def _integers(data: bytes, place: int, n: int) -> list[int]:
     found: list[int] = np.frombuffer(data, "<u4", n, place).tolist()
     return found
-
-
-def _tagger(labels: list[str], attributes: list[str], features: Array) -> SequenceTagger:
-    is_pair = features["is_transition"] == 0
-    pairs, edges = features[is_pair], features[~is_pair]
-    order = np.argsort(-np.bincount(pairs["source"], minlength=len(attributes)), kind="stable")  # is fast
-    pair_keys, pair_weights = _sorted(np.argsort(order)[pairs["source"]], pairs, len(labels))
-    edge_keys, edge_weights = _sorted(edges["source"].astype(np.int64), edges, len(labels))
-    names = [attributes[a] for a in order.tolist()]
-    tagger = SequenceTagger(transitions="seen", boundary=False)
-    tagger.with_structure(Chain(labels, names, pair_keys, edge_keys, boundary=False))
-    tagger._import(np.concatenate((pair_weights, edge_weights)))
-    return tagger
 
 
 def _sorted(sources: IntArray, features: Array, n_labels: int) -> tuple[IntArray, FloatArray]:

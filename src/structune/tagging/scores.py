@@ -101,14 +101,14 @@ def _score_row(score: Score) -> list[str]:
 
 
 def _as_dict(scores: Scores) -> dict[str, Any]:
-    by_name = {score.name: _values(score) for score in scores.by_name}
-    return {"by_name": by_name, "overall": _values(scores.overall)}
+    return {
+        "by_name": {score.name: _values(score) for score in scores.by_name},
+        "overall": _values(scores.overall),
+    }
 
 
-def _values(score: Any) -> dict[str, Any]:
-    values = score._asdict()
-    del values["name"]
-    return dict(values)
+def _values(score: Score) -> dict[str, Any]:
+    return {name: value for name, value in score._asdict().items() if name != "name"}
 
 
 # --- pages ------------------------------------------------------------------------------------------------
@@ -177,20 +177,18 @@ _END = "(none)"  # before the first label, and after the last
 
 
 def print_weights(path: str, top: int) -> None:
-    """Show so many weights of each end."""
+    """Show so many of the largest weights of a tagger, and of the smallest."""
     tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
-    labels = ["label", "next", "after that"]
-    trigrams = [_table("trigrams", labels, tagger.trigram_features_, top)] if tagger.trigram_features_ else []
-    print_tables(
-        _table("transitions", ["from", "to"], tagger.transition_features_, top),
-        *trigrams,
-        _table("state features", ["attribute", "label"], tagger.state_features_, top),
-    )
-
-
-def _table(what: str, names: Sequence[str], weights: Mapping[Any, float], top: int) -> Table:
-    table = new_table(f"{len(weights):,} {what}", names, ["weight"])
-    return filled(table, _rows(weights, top))
+    tables: list[tuple[str, list[str], Mapping[Any, float]]] = [
+        ("transitions", ["from", "to"], tagger.transition_features_),
+        ("trigrams", ["label", "next", "after that"], tagger.trigram_features_),
+        ("state features", ["attribute", "label"], tagger.state_features_),
+    ]
+    print_tables(*(
+        filled(new_table(f"{len(weights):,} {what}", names, ["weight"]), _rows(weights, top))
+        for what, names, weights in tables
+        if weights or what != "trigrams"
+    ))  # fmt: skip
 
 
 def _rows(weights: Mapping[Any, float], top: int) -> Iterator[Sequence[str]]:

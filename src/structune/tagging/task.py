@@ -90,14 +90,15 @@ class TaggingTask(Task):
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
         import numpy as np
 
-        from structune.structure import IntArray
         from structune.tagging.column_files import read_training
-        from structune.tagging.conll import ConllData, joined
+        from structune.tagging.conll import joined
         from structune.tagging.structure.labels import LeftOut
 
         reader, blocks, _ = read_training(files, learning)
-        left_out, parts = LeftOut(), list[ConllData]()
-        chosen, labels = list[IntArray](), list[Any]()
+        left_out = LeftOut()
+        parts: list[ConllData] = []
+        chosen: list[IntArray] = []
+        labels: list[Any] = []
         for data, kept, known in _within_rules(reader, blocks, model, left_out):
             chosen.append(kept + sum(map(len, parts)))
             labels += known

@@ -96,8 +96,7 @@ class SegmentReader:
     def attributes(self, tokens: Tokens, starts: IntArray, stops: IntArray) -> Iterator[list[str]]:
         """All attributes of the given segments, one after the other."""
         of_sequence = np.searchsorted(tokens.offsets, starts, side="right") - 1
-        firsts = tokens.offsets[of_sequence]
-        ends = tokens.offsets[of_sequence + 1]
+        firsts, ends = tokens.offsets[of_sequence], tokens.offsets[of_sequence + 1]
         for start, stop, first, end in zip(*(a.tolist() for a in (starts, stops, firsts, ends)), strict=True):
             found = []
             if tokens.has_words:
@@ -125,7 +124,7 @@ class SegmentReader:
 
     def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
         """The segments of up to `longest` tokens that have known attributes, and these."""
-        stops, lengths, columns = list[int](), list[int](), list[int]()
+        found = list[tuple[int, int, int]]()  # stop, length, column
         for first, end in pairwise(tokens.offsets.tolist()):
             for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
                 for start in range(first, end if prefixes else first):
@@ -135,20 +134,15 @@ class SegmentReader:
                         here = prefixes.get(text)
                         if here is None:
                             break
-                        for column in here:
-                            stops.append(stop)
-                            lengths.append(stop - start)
-                            columns.append(column)
+                        found += ((stop, stop - start, column) for column in here)
             if self.function is not None:
                 sentence = tokens.words[first:end]
                 for start in range(first, end):
                     for stop in range(start + 1, min(start + longest, end) + 1):
-                        for name in self._own(sentence, start - first, stop - first):
-                            if name in known.columns:
-                                stops.append(stop)
-                                lengths.append(stop - start)
-                                columns.append(known.columns[name])
-        return Spans.of(len(tokens.words), longest, *map(np.array, (stops, lengths, columns)))
+                        names = self._own(sentence, start - first, stop - first)
+                        columns = (known.columns[name] for name in names if name in known.columns)
+                        found += ((stop, stop - start, column) for column in columns)
+        return Spans.of(len(tokens.words), longest, *np.array(found, np.int64).reshape(-1, 3).T)
 
 
 @dataclass(frozen=True)
@@ -208,7 +202,6 @@ class Spans:
     @classmethod
     def of(cls, n_tokens: int, longest: int, stops: IntArray, lengths: IntArray, columns: IntArray) -> Spans:
         """From segments in any order, by the token after the last one."""
-        stops, lengths, columns = (a.astype(np.int64) for a in (stops, lengths, columns))
         keys = (stops - 1) * (longest + 1) + lengths
         order = np.lexsort((columns, keys))
         found, counts = np.unique(keys, return_counts=True)

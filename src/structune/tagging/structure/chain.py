@@ -602,7 +602,7 @@ class Chain(Structure):
         tokens = self.pairs.open_counts(out)
         for block in self._blocks(shard, self._block_cells):
             posterior = self._posterior(pairs, moves, shard, block, within=False)
-            weights = np.repeat(shard.weights[block], np.diff(posterior.offsets))[:, None]
+            weights = np.repeat(shard.weights[block], shard.sizes()[block])[:, None]
             counts = self._no_moves(w.dtype)
             rows = posterior.expectations(shard.weights[block], counts)
             rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)

@@ -55,10 +55,10 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
         index: dict[str | None, int] = {label: y for y, label in enumerate(labels)}
         index[None] = len(labels)
         for move in forbidden or ():
-            for label in move:
-                if label not in index:
+            for end in move:
+                if end not in index:
                     raise DataError(
-                        f"forbidden transition {move!r}: the label {label!r} is not among {list(labels)}"
+                        f"forbidden transition {move!r}: the label {end!r} is not among {list(labels)}"
                     )
             moves[index[move[0]], index[move[1]]] = False
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]  # the last row: start; the last column: end

@@ -514,8 +514,8 @@ class SemiMarkovChain(Structure):
         """Add counts of a block: rows as of `_rows`, columns of cells, and starts, ends and transitions."""
         first = block.tokens.start, block.tokens.start, block.spans.start
         of = shard.tokens, shard.lasts, shard.spans
-        for table, *each in zip(self.tables, counts, of, first, rows, strict=True):
-            table.add_counts(*each, power)
+        for k, table in enumerate(self.tables):
+            table.add_counts(counts[k], of[k], first[k], rows[k], power)
         known = self._length_of >= 0
         np.add.at(out[self._lengths], self._length_of[known], lengths[known])
         out[self._transitions] += moves[2].reshape(-1)
