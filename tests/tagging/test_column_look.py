@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.kernels.jit import exact_kernel
-from structune.tagging import column_lines, read_conll, read_conll_blocks
+from structune.tagging import read_conll, read_conll_blocks
 from structune.tagging.column_look import _METADATA, layout_of
 from structune.tagging.conll import SkippedLinesWarning
 from structune.tagging.kernels import text as fields
@@ -96,7 +96,7 @@ def test_marks_that_are_tokens(text):
 def test_what_is_read(text, columns, words):
     data = read(text, columns)
     assert next(iter(data.columns.values())) == words
-    with patch.object(column_lines, "_PIECE", 1):
+    with patch.object("_PIECE", 1):
         blocks = list(read_conll_blocks(io.StringIO(text), columns, n_lines=1))
     assert [word for block in blocks for word in next(iter(block.columns.values()))] == words
 
@@ -177,12 +177,12 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-@pytest.mark.parametrize("columns", [None, ["w"], ["w", "y"]])
-def test_other_formats_are_refused_by_name(name, columns):
+def test_other_formats_are_refused_by_name(name):
     text = FOREIGN[name]
-    source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=re.escape(f"found what looks like {name.strip()}")):
-        read_conll(source, columns)
+    for columns in (None, ["w", "y"]):
+        source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(DataError, match=re.escape(f"found what looks like {name.strip()}")):
+            read_conll(source, columns)
 
 
 def test_separators_of_other_formats():
