@@ -136,7 +136,7 @@ PIECES = [
     "\n-DOCSTART- x\n",
     "a b\n",
 ]
-PIECES = [b"\xff", *(piece.encode() for piece in PIECES)]
+PIECES = [b"\xff", "é".encode(), *(piece.encode() for piece in PIECES)]
 
 
 def plain(content, separator, comment):

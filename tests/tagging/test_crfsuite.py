@@ -46,15 +46,6 @@ def test_it_predicts_the_same(path, theirs):
             assert token == pytest.approx({y: theirs.marginal(y, t) for y in theirs.labels()}, rel=1e-9)
 
 
-def test_it_has_the_same_weights(path, theirs):
-    tagger, info = read_crfsuite(path), theirs.info()
-    assert tagger.transition_features_ == pytest.approx(info.transitions, abs=1e-6)
-    of_theirs = {key: weight for key, weight in info.state_features.items() if "-->" not in key[0]}
-    ours = {key: weight for key, weight in tagger.state_features_.items() if "-->" not in key[0]}
-    assert ours == pytest.approx(of_theirs, abs=1e-6)
-    assert tagger.status_ == "imported"
-
-
 def test_it_can_be_saved(path, tmp_path):
     tagger = read_crfsuite(path)
     tagger.save(tmp_path / "m.structune")

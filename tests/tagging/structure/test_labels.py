@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chains import agrees, blur, draw_rules, labellings
 from structune.errors import DataError
-from structune.tagging.structure.labels import Labelling, allowed_moves, encode_labels
+from structune.tagging.structure.labels import allowed_moves, encode_labels
 
 
 def encode(outputs, names=None):
@@ -24,13 +24,7 @@ def test_known_labels():
     assert labelling.allowed.shape == (0, 2)
 
 
-def test_a_given_set_keeps_its_order():
-    labelling = encode([["b", "a"]], ["c", "b", "a"])
-    assert labelling.names == ["c", "b", "a"]
-    assert labelling.labels.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "c"], ("c", "a"), ["a", "a", "c"]])
+@pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "a", "c"]])
 def test_sets_of_labels(choice):
     labelling = encode([[choice, "b"], [None]])
     assert labelling.names == ["a", "b", "c"]
@@ -39,33 +33,17 @@ def test_sets_of_labels(choice):
     assert labelling.allowed.tolist() == [[True, False, True], [False, True, False], [True, True, True]]
 
 
-def test_a_set_of_one_is_a_known_label():
-    assert encode([[{"a"}, None]], ["a", "b"]).labels.tolist() == [0, -1]
-
-
-def test_none_of_one_label_is_known():
-    labelling = encode([[None]], ["a"])
-    assert labelling.labels.tolist() == [0]
-    assert labelling.allowed.tolist() == [[True]]
-
-
 def test_arrays_of_numbers():
     labelling = encode([np.array([2, 10, 1])])
     assert labelling.names == [1, 10, 2]  # sorted as text
+    assert all(type(name) is int for name in labelling.names)
     assert labelling.labels.tolist() == [2, 1, 0]
-
-
-def test_no_outputs():
-    labelling = Labelling.unknown(["a", "b"])
-    assert labelling.labels.size == 0
-    assert not labelling.is_partly_known
 
 
 @pytest.mark.parametrize(
     ("outputs", "lengths", "names", "message"),
     [
         ([["a"]], [1, 1], None, "found labels for 1 sequences, expected 2"),
-        ([["a"], ["a"]], [1, 2], None, "sequence 1: found 1 labels for 2 tokens"),
         (["ab"], [2], None, "sequence 0: found the string 'ab', expected a list"),
         (
             [["a"], ["a", "z"]],
@@ -73,11 +51,9 @@ def test_no_outputs():
             ["a"],
             r"sequence 1, token 1: found the label 'z', expected one of \['a'\]",
         ),
-        ([["a"], ["a", {"z"}]], [1, 2], ["a"], "sequence 1, token 1: found the label 'z'"),
         ([[None], [None, ()]], [1, 2], ["a"], "sequence 1, token 1: found an empty set"),
         ([[None], [None, set()]], [1, 2], None, "no token has a label"),
         ([["a"]], [1], ["a", "b", "a"], "no two alike"),
-        ([["a", 3]], [2], ["a"], "sequence 0, token 1: found the label 3"),
     ],
 )
 def test_wrong_labels(outputs, lengths, names, message):
@@ -154,13 +130,7 @@ def test_what_is_said_of_them(outputs, message):
         labelling.check_moves(offsets, moves)
 
 
-@pytest.mark.parametrize("label", [float("nan"), 1.5, {"A": 1}, b"A"])
+@pytest.mark.parametrize("label", [1.5, {"A": 1}])
 def test_labels_of_another_type_are_refused_by_place(label):
     with pytest.raises(DataError, match="sequence 1, token 0: found the label"):
         encode_labels([["A"], [label, "A"]], np.array([1, 2]))
-
-
-def test_numpy_labels_become_plain():
-    names = encode_labels([np.array([3, 1])], np.array([2])).names
-    assert names == [1, 3]
-    assert all(type(name) is int for name in names)

@@ -78,12 +78,6 @@ def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_
         tagger.set_params(forbidden=[("DET", "O")]).predict(X)
 
 
-def test_rules_of_an_iterator_hold_more_than_once(tagger):
-    tagger.set_params(forbidden=iter([("O", "I-x"), (None, "I-x")]))
-    for _ in range(2):
-        assert all(("O", "I-x") not in zip(["O", *y], y, strict=False) for y in tagger.predict(X))
-
-
 def test_rules_of_a_model_of_crfsuite(tmp_path):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(verbose=False)
@@ -101,12 +95,6 @@ def test_rules_of_a_model_of_crfsuite(tmp_path):
     one.set(tokens[0])
     assert one.marginal("I-x", 0) == crf.predict_marginals(tokens)[0][0]["I-x"] == 0.0
     assert one.probability(["I-x", "I-x"]) == 0.0
-
-
-def test_a_warm_start_under_rules_for_new_labels():
-    tagger = SequenceTagger(warm_start=True).fit([[["a"]]], [["A"]])
-    tagger.set_params(forbidden=[("B", "A")]).fit([[["a"], ["b"]]], [["A", "B"]])
-    assert tagger.classes_ == ["A", "B"]
 
 
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])
