@@ -12,6 +12,7 @@ from structune.kernels.jit import kernel
 @kernel
 def _log_sum(values):
     high = -np.inf
+    # The maximum is taken of real parts, and terms of -inf are left out: exp of a complex -inf would be nan.
     for k in range(values.size):
         high = max(high, values[k].real)
     if high == -np.inf:
@@ -26,6 +27,8 @@ def _log_sum(values):
 @kernel
 def _shift(values):
     """Take the largest real part off all values, and return it; 0 where all are -inf."""
+    # Forward values grow with the length of a sequence, and with them the rounding errors of their
+    # differences. With the largest at 0, errors are those of one token.
     cells, high = values.reshape(-1), -np.inf
     for k in range(cells.size):
         high = max(high, cells[k].real)
@@ -48,6 +51,7 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
     terms = np.empty(n + 1, scores.dtype)
     alpha[:] = -np.inf
     beta[:] = -np.inf
+    # The only states of a first token follow "start", which is label n.
     for y in range(n):
         alpha[0, n, y] = start[y] + scores[0, y]
     peaks[0] = _shift(alpha[0])
@@ -65,6 +69,7 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
                 for z in range(n):
                     terms[z] = moves[y, x, z] + scores[t + 1, z] + beta[t + 1, y, z]
                 beta[t, x, y] = _log_sum(terms[:n])
+        # What is taken off beta is not kept: probabilities are normalised at each token anew.
         _shift(beta[t])
     for t in range(n_tokens):
         log_z += peaks[t]
@@ -78,6 +83,7 @@ def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
     rows[:] = 0.0
     for t in range(n_tokens):
         both = alpha[t] + beta[t]
+        # log Z as this token has it, up to the shifts of alpha and beta: the same shifts are in `both`.
         log_z = _log_sum(both.reshape(-1))
         for y in range(n + 1):
             for z in range(n):
@@ -89,6 +95,8 @@ def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
                     ends[y, z] += p
                 if t == 0:
                     continue
+                # P(x, y, z) = exp(a_{t-1}(x, y) + move + score_t(z) + b_t(y, z) - log Z). alpha of the token
+                # before lacks the shift of this token, which log Z has: `peaks[t]` makes up for it.
                 tail = scores[t, z] + beta[t, y, z] - log_z - peaks[t]
                 for x in range(n + 1):
                     score = alpha[t - 1, x, y] + moves[y, x, z]

@@ -60,6 +60,8 @@ def is_metadata(text, at, end):
     """Whether a line is such as ``# key = value``, ``# newdoc`` or ``# id 12 domain=en``."""
     if at == end or text[at] != _HASH:
         return False
+    # The regular expression `_METADATA` of `column_look` says the same of decoded lines; a test compares
+    # them.
     first = _after_blanks(text, at + 1, end)
     last = _after_word(text, first, end, True)
     if last == first:
@@ -91,6 +93,7 @@ def _is_number(c):
 @part_of_exact_kernel
 def _joint(text, at, end):
     """The sign between two numbers such as 2-3 or 4.1, which a line begins with; 0 if it does not."""
+    # CoNLL-U numbers multiword tokens 2-3 and empty nodes 4.1.
     first = at
     while at < end and _is_number(text[at]):
         at += 1
@@ -204,6 +207,7 @@ def split(
                 state[LENGTH] = 0
         else:
             number = _first_number(text, at, end) if has_numbers else 0
+            # Numbers that begin again at 0 or 1 begin a sentence, even without a blank line.
             begins = has_numbers and state[LENGTH] > 0 and 0 <= number <= min(state[NUMBER], 1)
             state[JOINED] += begins
             if begins and has_joined:
@@ -222,6 +226,7 @@ def split(
             lines[token], state[WIDTH], state[NUMBER] = state[LINE], n, number
             state[TOKENS] += 1
             state[LENGTH] += 1
+        # "\r\n" is one end of a line, "\r" alone is one, too.
         is_pair = text[end] == _RETURN and end + 1 < size and text[end + 1] == _NEWLINE
         state[AT] = end + int64(2 if is_pair else 1)
         state[LINE] += 1
@@ -266,6 +271,7 @@ def _prefetch(_typing, some, at):
 def _word(text, at, end):
     """The bytes ``at:end`` as a number, at most the first eight; reads beyond the end of the string."""
     word = uint64(0)
+    # Bytes in little-endian order, whatever the machine's; bytes beyond the string are masked below.
     for k in range(8):  # one load, as compiled
         word |= uint64(text[at + k]) << uint64(8 * k)
     if end - at < 8:
@@ -275,6 +281,7 @@ def _word(text, at, end):
 
 @part_of_kernel
 def _hash(text, at, end, seed):
+    # As wyhash (Wang Yi): each word is mixed with the state by the two halves of a 128-bit product.
     found = seed ^ uint64(end - at)
     for k in range(at, end, 8):
         found = _fold(_word(text, k, end) ^ seed, found ^ _ODD)
@@ -315,6 +322,7 @@ def number(buffer, starts, ends, seed, slots, records, used, n, out, new):
     """
     text, slot, record = cells(buffer), cells(slots), cells(records)
     first, last, mask = n, starts.size - 1, uint64(slots.size - 1)
+    # All hashes first: then the slots and records of strings further on can be fetched while one is compared.
     hashes = np.empty(starts.size, np.uint64)
     for i in range(starts.size):
         hashes[i] = _hash(text, starts[i], ends[i], seed)
@@ -322,6 +330,8 @@ def number(buffer, starts, ends, seed, slots, records, used, n, out, new):
         _prefetch(slot, int64(hashes[min(i + _SLOTS_AHEAD, last)] & mask))
         _prefetch(record, int64(slot[int64(hashes[min(i + _RECORDS_AHEAD, last)] & mask)] & _LOW))
         at, tag, found = int64(hashes[i] & mask), hashes[i] >> _HALF, int64(-1)
+        # Open addressing with linear probing. The upper half of the hash in the slot spares most looks at
+        # records.
         while slot[at] != 0:
             place = int64(slot[at] & _LOW)
             if slot[at] >> _HALF == tag and _is_record(record, place, text, starts[i], ends[i]):
@@ -347,6 +357,7 @@ def fill_slots(seed, slots, records, used):
     """Find a slot for each record anew."""
     mask = uint64(slots.size - 1)
     place = int64(1)
+    # Hashes are computed again from the records, whose words are the strings padded with zeros.
     while place < used:
         length = int64(records[place] >> _HALF)
         found = seed ^ uint64(length)
