@@ -29,20 +29,13 @@ TOKEN = 4000  # bytes for the columns and attributes of one
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads column files as one model sees them.
+    """Reads column files as one model sees them."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The label's is the last.
-    templates : tuple of str
-    separator, comment : str, optional
-        Of the training data, where a look at other files might find others.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the label's is the last
     templates: tuple[str, ...]
-    separator: str | None = None
+    separator: str | None = (
+        None  # of the training data, as `comment`, where a look at others might find another
+    )
     comment: str | None = None
 
     @classmethod

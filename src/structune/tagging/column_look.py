@@ -35,36 +35,16 @@ _COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a column file are read.
+    """How the lines of a column file are read."""
 
-    Attributes
-    ----------
-    separator : str or None
-        None is white space.
-    comment : str or None
-        What begins lines that are skipped.
-    metadata : bool
-        Whether ``# key = value`` before a sentence is skipped, too.
-    names : tuple of str
-        Of all columns, if the format gives them.
-    numbered : bool
-        The first column numbers tokens; lines such as ``2-3`` and ``4.1`` are skipped.
-    header : bool
-        The first line has names of columns, and is skipped.
-    even : bool
-        Whether all rows must have the same number of columns.
-    kept : str or None
-        The separator, if another look might find another.
-    """
-
-    separator: str | None = None
-    comment: str | None = None
-    metadata: bool = False
-    names: tuple[str, ...] = ()
-    numbered: bool = False
-    header: bool = False
-    even: bool = False
-    kept: str | None = None
+    separator: str | None = None  # None is white space
+    comment: str | None = None  # what begins lines that are skipped
+    metadata: bool = False  # whether "# key = value" before a sentence is skipped, too
+    names: tuple[str, ...] = ()  # of all columns, if the format gives them
+    numbered: bool = False  # the first column numbers tokens; lines such as 2-3 and 4.1 are skipped
+    header: bool = False  # the first line has names of columns, and is skipped
+    even: bool = False  # whether all rows must have the same number of columns
+    kept: str | None = None  # the separator, if another look might find another
 
     @property
     def written(self) -> str:
@@ -82,20 +62,10 @@ def layout_of(
     comment: str | None = AUTO,
     preferred: str | None = None,
 ) -> Layout:
-    """How a file is read, by its first lines.
+    """How a file is read, by its first lines, which are `head`; `name` is that of the file, for errors.
 
-    Parameters
-    ----------
-    head : str
-        Whole lines.
-    name : str
-        Of the file, for errors.
-    columns : sequence of str, optional
-        The first columns, where they have been named.
-    separator, comment : str or None
-        As given by the user.
-    preferred : str, optional
-        The separator of the training data, where a look finds two.
+    `columns` are the first ones, where they have been named; `separator` and `comment` are as the user gives
+    them, and `preferred` is the separator of the training data, where a look finds two.
 
     Raises
     ------

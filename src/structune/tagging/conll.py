@@ -267,18 +267,9 @@ class SkippedLinesWarning(UserWarning):
 class ColumnLines:
     """Reads the lines of a column file, once.
 
-    Parameters
-    ----------
-    source : path or file object
-    columns : sequence of str, optional
-        Names of the first columns; with None all are read as ``c0``, ``c1``, ... Where the format names its
-        columns, as CoNLL-U does, these may be any of them.
-    separator, comment : str, optional
-        What separates columns, if not white space; what lines to be skipped begin with. "auto" has a look.
-    preferred : str, optional
-        The separator that is taken where a look finds two.
-    layout : Layout, optional
-        What a look has found before.
+    `columns` name the first columns, or any where the format names its own, as CoNLL-U does; with None all
+    are read as ``c0``, ``c1``, ... `separator` and `comment` are "auto" to have a look, which takes the
+    `preferred` separator where it finds two; `layout` is what a look has found before.
     """
 
     def __init__(
@@ -349,9 +340,10 @@ class ColumnLines:
                 text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
             self._refuse_quotes(text)
             self._has_marks = text.startswith(b"#") or b"\n#" in text
-            state[AT], piece = 0, _Piece(text)
+            buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
+            state[AT] = 0
             while state[AT] < len(text):
-                self._split(piece, last)
+                self._split(text, buffer, last)
                 if state[LINE] >= last and not state[LENGTH]:
                     yield from self._taken()
                     last = int(state[LINE]) + n_lines
@@ -400,21 +392,22 @@ class ColumnLines:
             values = block.values()
             yield {name: values[name] for name in self.columns or ()}, lengths, np.concatenate(block.lines)
 
-    def _split(self, piece: _Piece, last: int) -> None:
+    def _split(self, text: bytes, buffer: NDArray[np.uint8], last: int) -> None:
         """Read to the end of the piece, or of a block."""
         state, n_columns = self._state, len(self._read)
         state[TOKENS] = state[SENTENCES] = 0
-        n = min(piece.n_lines, len(piece.text) // max(n_columns, 1)) + 1
+        n_lines = 1 + text.count(b"\n") + text.count(b"\r")
+        n = min(n_lines, len(text) // max(n_columns, 1)) + 1
         starts, ends = np.empty((2, n_columns, n), np.int64)
         lines, lengths = np.empty((2, n), np.int64)
         split(
-            piece.buffer, len(piece.text), self._separator, self._comment,
+            buffer, len(text), self._separator, self._comment,
             self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
             self.layout.even, last, starts, ends, lines, lengths, state,
         )  # fmt: skip
         n = int(state[TOKENS])
         self._block.enter(
-            piece, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
+            text, buffer, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
         )
         self._block.lengths.append(lengths[: state[SENTENCES]].copy())
         if state[FOUND]:
@@ -465,15 +458,6 @@ class ColumnLines:
         return f"{self.name}:{line + 1}"
 
 
-class _Piece:
-    """Whole lines, and the same as kernels read them."""
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
-        self.buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
-        self.n_lines = 1 + text.count(b"\n") + text.count(b"\r")
-
-
 class _Block:
     """Sentences: the distinct strings of all columns, and their numbers."""
 
@@ -491,21 +475,27 @@ class _Block:
         }
 
     def enter(
-        self, piece: _Piece, starts: IntArray, ends: IntArray, lines: IntArray, place: Callable[[int], str]
+        self,
+        text: bytes,
+        buffer: NDArray[np.uint8],
+        starts: IntArray,
+        ends: IntArray,
+        lines: IntArray,
+        place: Callable[[int], str],
     ) -> None:
         """Add the fields of tokens, a row a column."""
         first, last = starts.ravel(), ends.ravel()
         self.lines.append(lines)
 
         def decoded(k: int) -> str:
-            field = piece.text[first[k] : last[k]]
+            field = text[first[k] : last[k]]
             try:
                 return field.decode()
             except UnicodeDecodeError as error:
                 what = f"found the bytes {field!r}, expected UTF-8 text"
                 raise DataError(f"{place(k % starts.shape[1])}: {what}") from error
 
-        numbers = self.names.enter(Strings(piece.buffer, first, last), decoded)
+        numbers = self.names.enter(Strings(buffer, first, last), decoded)
         self._numbers.append(numbers.reshape(starts.shape))
 
 

@@ -32,21 +32,12 @@ _MOST_TOKENS, _N_BEFORE = 300, 10  # of a sentence; of these before its first er
 
 @dataclass(frozen=True)
 class TaggingScores:
-    """Scores of tokens and, where labels spell segments, of these.
-
-    Attributes
-    ----------
-    tokens : Scores
-    segments : Scores or None
-    scheme : str or None
-    sentences : tuple of three lists of sentences
-        Tokens, labels, and predicted labels.
-    """
+    """Scores of tokens and, where labels spell segments, of these."""
 
     tokens: Scores
     segments: Scores | None
     scheme: str | None
-    sentences: tuple[Labels, Labels, Labels]
+    sentences: tuple[Labels, Labels, Labels]  # tokens, labels, and predicted labels
 
     @classmethod
     def of_blocks(cls, model: Any, blocks: Iterable[tuple[Reader, ConllData]]) -> Self:

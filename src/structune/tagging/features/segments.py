@@ -33,21 +33,13 @@ _WORD_TEMPLATES = ("w[0]", "w", "word")
 
 @dataclass(frozen=True)
 class SegmentReader:
-    """What makes attributes of segments.
+    """What makes attributes of segments."""
 
-    Attributes
-    ----------
-    words : str or None
-        The template of attributes whose value is a token's word; None if tokens have none.
-    gazetteers : dict of str to frozenset of str
-        Entries by name, the words of each joined by a blank.
-    function : callable or None
-        Strings for the words of a sequence and the start and stop of a segment.
-    """
-
-    words: str | None
-    gazetteers: Mapping[str, frozenset[str]]
-    function: SegmentFunction | None = None
+    words: str | None  # the template of attributes whose value is a token's word; None if tokens have none
+    gazetteers: Mapping[str, frozenset[str]]  # entries by name, the words of each joined by a blank
+    function: SegmentFunction | None = (
+        None  # strings for words of a sequence, and start and stop of a segment
+    )
 
     def __post_init__(self) -> None:
         if self.function is not None and not callable(self.function):
@@ -183,20 +175,11 @@ class KnownAttributes:
 
 @dataclass(frozen=True)
 class Spans:
-    """Segments with attributes, by rising stop and length, in CSR rows.
+    """Segments with attributes, by rising stop and length, in CSR rows."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_tokens + 1,)
-        Those that end with token t are ``offsets[t]:offsets[t + 1]``.
-    lengths : ndarray of int64, shape (n_spans,)
-    indptr : ndarray of int64, shape (n_spans + 1,)
-    columns : ndarray of int64, shape (n_entries,)
-    """
-
-    offsets: IntArray
-    lengths: IntArray
-    indptr: IntArray
+    offsets: IntArray  # those that end with token t are offsets[t]:offsets[t + 1]
+    lengths: IntArray  # (n_spans,)
+    indptr: IntArray  # (n_spans + 1,)
     columns: IntArray
 
     @classmethod

@@ -160,18 +160,10 @@ Codes = NDArray[np.signedinteger[Any]]
 
 @dataclass(frozen=True)
 class Categorical:
-    """One string a token, or none.
+    """One string a token, or none."""
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n_tokens,)
-        Indices into `categories`; -1 where a token has no value.
-    categories : Strings
-        The distinct strings; some may occur at no token until `compact` is called.
-    """
-
-    codes: Codes
-    categories: Strings
+    codes: Codes  # indices into `categories`, (n_tokens,); -1 where a token has no value
+    categories: Strings  # distinct; some may occur at no token until `compact` is called
 
     @classmethod
     def from_values(cls, values: Sequence[str]) -> Categorical:

@@ -16,19 +16,11 @@ _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faste
 
 @dataclass(frozen=True)
 class Entries:
-    """CSR rows.
+    """CSR rows."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n_rows + 1,)
-    indices : ndarray of unsigned integers, shape (n_entries,)
-    values : ndarray of float64, shape (n_entries,) or (0,)
-        Size 0 stands for ones.
-    """
-
-    starts: IntArray
-    indices: Array
-    values: FloatArray
+    starts: IntArray  # (n_rows + 1,)
+    indices: Array  # unsigned integers, (n_entries,)
+    values: FloatArray  # (n_entries,), or (0,) for ones
 
     @property
     def nbytes(self) -> int:

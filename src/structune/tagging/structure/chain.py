@@ -526,8 +526,30 @@ class Chain(Structure):
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        if self.order == 1:
-            log_z, left = self._whole_shard(opened, moves, shard, expected, tokens, weights, within)
+        if self.order == 1:  # in the linear domain, in one call; left are blocks whose scores leave its range
+            blocks = list(self._blocks(shard, self._cache_cells))
+            n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
+            bounds = np.array([0, *(block.stop for block in blocks)])
+            longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
+            peaks, log_z, fits = (
+                np.zeros(len(shard)),
+                np.zeros(len(shard), dtype),
+                np.empty(len(blocks), bool),
+            )
+            edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
+            counts = opened if tokens is None else tokens  # not written to where there are none
+            kernels.expectations(
+                bounds, shard.offsets, self.pairs.arrays(shard.rows),
+                shard.allowed if within else np.empty((0, n), bool), weights,
+                (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
+                self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
+                np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
+                tokens is not None, (counts.dense, counts.w), edges, transitions,
+            )  # fmt: skip
+            log_z += moves.shift(peaks, lengths)
+            if expected is not None:
+                self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
+            left = [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
         else:
             log_z = np.empty(len(shard), opened.w.dtype)
             left = list(self._blocks(shard, self._block_cells))
@@ -541,37 +563,6 @@ class Chain(Structure):
         if tokens is not None:
             self.pairs.close_counts(tokens)
         return log_z
-
-    def _whole_shard(
-        self,
-        opened: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        expected: Array | None,
-        tokens: OpenWeights | None,
-        weights: FloatArray,
-        within: bool,
-    ) -> tuple[Array, list[slice]]:
-        """`log_partition` in the linear domain, and the blocks whose scores leave its range."""
-        blocks = list(self._blocks(shard, self._cache_cells))
-        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
-        bounds = np.array([0, *(block.stop for block in blocks)])
-        longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
-        peaks, log_z, fits = np.zeros(len(shard)), np.zeros(len(shard), dtype), np.empty(len(blocks), bool)
-        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
-        counts = opened if tokens is None else tokens  # not written to where there are none
-        kernels.expectations(
-            bounds, shard.offsets, self.pairs.arrays(shard.rows),
-            shard.allowed if within else np.empty((0, n), bool), weights,
-            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within), self._safe_range,
-            lanes_for(dtype, n), np.empty((3, longest, n), dtype),
-            np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
-            tokens is not None, (counts.dense, counts.w), edges, transitions,
-        )  # fmt: skip
-        log_z += moves.shift(peaks, lengths)
-        if expected is not None:
-            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
-        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""

@@ -129,21 +129,11 @@ _NAME = (str, int, np.integer)
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels of the tokens of a batch.
+    """Labels of the tokens of a batch."""
 
-    Attributes
-    ----------
-    names : list of str
-        The label set.
-    labels : ndarray of int64, shape (n_tokens,) or (0,)
-        -1 where the label is not known to one.
-    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
-        Labels that each token may have; empty if every label is known.
-    """
-
-    names: list[str]
-    labels: IntArray
-    allowed: BoolArray
+    names: list[str]  # the label set
+    labels: IntArray  # (n_tokens,) or (0,); -1 where the label is not known to one
+    allowed: BoolArray  # (n_tokens, n_labels) or (0, n_labels): labels that each token may have, if not known
 
     @property
     def is_partly_known(self) -> bool:
@@ -380,20 +370,12 @@ def named_place(sequence: int, token: int) -> str:
 
 @dataclass
 class LeftOut:
-    """What was left out of training sequences, which may come block by block.
+    """What was left out of training sequences, which may come block by block."""
 
-    Attributes
-    ----------
-    n_sequences, n_trimmed : int
-        Sequences that were looked at, and labels that were taken for unknown.
-    skipped : list of (int, str)
-        Sequences that were left out, and why; the first thousand.
-    """
-
-    n_sequences: int = 0
+    n_sequences: int = 0  # that were looked at
     n_skipped: int = 0
-    n_trimmed: int = 0
-    skipped: list[tuple[int, str]] = field(default_factory=list)
+    n_trimmed: int = 0  # labels that were taken for unknown
+    skipped: list[tuple[int, str]] = field(default_factory=list)  # sequences and why; the first thousand
     _named: list[str] = field(default_factory=list)  # the first places
     _n_named: int = 0
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from structune.errors import CapabilityError
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.kernels import linear_domain as linear
@@ -129,10 +128,6 @@ class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
-        if np.iscomplexobj(scores):
-            raise CapabilityError(
-                "the complex step works in the linear domain, and these weights leave its range"
-            )
         self.moves, self.scores, self._slices = moves, scores, slices_of(offsets)
         self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
         arrays = moves.transition, moves.start, moves.end

@@ -35,14 +35,8 @@ def neighbours_of(allowed: BoolArray) -> Neighbours:
 class TrigramScores(MoveScores):
     """Scores of three labels in a row, -inf where forbidden.
 
-    Attributes
-    ----------
-    transition : ndarray, shape (L, L + 1, L)
-        By the label in the middle, the first, and the last.
-    start : ndarray, shape (L,)
-    end : ndarray, shape (L + 1, L)
-        By the last two labels.
-    neighbours : Neighbours
+    ``transition`` (L, L + 1, L) is by the label in the middle, the first, and the last; ``end`` (L + 1, L) by
+    the last two labels.
     """
 
     neighbours: Neighbours

@@ -71,27 +71,15 @@ class Moves:
 
 @dataclass
 class Block:
-    """Some sequences of a shard under some weights: cells as the kernels have them, and forward sums.
+    """Some sequences of a shard under some weights: cells as the kernels have them, and forward sums."""
 
-    Attributes
-    ----------
-    sequences, tokens, spans : slice
-        Of the shard.
-    offsets, span_offsets : ndarray of int64
-        Of the block.
-    cells : ndarray, shape (n_tokens, n_columns)
-        Scores of segments, and after the forward pass their shares.
-    peaks : ndarray, shape (n_sequences,)
-        What was taken off all scores of a sequence.
-    """
-
-    sequences: slice
+    sequences: slice  # of the shard, as are tokens and spans
     tokens: slice
     spans: slice
-    offsets: IntArray
+    offsets: IntArray  # of the block
     span_offsets: IntArray
-    cells: Array
-    peaks: FloatArray
+    cells: Array  # scores of segments, (n_tokens, n_columns), and after the forward pass their shares
+    peaks: FloatArray  # what was taken off all scores of a sequence
     alpha: Array
     log_z: Array
 
