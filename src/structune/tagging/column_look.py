@@ -102,6 +102,7 @@ def layout_of(
     layout = Layout(
         given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
+    # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
     numbered = _numbered(lines, separators, metadata)
     if numbered is not None:
         by, names = numbered
@@ -233,10 +234,13 @@ def _separator(
             f"{name}: found no tabs, as the training data have, and {min(n_words)} words in each line: these "
             f"may be columns, or one token. {_OPTIONS}"
         )
+    # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return TAB, None
     if all(_unpadded(t)[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return None, "whitespace"
+    # What separates columns gives each line the same number of them. If both do or none, the training data
+    # decide, and then the number of columns that were named.
     by_tabs, by_words = len(n_tabs) == 1, len(n_words) == 1
     if by_tabs == by_words and preferred is not None:
         by_tabs, by_words = preferred == TAB, preferred != TAB
@@ -347,6 +351,7 @@ def foreign(lines: Sequence[str]) -> str | None:
         if head.has(r"\"[^\"\n]*\""):
             return "CSV (save it with tabs, without quotes)"
         return f"CSV (give --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
+    # `looks_like` knows formats of all kinds; those that only taggers meet are told here.
     own = next((name for name, is_sure in _OWN if is_sure(head)), None)
     return found if own == _TEXT and found not in (None, "CSV", *COLUMNS) else own
 

@@ -347,6 +347,7 @@ class ColumnLines:
                 if state[LINE] >= last and not state[LENGTH]:
                     yield from self._taken()
                     last = int(state[LINE]) + n_lines
+        # The last sentence may end with the file.
         unended = state[[LENGTH]]
         self._block.lengths.append(unended[unended > 0])
         self._tell()
@@ -396,6 +397,7 @@ class ColumnLines:
         """Read to the end of the piece, or of a block."""
         state, n_columns = self._state, len(self._read)
         state[TOKENS] = state[SENTENCES] = 0
+        # At most one token a line, and each field takes a byte and what separates it.
         n_lines = 1 + text.count(b"\n") + text.count(b"\r")
         n = min(n_lines, len(text) // max(n_columns, 1)) + 1
         starts, ends = np.empty((2, n_columns, n), np.int64)

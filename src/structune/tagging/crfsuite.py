@@ -68,6 +68,7 @@ def _unpack(data: bytes) -> SequenceTagger:
     attributes = _names(data[header["attributes"] :], header["n_attributes"])
     (n_features,) = _integers(data, header["features"] + 8, 1)
     features = np.frombuffer(data, _FEATURE, n_features, header["features"] + 12)
+    # A feature is of an attribute with a label, or of two labels: a damaged file may name others.
     n_sources = np.where(features["is_transition"] == 0, len(attributes), len(labels))
     if np.any((features["source"] >= n_sources) | (features["label"] >= len(labels))):
         raise ModelFileError(
@@ -92,6 +93,7 @@ def _names(data: bytes, n: int) -> list[str]:
     (places,) = _integers(data, 20, 1)
     names = []
     for place in _integers(data, places, n):
+        # A record is its number, its length with the byte of 0 at the end, and the text.
         _, length = _integers(data, place, 2)
         names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
     if len(set(names)) < n:

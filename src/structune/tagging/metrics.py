@@ -124,6 +124,7 @@ def paired_bootstrap(
 
 
 def _f1(counts: FloatArray) -> FloatArray:
+    # F1 = 2 P R / (P + R) with P = correct / predicted and R = correct / true; 0 where there are none.
     n_correct, n_predicted, n_true = np.moveaxis(counts, -1, 0)
     return np.asarray(2 * n_correct / np.maximum(n_predicted + n_true, 1))
 

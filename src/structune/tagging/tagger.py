@@ -248,6 +248,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         which = np.ones(whole.n_weights, dtype=bool)
         which[: whole.pairs.size] = self.coef_[: whole.pairs.size] != 0.0
         chain, kept = whole.keep(which)
+        # Groups that are left empty go, with their hyperparameters and their part of the history.
         sizes = np.bincount(groups.index[kept], minlength=len(groups))
         used = np.flatnonzero(sizes)
         self._keep_chain(chain)

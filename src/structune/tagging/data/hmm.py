@@ -52,9 +52,11 @@ def simulate_hmm(
     if not (0 <= stay <= 1 and 0 <= agreement <= 1):
         raise DataError(f"found stay={stay} and agreement={agreement}, expected probabilities")
     rng = np.random.default_rng(random_state)
+    # A state is the sum, modulo 2, of all changes so far; the first "change" draws the first state.
     change = np.full(length, 1 - stay)
     change[:1] = 0.5
     y = np.bitwise_xor.accumulate(_flips(rng, (n_sequences, length), change), axis=1)
+    # A relevant feature is the state, flipped with probability 1 - agreement; a noise feature is a coin.
     is_relevant = np.arange(n_features) < n_relevant
     disagreement = np.where(is_relevant, 1 - agreement, 0.5)
     x = _flips(rng, (n_sequences, length, n_features), disagreement) ^ (y[:, :, None] & is_relevant)

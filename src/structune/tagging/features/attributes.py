@@ -48,6 +48,7 @@ def _read(
             return _counts(tokens), Strings.of(list(chain.from_iterable(tokens))), None
         if kinds == {dict}:
             given = list(chain.from_iterable(map(dict.values, tokens)))
+            # The common cases at once: lists of strings, and flat dicts of strings and numbers.
             types = set(map(type, given))
             if types <= PLAIN:
                 pairs = zip(chain.from_iterable(tokens), given, strict=True)
@@ -323,6 +324,7 @@ class AttributeTable:
         names = column_names(name, array.shape[1])
         if not set(names).isdisjoint(self.names):
             raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
+        # Each row gets its new entries behind those that it has.
         indptr = self.indptr + np.arange(self.indptr.size) * len(names)
         is_new = np.ones(indptr[-1], dtype=bool)
         rows = np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))

@@ -120,6 +120,8 @@ class SegmentReader:
         for first, end in pairwise(tokens.offsets.tolist()):
             for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
                 for start in range(first, end if prefixes else first):
+                    # Words are joined one by one, and the search ends where no known text begins so: most
+                    # starts end at once.
                     text = ""
                     for stop in range(start + 1, min(start + longest, end) + 1):
                         text = words[start] if stop == start + 1 else f"{text} {words[stop - 1]}"

@@ -29,6 +29,8 @@ class Strings(Sequence[str]):
         """A byte of 0 after each; `TypeError` if one is no string."""
         if isinstance(strings, cls):
             return strings
+        # Joined by bytes of 0, which end strings in one search. UTF-8 has a byte of 0 in the character 0
+        # alone.
         joined = "\0".join([*strings, "\0" * BEYOND])
         buffer = np.frombuffer(bytearray(joined.encode(errors=_ERRORS)), np.uint8)
         ends = (buffer == 0).nonzero()[0]
@@ -57,6 +59,7 @@ class Strings(Sequence[str]):
     @classmethod
     def joined(cls, left: Strings, a: IntArray, separator: str, right: Strings, b: IntArray) -> Self:
         """``left[a[i]] + separator + right[b[i]]`` for all i."""
+        # A byte of 0 after each, as `of` has it.
         middle = np.frombuffer(separator.encode(errors=_ERRORS), np.uint8).copy()
         sizes = (left.ends - left.starts)[a] + middle.size + (right.ends - right.starts)[b]
         ends = np.cumsum(sizes + 1) - 1
@@ -144,6 +147,8 @@ class Names:
         return out, n
 
     def _make_room(self, strings: Strings) -> None:
+        # A record is one word and the string's bytes, at most so many words; slots are kept at most half
+        # full.
         n_bytes = int((strings.ends - strings.starts).sum())
         n, words = len(self) + len(strings), self._used + 2 * len(strings) + n_bytes // 8
         if words > self._records.size:
@@ -186,6 +191,7 @@ class Categorical:
 
     def compact(self) -> Categorical:
         """Only the categories that occur."""
+        # Lookups by code are cheap as long as codes are small and dense.
         found, codes = _densify(self.codes, len(self.categories))
         return Categorical(codes, self.categories.take(found))
 

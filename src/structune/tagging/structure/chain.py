@@ -173,6 +173,7 @@ class Chain(Structure):
         inputs = inputs.used()
         labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
         n_labels = len(labelling.names)
+        # A key is attribute * n_labels + label: sorted keys are in the order of attributes.
         if states == "all":
             pair_keys = np.arange(len(inputs.names) * n_labels)
         else:
@@ -239,6 +240,7 @@ class Chain(Structure):
         for c in chains:
             y = np.array([label_id[label] for label in c.labels])
             a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
+            # Keys over the labels and attributes of one chain become keys over those of all.
             attribute, label = np.divmod(c.pairs.keys, c.n_labels)
             pairs.append(a[attribute] * len(labels) + y[label])
             moves.append(c._moved(y, len(labels)))
@@ -270,6 +272,7 @@ class Chain(Structure):
         order, _ = order_attributes(attribute * n + keys % n, used.size, n)
         names = [self.attributes[a] for a in used[order].tolist()]
         keys = np.argsort(order)[attribute] * n + keys % n
+        # Attributes are put in the order that is fast, and their keys with them: weights change places.
         rising = np.argsort(keys)
         moves, end = {}, self._ends.stop
         numbers = [kept[rising], np.arange(self._starts.start, end)]
@@ -363,6 +366,7 @@ class Chain(Structure):
         """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
         if self.forbidden is None:
             return
+        # Rules such as "bioes" allow no labelling at all of some lengths.
         possible = possible_lengths(self.moves, int(lengths.max(initial=0)))
         bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
         if bad.size:
@@ -381,6 +385,8 @@ class Chain(Structure):
         start, end = np.zeros((2, self.n_labels), dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
+        # What is forbidden scores -inf; in the direction of a derivative it moves nothing, so `fill` is 0
+        # there.
         if self.forbidden is not None:
             for scores, allowed in zip((transition, start, end), self.moves, strict=True):
                 scores[~allowed] = fill
@@ -393,6 +399,7 @@ class Chain(Structure):
     def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
         """Counts in given labels, (n_tokens,), by the weight of each token."""
         counts = self._no_moves(np.float64)
+        # All tokens but the first of each sequence have one before them.
         later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
         np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
         return counts
@@ -497,6 +504,7 @@ class Chain(Structure):
 
     def _reach(self, within: bool) -> int:
         """Steps after which every state has been reached from any other; see `fits_double`."""
+        # Masks of partial labels may close the way between labels, unless every label follows every other.
         if self._mixing is None or (within and self._mixing > 1):
             return int(np.iinfo(np.int64).max)
         return self._mixing + self.order - 1
@@ -506,6 +514,7 @@ class Chain(Structure):
     ) -> Posterior:
         offsets, scores = self._scores_of(w, shard, block, within)
         peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
+        # The linear domain serves blocks for which a bound shows that no value leaves the range of a double.
         kernels.shift_rows(offsets, scores, peaks, spreads)
         is_linear = kernels.fits_double(
             offsets, spreads, moves.spread, self._reach(within), self.n_labels, self._safe_range
@@ -531,6 +540,7 @@ class Chain(Structure):
             n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
             bounds = np.array([0, *(block.stop for block in blocks)])
             longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
+            # One row more than the longest sequence has: a shard may have no sequences.
             peaks, log_z, fits = (
                 np.zeros(len(shard)),
                 np.zeros(len(shard), dtype),
@@ -548,6 +558,7 @@ class Chain(Structure):
             )  # fmt: skip
             log_z += moves.shift(peaks, lengths)
             if expected is not None:
+                # The kernel counts transitions relative to their potential, exp(score - peak).
                 self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
             left = [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
         else:
@@ -570,6 +581,7 @@ class Chain(Structure):
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         blocks = list(self._blocks(shard, self._block_cells))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
+        # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
         for block, posterior in zip(blocks, posteriors, strict=True):
             posterior.keep(shard.weights[block])
 
@@ -596,6 +608,8 @@ class Chain(Structure):
             weights = np.repeat(shard.weights[block], shard.sizes()[block])[:, None]
             counts = self._no_moves(w.dtype)
             rows = posterior.expectations(shard.weights[block], counts)
+            # A label is there or not: p (1 - p), and the weight of the example once, not squared. Transitions
+            # are pooled over the block, as if they were one draw of many.
             rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
             counts *= 1.0 - counts / (counts.sum() or 1.0)
             self._add_block(out, tokens, shard, block, rows, counts, power=2)
@@ -633,6 +647,7 @@ class Chain(Structure):
             if label not in self.labels:
                 raise DataError(f"the label {label!r} is not among {self.labels}")
             allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
+        # P(labels) = Z of the labellings that have them / Z of all.
         restricted = self.log_partition(w, replace(one, allowed=allowed), within=True)
         return float(np.exp(restricted - self.log_partition(w, one))[0])
 
@@ -694,6 +709,7 @@ class Chain(Structure):
         """
         moves, pairs, own = self._move_scores(w), self.pairs.open(w, shard.rows), self._labels_of(shard)
         transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
+        # The kernel maximises c (score - own score + rate) over the number c of wrong tokens.
         rates = np.zeros(len(shard)) if cost is None else cost
         labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):

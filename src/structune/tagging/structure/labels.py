@@ -95,6 +95,8 @@ def possible_lengths(moves: Moves, longest: int) -> BoolArray:
     """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labelling."""
     transition, reach, end = moves
     possible = np.zeros(longest + 1, dtype=bool)
+    # `reach` are the labels that some allowed labelling of so many tokens ends with; once it stays the same,
+    # it stays for good.
     for length in range(1, longest + 1):
         possible[length] = (reach & end).any()
         before, reach = reach, reach @ transition
@@ -105,6 +107,8 @@ def possible_lengths(moves: Moves, longest: int) -> BoolArray:
 
 
 def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
+    # "bio": I-x goes on with B-x or I-x. "bioes": an open segment (B, I) has to go on (I, E) with its type,
+    # and nothing else may. Start and end are as O.
     if scheme == "bio":
         return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
     if before[0] in "BI":  # an open segment goes on
@@ -116,6 +120,7 @@ def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
     """Fewest steps after which every label can follow every label; None if `limit` steps do not do."""
     step = allowed.astype(np.float32)  # products of whole numbers are many times slower
     reach = allowed
+    # reach[a, b] says whether b can be the label so many steps after a.
     for steps in range(1, limit + 1):
         if reach.all():
             return steps
@@ -170,6 +175,8 @@ class Labelling:
         n = len(self.names)
         seen = np.zeros((n + 1, n, n + 1), dtype=bool)
         outside = np.append(np.zeros(n, bool), True)
+        # Under partial labels, trigram (a, y, c) may occur where a token may have y, the one before a, the
+        # next c: a product of Boolean matrices for each y.
         padded = np.hstack((self.allowed, np.zeros((len(self.allowed), 1), bool)))
         before, after = np.roll(padded, 1, axis=0), np.roll(padded, -1, axis=0)
         full = lengths > 0
@@ -236,6 +243,7 @@ def first_offence(allowed: BoolArray, moves: Moves) -> int | None:
     """The first token of a sequence at which no labels that tokens may have keep to the moves."""
     transition, start, end = moves
     reach = start
+    # `reach`: labels of this token to which some allowed labelling of the tokens so far leads.
     for t, row in enumerate(allowed):
         reach = (reach if t == 0 else reach.astype(np.int64) @ transition.astype(np.int64) > 0) & row
         if not reach.any():
@@ -296,6 +304,7 @@ def trigram_keys(labels: IntArray, offsets: IntArray, n_labels: int) -> IntArray
     The key of a, b, c is ``(a * n_labels + b) * (n_labels + 1) + c``; `n_labels` stands for the start and the
     end.
     """
+    # Neighbours of first and last tokens lie in other sequences, and are overwritten.
     before, after = np.roll(labels, 1), np.roll(labels, -1)
     full = np.diff(offsets) > 0
     before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = n_labels

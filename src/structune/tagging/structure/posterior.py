@@ -45,12 +45,14 @@ class MoveScores:
 
     def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
         """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
+        # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
         transition, start, end = self.peaks
         return peaks + start + end + transition * (lengths - 1)
 
 
 def _peak(scores: Array) -> float:
     """Largest score; 0 where all are forbidden."""
+    # Exponentials of (score - peak) are at most 1 and one of them is 1.
     high = float(scores.real.max())
     return high if high > -np.inf else 0.0
 
@@ -66,6 +68,7 @@ class LinearPosterior:
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
         self.moves, self.offsets = moves, offsets
         transition, _, start, end = moves.potentials
+        # In place: the scores are not needed any more, and tables are what takes the memory.
         self.emission = np.exp(scores, out=scores)
         self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype)
         self.scale = np.empty(scores.shape[0], scores.dtype)
@@ -164,6 +167,8 @@ class LogStep:
     """A complex step in the log domain: what it is used for is the first order in the imaginary parts."""
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        # log Z(w + i e v) = log Z(w) + i e dlog Z: the first order is exact in floating point, as e^2
+        # vanishes, and the derivative of log Z is the mean of the direction's score.
         parts = [(a.real.copy(), a.imag.copy()) for a in (moves.transition, moves.start, moves.end)]
         real, self._direction = (MoveScores(*arrays) for arrays in zip(*parts, strict=True))
         self.offsets, self._step = offsets, scores.imag.copy()

@@ -158,6 +158,7 @@ class SecondOrderChain(Chain):
     @classmethod
     def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
         transition, start, end = allowed_moves(labels, forbidden)
+        # Row n stands for the start and column n for the end, where these have weights.
         before = np.vstack((transition, start & boundary))
         after = np.column_stack((transition, end & boundary))
         trigrams = np.flatnonzero(before[:, :, None] & after)
@@ -213,7 +214,9 @@ class SecondOrderChain(Chain):
         scores.reshape(-1)[self.trigrams] = w[self._trigrams]
         scores[:, :, :n] += first.transition
         scores[:, :, n] += first.end
+        # Forbidden pairs at the front; those at the back have come with the first order's scores.
         scores[:n][~self.moves[0]] = fill
+        # Kernels read by the label in the middle: sums over the first and runs over the last are then rows.
         moves = np.ascontiguousarray(scores[:, :, :n].swapaxes(0, 1))
         return TrigramScores(moves, first.start, scores[:, :, n].copy(), self._neighbours)
 
@@ -227,6 +230,7 @@ class SecondOrderChain(Chain):
         return counts
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        # A transition is in the trigram that ends with it, whatever its first label, the start among them.
         super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
         out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
 

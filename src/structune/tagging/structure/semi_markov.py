@@ -327,6 +327,8 @@ class SemiMarkovChain(Structure):
         stops = np.append(starts[1:], tags.size)
         labels, sequences = self.begins[tags[starts]], np.repeat(np.arange(len(shard)), shard.sizes())
         ends = np.repeat(np.arange(shard.n_parts), np.diff(shard.span_offsets))
+        # A segment's key is (last token) * step + length: `find_keys` finds those that have attributes of
+        # their own.
         step = int(self.longest.max()) + 1
         places = find_keys(ends * step + shard.span_lengths, (stops - 1) * step + stops - starts)
         known = np.flatnonzero(places >= 0)
@@ -337,6 +339,7 @@ class SemiMarkovChain(Structure):
             (sequences[starts[known]], self._parts[2],
              self.tables[2].observed(shard.spans.take(places[known]), labels[known])),
         ]  # fmt: skip
+        # Columns of cells: those of label y begin at the sum of the longest lengths before it.
         first_columns = np.cumsum(self.longest) - self.longest
         lengths = self._length_of[first_columns[labels] + stops - starts - 1]
         has_length = lengths >= 0
@@ -384,6 +387,7 @@ class SemiMarkovChain(Structure):
         start, end = np.zeros((2, n), w.dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
+        # A peak a label, not one for all: potentials to each label then have a largest of 1.
         peaks = transition.real.max(axis=0)
         return Moves(transition, start, end, np.exp(transition - peaks), np.ascontiguousarray(peaks))
 
@@ -439,6 +443,8 @@ class SemiMarkovChain(Structure):
             own = self._tags_of(shard, None)[tokens]
             scores += token_costs(cost[block], np.diff(offsets), own, len(self.tags))
         if shift:
+            # Whatever the segmentation, each token has one tag: its maximum comes off all scores of the
+            # sequence.
             highest = scores.real.max(axis=1)
             scores -= highest[:, None]
             peaks = np.add.reduceat(highest, offsets[:-1])
@@ -571,6 +577,7 @@ class SemiMarkovChain(Structure):
             found = self._probabilities(moves, block, np.ones(len(shard)), block.cells)
             weights = np.repeat(shard.weights[sequences], np.diff(block.offsets))[:, None]
             tokens, lasts, spans = (_bernoulli(rows) for rows in self._rows(shard, block, block.cells))
+            # Spans have the weight of the sequence of the token that they end with.
             of_span = np.repeat(weights, np.diff(block.span_offsets), axis=0)
             rows = tokens * weights, lasts * weights, spans * of_span
             lengths = (_bernoulli(block.cells) * weights).sum(axis=0)
