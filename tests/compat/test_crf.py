@@ -131,15 +131,6 @@ def test_weights_are_those_of_crfsuite(tmp_path, monkeypatch, params, options):
     assert crf.predict(X) == [model.tag(sequence) for sequence in X]
 
 
-def test_it_is_a_tagger(fitted):
-    tagger = SequenceTagger(penalty=0.2, boundary=False, transitions="seen").fit(X, Y)
-    marginals = tagger.predict_marginals(X[:3])
-    for found, expected in zip(fitted.predict_marginals(X[:3]), marginals, strict=True):
-        assert [token["P"] for token in found] == pytest.approx([token["P"] for token in expected], abs=1e-6)
-    assert fitted.predict(X) == tagger.predict(X)
-    assert fitted.score(X, Y) == tagger.score(X, Y)
-
-
 @pytest.mark.parametrize("algorithm", ["ap", "arow"])
 @pytest.mark.filterwarnings("ignore::structune.compat.CompatibilityWarning")
 def test_online_algorithms_have_marginals_too(algorithm):

@@ -236,12 +236,6 @@ def test_default_columns(tmp_path, n, names):
     assert structune.load(tmp_path / "m.structune").extra_["columns"] == names
 
 
-def test_named_columns(files, tmp_path):
-    args = ["--columns", "form,tag", "--templates", "form[0]", "-q"]
-    succeed("train", files / "train.txt", "-m", tmp_path / "m.structune", *args)
-    assert set(structune.load(tmp_path / "m.structune").classes_) == set(TOKENS)
-
-
 # --- predict ------------------------------------------------------------------------------------------------
 
 

@@ -49,13 +49,6 @@ def test_precisions_of_trigrams_are_learned():
     assert tagger.penalty_[1] > tagger.penalty_[2]
 
 
-def test_a_precision_for_trigrams(tagger):
-    other = fitted(order=2, penalty={"trigrams": 2.0})
-    assert other.penalty_.tolist() == [1.0, 1.0, 2.0]
-    size = np.abs(list(tagger.trigram_features_.values())).sum()
-    assert np.abs(list(other.trigram_features_.values())).sum() < size
-
-
 def test_predictions(tagger):
     x = [*TEST[0][:5], [], [["seen=1"]]]
     labels, marginals, best = tagger.predict(x), tagger.predict_marginals(x), tagger.predict_nbest(x, 3)

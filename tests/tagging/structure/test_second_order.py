@@ -1,7 +1,6 @@
 """The second-order chain against all labellings written out, in the linear and in the log domain."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import laws
 import loss_laws
 from chains import assert_same, chain_problems, everything, log_domain, poisoned_memory, small_blocks, table
 from structune.errors import CapabilityError, DataError
-from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.second_order import LinearPairs, SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
@@ -47,28 +45,6 @@ def test_laws_of_losses(problem):
 
 
 # --- orders -----------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=12)
-@given(problem=problems())
-def test_without_trigram_weights_it_is_the_first_order(problem):
-    chain, shard = problem.structure, problem.shard
-    first = Chain(
-        chain.labels, chain.attributes, chain.pairs.keys, chain.transitions, chain.boundary, chain.forbidden
-    )
-    n = first.n_weights
-    assert chain.weight_names()[:n] == first.weight_names()
-    w = np.concatenate((problem.w[:n], np.zeros(chain.n_weights - n)))
-    found, expected = everything(chain, w, shard), everything(first, w[:n], shard)
-    assert_allclose(found["gradient"][:n], expected["gradient"], rtol=1e-10, atol=1e-10)
-    for name in ("log_z", "marginals"):
-        assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-10)
-    scores = replace(problem, w=w).scores
-    for labels, best in (chain.best(w, shard), first.best(w[:n], shard)):
-        assert_allclose(best, [s.max() for s in scores], rtol=1e-10, atol=1e-10)
-        for y, s, outputs in zip(np.split(labels, shard.offsets[1:-1]), scores, problem.outputs, strict=True):
-            own = [np.array_equal(y, output) for output in outputs].index(True)
-            assert_allclose(s[own], s.max(), rtol=1e-10, atol=1e-10)  # labellings may be tied
 
 
 def test_what_it_cannot_do_is_told():

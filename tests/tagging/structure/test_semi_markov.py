@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from chains import table
@@ -12,7 +11,7 @@ from segmentations import draw_sequences, segment_problems, segmentations
 from structune.errors import DataError
 from structune.learning import LogLoss, MarginLoss, Risk, TuningProblem, fit_l2
 from structune.learning.tuning import ImplicitTuner, MajorizeTuner
-from structune.tagging import AttributeTable, Chain, SemiMarkovChain
+from structune.tagging import AttributeTable, SemiMarkovChain
 
 
 @given(problem=segment_problems())
@@ -71,26 +70,6 @@ def test_ten_thousand_tokens(scale):
     assert_allclose(complex_log_z.imag / step, gradient.real @ v, rtol=1e-9)
     product = chain.linearize(w, shard)(v)
     assert_allclose(product, gradient.imag / step, rtol=1e-6, atol=1e-7 * np.abs(product).max())
-
-
-@given(seed=st.integers(0, 1000))
-def test_segments_of_one_token_are_a_chain(seed):
-    rng = np.random.default_rng(seed)
-    sequences = draw_sequences(rng, [4, 1, 3], real=True)
-    labels = [rng.choice(["O", "B-x", "B-y"], size=len(tokens)).tolist() for tokens in sequences]
-    inputs = table(sequences)
-    segments, chain = SemiMarkovChain.build(inputs, labels), Chain.build(inputs, labels)
-    names = [name.replace("B-", "") for name in chain.weight_names()]
-    w = dict.fromkeys(segments.weight_names(), 0.0)
-    own = [name.replace("B-", "") for name in w]
-    values = dict(zip(names, rng.normal(size=len(names)), strict=True))
-    w_segments = np.array([values.get(name, 0.0) for name in own])
-    w_chain = np.array([values[name] for name in names])
-    a, b = segments.encode(inputs, labels), chain.encode(inputs, labels)
-    assert_allclose(segments.log_partition(w_segments, a), chain.log_partition(w_chain, b), rtol=1e-12)
-    assert_allclose(segments.best(w_segments, a)[1], chain.best(w_chain, b)[1], rtol=1e-12)
-    order = [segments.tags.index(label) for label in chain.labels]
-    assert_allclose(segments.marginals(w_segments, a)[:, order], chain.marginals(w_chain, b), atol=1e-12)
 
 
 # --- learning, as with any structure ----------------------------------------------------------------------
