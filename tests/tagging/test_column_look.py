@@ -258,12 +258,7 @@ def test_numbers_that_are_tokens_or_features(text):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [
-        ('x,O\n\n"Smith, John",B-PER\n', 3),
-        ('x,O\r\n"Smith",B-PER\r\n', 2),
-        ('",",O\n', 1),
-        ('a,O,""""\n', 1),
-    ],
+    [('x,O\n\n"Smith, John",B-PER\n', 3), ('x,O\r\n"Smith",B-PER\r\n', 2), ('",",O\n', 1), ('a,O,""""\n', 1)],
 )
 def test_quotes_of_csv(text, line):
     with pytest.raises(DataError, match=f"<input>:{line}: found .*, which looks like CSV with quotes"):

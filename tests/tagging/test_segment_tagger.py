@@ -208,16 +208,8 @@ def test_functions_are_set_again(tmp_path):
 @pytest.mark.parametrize(
     ("options", "y", "what"),
     [
-        (
-            {},
-            [["O", "B-LOC", "LOC"], *Y[1:]],
-            "sequence 0, token 2: found the label 'LOC'",
-        ),
-        (
-            {"max_length": 1},
-            Y,
-            "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens",
-        ),
+        ({}, [["O", "B-LOC", "LOC"], *Y[1:]], "sequence 0, token 2: found the label 'LOC'"),
+        ({"max_length": 1}, Y, "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens"),
         ({"max_length": 0}, Y, "max_length"),
         ({"segment_features": lambda *_: [1]}, Y, "segment_features: found .1. for"),
     ],

@@ -429,13 +429,7 @@ def test_ctrl_c_before_there_is_anything(monkeypatch):
 # --- tuning -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "tuner"),
-    [
-        ("implicit", ImplicitTuner()),
-        ("majorize", MajorizeTuner()),
-    ],
-)
+@pytest.mark.parametrize(("name", "tuner"), [("implicit", ImplicitTuner()), ("majorize", MajorizeTuner())])
 def test_tuners(name, tuner):
     x, y = hmm_data()
     by_name, by_object = (tagger(tuning=t, penalty=1e9).fit(x, y) for t in (name, tuner))

@@ -53,14 +53,7 @@ def test_groups():
     assert groups == {"x0=0": "relevant", "x4=1": "relevant", "x5=0": "noise", "x12=1": "noise"}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"n_sequences": 0},
-        {"n_relevant": 41},
-        {"agreement": -0.1},
-    ],
-)
+@pytest.mark.parametrize("options", [{"n_sequences": 0}, {"n_relevant": 41}, {"agreement": -0.1}])
 def test_impossible_models_are_refused(options):
     with pytest.raises(DataError, match=r"found .* expected"):
         simulate_hmm(**{"n_sequences": 2, "n_relevant": 3, **options})
