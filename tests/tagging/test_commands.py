@@ -322,12 +322,6 @@ def test_evaluate(files, model):
     assert set(scores["tokens"]["by_name"]["O"]) == {"precision", "recall", "f1", "support"}
 
 
-def test_evaluate_block_by_block(files, model, monkeypatch):
-    whole = succeed("evaluate", model, files / "test.txt", "--json")
-    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
-    assert succeed("evaluate", model, files / "test.txt", "--json") == whole
-
-
 def test_evaluate_labels_without_segments(files, tmp_path):
     path = tmp_path / "m.structune"
     succeed("train", files / "train.txt", "-m", path, "--columns", "w,y", "--templates", "w[0]", "-q")

@@ -67,11 +67,6 @@ def test_further_columns_are_ignored_and_none_reads_all():
     )
 
 
-def test_tabs_keep_spaces_and_empty_fields():
-    data = read("New York\tNNP\t\nis\tVB\tO\n", separator="\t")
-    assert data.columns == {"w": ["New York", "is"], "pos": ["NNP", "VB"], "y": ["", "O"]}
-
-
 def test_comments_are_tokens_unless_asked():
     text = "# # B-NP\n# text = a comment\na DT O\n"
     assert read(text, ["w"], separator=None).columns == {"w": ["#", "#", "a"]}

@@ -44,12 +44,6 @@ def test_loose_constraints_change_nothing():
     assert_array_equal(model.multipliers_, np.zeros(3))
 
 
-def test_threads_and_seeds():
-    one, two, other = fitted(), fitted(n_jobs=2), fitted(random_state=1)
-    assert_array_equal(one.coef_, two.coef_)
-    assert not np.array_equal(one.coef_, other.coef_)
-
-
 def test_files(tmp_path):
     model = fitted(gamma=0.5, validation_sets=2)
     model.save(tmp_path / "model")

@@ -6,7 +6,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-import structune
 from structune.compat import CRF
 from structune.errors import ModelFileError
 from structune.tagging import read_crfsuite
@@ -44,12 +43,6 @@ def test_it_predicts_the_same(path, theirs):
         theirs.set(sequence)
         for t, token in enumerate(found):
             assert token == pytest.approx({y: theirs.marginal(y, t) for y in theirs.labels()}, rel=1e-9)
-
-
-def test_it_can_be_saved(path, tmp_path):
-    tagger = read_crfsuite(path)
-    tagger.save(tmp_path / "m.structune")
-    assert structune.load(tmp_path / "m.structune").predict_marginals(X) == tagger.predict_marginals(X)
 
 
 def test_a_model_without_weights(tmp_path):

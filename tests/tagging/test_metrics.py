@@ -80,12 +80,6 @@ def test_segment_scheme(labels, scheme):
     assert segment_scheme(labels) == scheme
 
 
-def test_bootstrap_of_equal_predictions():
-    difference = paired_bootstrap(TRUE, PRED, PRED, n=50)
-    assert (difference.value, difference.low, difference.high) == (0, 0, 0)
-    assert str(difference).endswith("(no difference)")
-
-
 def test_bootstrap_of_unequal_predictions():
     rng = np.random.default_rng(0)
     true = [list(rng.choice(["B-x", "B-y", "O"], size=8)) for _ in range(200)]

@@ -86,14 +86,6 @@ def test_other_orders_are_refused(order):
 # --- files and commands -----------------------------------------------------------------------------------
 
 
-def test_files(tagger, tmp_path):
-    tagger.save(tmp_path / "m")
-    again = structune.load(tmp_path / "m")
-    assert again.order == 2
-    assert again.chain_.weight_names() == tagger.chain_.weight_names()
-    assert again.predict_nbest(TEST[0][:5]) == tagger.predict_nbest(TEST[0][:5])
-
-
 @pytest.fixture(scope="module")
 def column_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("order") / "train.txt"

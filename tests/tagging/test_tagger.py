@@ -85,18 +85,6 @@ def test_forms_of_input_give_the_same_model(form):
     assert_allclose(model.score(data, Y), 1.0)
 
 
-def test_a_matrix_and_lengths():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(10, 3)) * (rng.random((10, 3)) < 0.7)
-    lengths, y = [4, 1, 5], [list("abab"), ["a"], list("bbaab")]
-    given = sp.coo_array(x), lengths
-    model = tagger(tolerance=1e-8, states="all").fit(given, y)
-    tokens = iter([{f"x={j}": v for j, v in enumerate(row)} for row in x.tolist()])
-    other = tagger(tolerance=1e-8, states="all").fit([[next(tokens) for _ in range(n)] for n in lengths], y)
-    assert_same(model, other, atol=1e-6)
-    assert model.predict(given) == other.predict(given)
-
-
 def test_nothing_to_predict():
     model = tagger().fit(X, Y)
     assert model.predict([]) == model.predict_marginals([]) == model.predict_nbest([]) == []
@@ -184,12 +172,6 @@ def test_a_fit_without_tuning_imports_no_scikit_learn():
     script += "SequenceTagger().fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
     script += "sys.exit('sklearn' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_unseen_attributes_count_for_nothing():
-    model = tagger().fit(X, Y)
-    (plain,), (more,) = (model.predict_marginals([[token]]) for token in (["bias"], ["bias", "w=unheard"]))
-    assert plain == more
 
 
 @pytest.mark.parametrize(
@@ -418,14 +400,6 @@ def test_ctrl_c_while_tuning(tuning, monkeypatch):
     assert len(model.predict(x)) == len(x)
 
 
-def test_ctrl_c_before_there_is_anything(monkeypatch):
-    press_ctrl_c(monkeypatch, 1)
-    model = tagger()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*hmm_data())
-    assert not hasattr(model, "coef_")
-
-
 # --- tuning -----------------------------------------------------------------------------------------------
 
 
@@ -498,30 +472,12 @@ def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
 
 
-def test_tuning_partial_labels():
-    x, y = hmm_data(60)
-    rng = np.random.default_rng(9)  # not the seed of the states
-    masked = [[label if rng.random() < 0.6 else None for label in row] for row in y]
-    model = tagger(tuning="implicit", folds=2).fit(x, masked)
-    losses = [r["heldout_loss"] for r in model.history_ if r["stage"] == "implicit"]
-    assert min(losses) <= losses[0]
-    assert model.score(x, y) > 0.65
-
-
 # --- prediction -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def model():
     return tagger(penalty=0.1).fit(X, Y)
-
-
-def test_marginals_sum_to_one(model):
-    for sequence, tokens in zip(model.predict_marginals(X), X, strict=True):
-        assert len(sequence) == len(tokens)
-        for p in sequence:
-            assert set(p) == set(model.classes_)
-            assert sum(p.values()) == pytest.approx(1.0)
 
 
 def test_nbest(model):

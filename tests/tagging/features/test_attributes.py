@@ -66,10 +66,6 @@ def test_only_the_asked_for_names_are_kept():
     assert table.names is names.strings
 
 
-def test_a_dict_of_ones_needs_no_values():
-    assert AttributeTable.from_items([[{"a": 1.0, "b": "c"}]]).values is None
-
-
 def test_empty_inputs():
     assert entries(AttributeTable.from_items([])) == []
     assert entries(AttributeTable.from_items([[]])) == [[]]
@@ -145,12 +141,7 @@ def test_from_csr(form):
     dense = [[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]
     table = AttributeTable.from_csr(form(np.array(dense)), [2, 1], ["a", "b"])
     assert entries(table) == [[{"b": 2}, {"a": 1}], [{}]]
-
-
-def test_from_csr_names_columns_and_drops_ones():
-    table = AttributeTable.from_csr(csr_array(np.eye(2)), np.array([2]))
-    assert table.names == ["x=0", "x=1"]
-    assert table.values is None
+    assert AttributeTable.from_csr(form(np.eye(2)), [2]).names == ["x=0", "x=1"]
 
 
 @pytest.mark.parametrize(

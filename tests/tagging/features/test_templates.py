@@ -180,12 +180,6 @@ def test_conjunctions_that_read_the_same_are_one_attribute():
     assert table.indices.tolist() == [0, 0]
 
 
-def test_columns_may_be_arrays():
-    table = extract("w[0]", {"w": np.array(["a", "b"])}, np.array([2]))
-    assert table.names == ["w[0]=a", "w[0]=b"]
-    assert all(type(name) is str for name in table.names)
-
-
 @pytest.mark.parametrize(
     ("columns", "lengths", "message"),
     [

@@ -428,19 +428,6 @@ def test_forbidden_transitions_have_no_weights():
     assert np.exp(chain.log_partition(np.zeros(chain.n_weights), shard)) == pytest.approx(2)  # AA, AB
 
 
-def test_labels_that_look_like_boundaries():
-    names = Chain.build(table([[[], []]]), [["start", "end"]]).weight_names()
-    assert len(set(names)) == len(names) == 8
-
-
-def test_attributes_outside_the_vocabulary_are_dropped():
-    chain, _ = bio_chain()
-    with_new = chain.encode(table([[[("new", 5.0), ("a", 2.0)], [("old", 1.0)]]]))
-    without = chain.encode(table([[[("a", 2.0)], []]]))
-    w = np.random.default_rng(0).normal(size=chain.n_weights)
-    assert_same(everything(chain, w, with_new), everything(chain, w, without), 0.0)
-
-
 def test_groups_are_templates_and_transitions():
     inputs = table([[[("word=a", 1.0), ("bias", 1.0)], [("word=b", 1.0), ("shape=x=y", 1.0)]]])
     chain = Chain.build(inputs, [["A", "B"]])
@@ -537,13 +524,6 @@ def test_encode_refuses(sequences, outputs, weights, message):
         chain.encode(table(sequences), outputs, weights)
 
 
-def test_sequences_that_no_labelling_fits():
-    inputs = table([[[], []]])
-    chain = Chain.build(inputs, [["B-x", "E-x"]], forbidden="bioes")
-    with pytest.raises(DataError, match=r"sequence 1: .* rule out every labelling of its 3 tokens"):
-        chain.encode(table([[[]] * 2, [[]] * 3]))
-
-
 def test_scores_of_unknown_outputs():
     chain, _ = bio_chain()
     w = np.zeros(chain.n_weights)
@@ -574,10 +554,3 @@ def test_no_sequences():
     assert [a.size for a in chain.best(w, shard)] == [0, 0]
     assert [a.size for a in chain.best_rescaled(w, shard)] == [0, 0]
     assert chain.marginals(w, shard).shape == (0, 3)
-
-
-def test_segments_of_labels_that_read_alike():
-    inputs = table([[[("a", 1.0)], [("a", 1.0)]]])
-    chain = Chain.build(inputs, [[1, "B"]])
-    shard, w = chain.encode(inputs), np.zeros(chain.n_weights)
-    assert chain.segment_probability(w, shard, 0, 0, [1]) == pytest.approx(0.5)

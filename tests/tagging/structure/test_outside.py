@@ -30,14 +30,6 @@ def test_sequences_that_break_the_rules_are_left_out_and_counted():
     assert "'b-x' does not fit the scheme" in noisy.skipped_[3][1]
 
 
-@pytest.mark.parametrize(
-    ("outside", "message"), [("error", "^sequence 0, token 1: found"), ("skip", "of all 1")]
-)
-def test_nothing_that_could_be_learned(outside, message):
-    with pytest.raises(DataError, match=message):
-        SequenceTagger(forbidden="bio", outside=outside).fit(X[:1], NOISY[:1])
-
-
 def test_labels_that_break_the_rules_are_unknown():
     left_out = LeftOut()
     lengths = np.array([len(labels) for labels in NOISY])
