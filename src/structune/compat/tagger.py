@@ -11,7 +11,6 @@ from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.tagging.features.attributes import PLAIN, AttributeTable
 from structune.tagging.features.strings import Names
-from structune.tagging.label_predictions import cut
 from structune.tagging.tagger import SequenceTagger
 
 
@@ -161,6 +160,4 @@ class Tagger:
 
     def marginals(self, tokens: list[list[Any]]) -> list[list[dict[str, float]]]:
         """For each token of some sequences the probability of each label, whatever loss was minimised."""
-        shard, lengths = self.model._encode(self.table(tokens))
-        rows = self.model._predicting.marginals(self.model.coef_, shard).tolist()
-        return cut([dict(zip(self.model.classes_, row, strict=True)) for row in rows], lengths)
+        return self.model._marginals(self.table(tokens))

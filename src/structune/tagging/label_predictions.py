@@ -65,6 +65,10 @@ class LabelPredictions(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        return self._marginals(X)
+
+    def _marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """The same, whatever loss was minimised."""
         shard, lengths = self._encode(X)
         rows = self._predicting.marginals(self.coef_, shard).tolist()
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)

@@ -400,4 +400,4 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
 
 
 def _unless_ones(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    return None if bool(np.all(values == 1.0)) else values
+    return None if bool((values == 1.0).all()) else values
