@@ -31,6 +31,23 @@ _SENTENCE_COLUMN = re.compile(  # names of columns that tell sentences apart
     r"(?:sentence|sent|doc|document)s?[ _-]?(?:#|id|idx|index|no|nr|num|number)(?!\w)", re.I
 )
 _COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
+COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
+_BLANKS = " \t\v\f"
+_WORD = re.compile(rf"[^{_BLANKS}]+")
+_ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
+COUNT = re.compile(r"[0-9]{1,9}")
+_TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
+_RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
+_MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
+_LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
+_TEXT = "plain text"
+_LEAST_TAGGED = 5  # tokens, one a line
+_LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
+_NAMES = {  # of columns, as their headers begin
+    *("word", "token", "form", "text", "lemma", "id", "sentence", "sent", "pos", "upos", "xpos", "tag"),
+    *("label", "ner", "ne", "iob", "bio", "chunk", "entity", "feats", "head", "deprel", "deps", "misc"),
+}
 
 
 @dataclass(frozen=True)
@@ -273,25 +290,6 @@ def _unpadded(fields: Sequence[str]) -> list[str]:
     while found and not found[-1]:
         found.pop()
     return found
-
-
-COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
-_BLANKS = " \t\v\f"
-_WORD = re.compile(rf"[^{_BLANKS}]+")
-_ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
-COUNT = re.compile(r"[0-9]{1,9}")
-_TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
-_RESIDUES = re.compile(r"[A-Za-z*.-]+")
-_SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
-_MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
-_LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
-_TEXT = "plain text"
-_LEAST_TAGGED = 5  # tokens, one a line
-_LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
-_NAMES = {  # of columns, as their headers begin
-    *("word", "token", "form", "text", "lemma", "id", "sentence", "sent", "pos", "upos", "xpos", "tag"),
-    *("label", "ner", "ne", "iob", "bio", "chunk", "entity", "feats", "head", "deprel", "deps", "misc"),
-}
 
 
 def words_of(line: str) -> list[str]:

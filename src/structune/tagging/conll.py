@@ -37,6 +37,17 @@ from structune.tagging.kernels.text import (
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
+_LINES = re.compile(rb"\r\n|\r|\n")
+_PIECE = 1 << 18  # bytes that are split at a time
+_HEAD = 1 << 16  # that are looked at
+_BOM = b"\xef\xbb\xbf"
+_NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
+_METADATA = ("line of metadata", "lines of metadata")
+_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
+}
+_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
 @dataclass(frozen=True)
@@ -245,19 +256,6 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
     ends = np.cumsum(data.lengths).tolist()
     sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
     return "".join(f"{sentence}\n\n" for sentence in sentences)
-
-
-_LINES = re.compile(rb"\r\n|\r|\n")
-_PIECE = 1 << 18  # bytes that are split at a time
-_HEAD = 1 << 16  # that are looked at
-_BOM = b"\xef\xbb\xbf"
-_NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
-_METADATA = ("line of metadata", "lines of metadata")
-_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
-    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
-    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
-}
-_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
 class SkippedLinesWarning(UserWarning):

@@ -28,6 +28,7 @@ Labels = Sequence[Sequence[str]]
 _SHOWN = 5  # labels in a warning
 _MOST_CONFUSIONS, _MOST_SENTENCES, _N_EXAMPLES = 30, 20, 3
 _MOST_TOKENS, _N_BEFORE = 300, 10  # of a sentence; of these before its first error
+_END = "(none)"  # before the first label, and after the last
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,6 @@ def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, 
     start = min(max(first - _N_BEFORE, 0), len(sentence) - _MOST_TOKENS)
     shown = f"{name}, tokens {start + 1:,} to {start + _MOST_TOKENS:,} of {len(sentence):,}"
     return Text(shown), Tokens(sentence[start : start + _MOST_TOKENS])
-
-
-_END = "(none)"  # before the first label, and after the last
 
 
 def print_weights(path: str, top: int) -> None:

@@ -16,6 +16,9 @@ from structune.tagging.kernels import text as kernels
 
 BEYOND = 8  # bytes that kernels read beyond a string
 _ERRORS = "surrogatepass"  # any str can be an attribute
+_AT_A_TIME = 1 << 14  # strings whose bytes the caches hold
+Numbers = NDArray[np.int32]
+Codes = NDArray[np.signedinteger[Any]]
 
 
 class Strings(Sequence[str]):
@@ -95,10 +98,6 @@ class Strings(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
 
-_AT_A_TIME = 1 << 14  # strings whose bytes the caches hold
-Numbers = NDArray[np.int32]
-
-
 class Names:
     """Distinct strings, numbered in the order in which they are first met.
 
@@ -158,9 +157,6 @@ class Names:
         if 2 * n > self._slots.size:
             self._slots = np.zeros(1 << (2 * n).bit_length(), np.uint64)
             kernels.fill_slots(self._seed, self._slots, self._records, self._used)
-
-
-Codes = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True)

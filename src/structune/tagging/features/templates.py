@@ -37,6 +37,20 @@ _OFFSET = r"[+-]?[0-9]{1,4}"
 _TOKEN = re.compile(rf"({_COLUMN})\[({_OFFSET})\](?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)))?")
 _WINDOW = re.compile(rf"\[({_OFFSET})\.\.({_OFFSET})\]")
 _EXPECTED = "a form such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ or __EOS__"
+# of the first column, and of each further one, in CRFsuite's chunking example
+_WORDS = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
+_TAGS = (
+    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
+    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
+)
+_LETTERS = (
+    "{0}[0].lower {0}[0].prefix1 {0}[0].prefix2 {0}[0].prefix3 {0}[0].prefix4 "
+    "{0}[0].suffix1 {0}[0].suffix2 {0}[0].suffix3 {0}[0].suffix4 "
+    "{0}[-1].prefix3 {0}[-1].suffix3 {0}[1].prefix3 {0}[1].suffix3 "
+    "{0}[0].shape {0}[-1].shape|{0}[0].shape {0}[0].shape|{0}[1].shape "
+    "{0}[-1].shape|{0}[0].shape|{0}[1].shape"
+)
+_WORDS_AND_TAGS = "{0}[0]|{1}[-1..1] {0}[-1]|{1}[0] {0}[1]|{1}[0]"
 
 
 class Template(ABC):
@@ -329,22 +343,6 @@ class _Corpus:
 def _shape(value: str) -> str:
     symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
     return "".join(symbol for symbol, _ in groupby(symbols))
-
-
-# of the first column, and of each further one, in CRFsuite's chunking example
-_WORDS = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
-_TAGS = (
-    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
-    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
-)
-_LETTERS = (
-    "{0}[0].lower {0}[0].prefix1 {0}[0].prefix2 {0}[0].prefix3 {0}[0].prefix4 "
-    "{0}[0].suffix1 {0}[0].suffix2 {0}[0].suffix3 {0}[0].suffix4 "
-    "{0}[-1].prefix3 {0}[-1].suffix3 {0}[1].prefix3 {0}[1].suffix3 "
-    "{0}[0].shape {0}[-1].shape|{0}[0].shape {0}[0].shape|{0}[1].shape "
-    "{0}[-1].shape|{0}[0].shape|{0}[1].shape"
-)
-_WORDS_AND_TAGS = "{0}[0]|{1}[-1..1] {0}[-1]|{1}[0] {0}[1]|{1}[0]"
 
 
 def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:

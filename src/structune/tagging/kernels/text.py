@@ -17,6 +17,10 @@ AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND, WIDTH, COMMENTS, RANGES, EMPTY, NUMB
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
 DOCSTART = b"-DOCSTART-"
 _HASH, _EQUALS, _NINE, _ZERO, _HYPHEN, _POINT = b"#=90-."
+_HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
+_ODD = uint64(0x9E3779B97F4A7C15)  # of the golden ratio: bits in no order
+_SLOTS_AHEAD, _RECORDS_AHEAD = 16, 8  # strings whose slots and records are on their way from memory
+intrinsic: Any = numba.extending.intrinsic
 
 
 @part_of_exact_kernel
@@ -230,12 +234,6 @@ def split(
         is_pair = text[end] == _RETURN and end + 1 < size and text[end + 1] == _NEWLINE
         state[AT] = end + int64(2 if is_pair else 1)
         state[LINE] += 1
-
-
-_HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
-_ODD = uint64(0x9E3779B97F4A7C15)  # of the golden ratio: bits in no order
-_SLOTS_AHEAD, _RECORDS_AHEAD = 16, 8  # strings whose slots and records are on their way from memory
-intrinsic: Any = numba.extending.intrinsic
 
 
 @intrinsic

@@ -17,6 +17,10 @@ Rules = str | Iterable[tuple[str | None, str | None]] | None
 BoolArray = NDArray[np.bool_]
 _PREFIXES = {"bio": "BIO", "bioes": "BIOES"}
 Moves = tuple[BoolArray, BoolArray, BoolArray]  # transitions (L, L), starts (L,), ends (L,)
+_CHOICE = (set, frozenset, list, tuple)
+_NAME = (str, int, np.integer)
+OUTSIDE = ("skip", "trim", "error")
+_MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
 def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
@@ -126,10 +130,6 @@ def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
             return steps
         reach = reach.astype(np.float32) @ step > 0
     return None
-
-
-_CHOICE = (set, frozenset, list, tuple)
-_NAME = (str, int, np.integer)
 
 
 @dataclass(frozen=True)
@@ -362,10 +362,6 @@ def check_lengths(outputs: Any, lengths: IntArray) -> None:
 
 def _where(token: int, lengths: IntArray) -> str:
     return named_place(*place_of(token, lengths))
-
-
-OUTSIDE = ("skip", "trim", "error")
-_MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
 class ForbiddenLabelsWarning(UserWarning):
