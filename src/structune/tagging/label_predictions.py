@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, offsets_of
-
-if TYPE_CHECKING:
-    from structune.tagging.structure.chain import Chain
-    from structune.tagging.structure.semi_markov import SemiMarkovChain
 
 
 class LabelSequences(list[list[str]]):
@@ -40,11 +36,7 @@ class LabelPredictions(StructuredEstimator):
     classes_: list[str]
 
     @property
-    @abstractmethod
-    def _structure(self) -> Chain | SemiMarkovChain: ...
-
-    @property
-    def _predicting(self) -> Chain | SemiMarkovChain:
+    def _predicting(self) -> Any:
         """The structure as predictions have it."""
         return self._structure
 

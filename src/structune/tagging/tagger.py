@@ -185,25 +185,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        table, y, sample_weight, groups, skipped = self._within_rules(as_table(X), y, sample_weight, groups)
-        chain = chain_class(self.order).build(
-            table,
-            y,
-            states=self.states,
-            transitions=self.transitions,
-            boundary=self.boundary,
-            forbidden=self.forbidden,
-        )
-        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": skipped})
-
-    def _keep_encoded(self, examples: Encoded) -> None:
-        super()._keep_encoded(examples)
-        self._keep_chain(examples.structure)
-
-    def _within_rules(
-        self, table: AttributeTable, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[AttributeTable, Any, Any, Any, list[tuple[int, str]]]:
-        """The examples whose labels keep to `forbidden`, and those that were left out."""
+        table = as_table(X)
         self._keep_rules()
         trims = self.outside == "trim" and self.forbidden is not None
         if trims and isinstance(self._make_loss(), MaximumLoss):
@@ -222,7 +204,19 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                     raise DataError(f"found groups of shape {groups.shape}, expected ({len(table)},)")
                 groups = groups[kept]
             table = table.take(kept)
-        return table, y, sample_weight, groups, left_out.skipped
+        chain = chain_class(self.order).build(
+            table,
+            y,
+            states=self.states,
+            transitions=self.transitions,
+            boundary=self.boundary,
+            forbidden=self.forbidden,
+        )
+        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": left_out.skipped})
+
+    def _keep_encoded(self, examples: Encoded) -> None:
+        super()._keep_encoded(examples)
+        self._keep_chain(examples.structure)
 
     def _fit_chain(self, chain: Chain, table: AttributeTable, y: Any) -> Self:
         """Learn the weights of a chain that is there."""

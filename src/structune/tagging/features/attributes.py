@@ -103,40 +103,22 @@ def _append_mapping(
         elif isinstance(value, Mapping):
             _append_mapping(value, f"{name}{join}", join, names, values)
         else:  # one string or several are attributes, several numbers are columns
-            several = _listed(value)
-            if _are_columns(several, value, name):
-                names += column_names(name, len(several))
-                values += map(float, several)
+            is_array, is_set = isinstance(value, np.ndarray), isinstance(value, set | frozenset)
+            is_several = is_array or is_set or isinstance(value, list | tuple)
+            items = np.atleast_1d(value).tolist() if is_array else list(value) if is_several else [value]
+            if all(isinstance(item, str) for item in items):
+                names += [f"{name}{join}{item}" for item in items]
+                values += [1.0] * len(items)
+            elif not is_several:
+                raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
+            elif is_set or not all(isinstance(item, NUMBERS) for item in items):
+                raise TypeError(
+                    f"found {value!r} for the attribute {name!r}, expected strings only, which are "
+                    "attributes, or a list of numbers only, which are columns"
+                )
             else:
-                names += [f"{name}{join}{item}" for item in several]
-                values += [1.0] * len(several)
-
-
-def _listed(value: Any) -> list[Any]:
-    """What several values of one attribute are; of what is not several a list of it alone."""
-    if isinstance(value, np.ndarray):
-        return list(np.atleast_1d(value).tolist())
-    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-
-
-def _are_columns(several: list[Any], value: Any, name: str) -> bool:
-    """Whether values of one attribute are numbers, which are columns, not strings, which are attributes.
-
-    Raises
-    ------
-    TypeError
-        They are neither: not of one type, or numbers in a set, which has no order.
-    """
-    if all(isinstance(item, str) for item in several):
-        return False
-    if not isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
-    if isinstance(value, set | frozenset) or not all(isinstance(item, NUMBERS) for item in several):
-        raise TypeError(
-            f"found {value!r} for the attribute {name!r}, expected strings only, which are attributes, "
-            "or a list of numbers only, which are columns"
-        )
-    return True
+                names += column_names(name, len(items))
+                values += map(float, items)
 
 
 @lru_cache(maxsize=64)
