@@ -136,10 +136,15 @@ class SemiMarkovChain(Structure):
             )
         self.tags, self.begin = tags_of(self.labels, longest)
         self.tables = tuple(
-            AttributeWeights(k, len(names), n)
-            for k, names, n in zip(keys, attributes, (len(self.tags), n_labels, n_labels), strict=True)
+            AttributeWeights(k, len(each), n)
+            for k, each, n in zip(keys, attributes, (len(self.tags), n_labels, n_labels), strict=True)
         )
-        self._length_of, self._length_names = _length_weights(self.labels, longest)
+        names, length_of = dict[str, int](), list[int]()  # of each column of cells; -1 outside
+        for label, n in zip(self.labels, longest.tolist(), strict=True):
+            for bucket in np.searchsorted(_LENGTH_STARTS, np.arange(1, n + 1), side="right") - 1:
+                name = f"{LENGTH}{_LENGTHS[bucket]} : {label}"
+                length_of.append(-1 if label == OUTSIDE else names.setdefault(name, len(names)))
+        self._length_of, self._length_names = np.array(length_of, np.int64), list(names)
         sizes = (
             *(table.size for table in self.tables),
             len(self._length_names), n_labels * boundary, n_labels * boundary, n_labels**2,
@@ -202,11 +207,21 @@ class SemiMarkovChain(Structure):
         of_token = _tags(begin, of_segment, found)[rows]
         tokens = np.unique(inputs.indices * np.int64(len(tags)) + of_token)
         inner = np.array([kind != OUTSIDE for kind in found.types])
-        lasts, spans = _seen(reader, inputs, found, inner, of_segment, len(labels))
+        words, n = reader.tokens(inputs), len(labels)
+        last_names, last, span = _last_names(words), dict[str, int](), dict[str, int]()
+        last_pairs, span_pairs = set[int](), set[int]()
+        starts, stops = found.starts[inner], found.stops[inner]
+        seen = zip(
+            stops.tolist(), of_segment[inner].tolist(), reader.attributes(words, starts, stops), strict=True
+        )
+        for stop, y, names_of in seen:
+            if words.has_words:
+                last_pairs.add(last.setdefault(last_names[stop - 1], len(last)) * n + y)
+            span_pairs.update(span.setdefault(name, len(span)) * n + y for name in names_of)
         ordered = [
             _ordered(inputs.names, tokens, len(tags)),
-            _ordered(*lasts, len(labels)),
-            _ordered(*spans, len(labels)),
+            _ordered(list(last), np.array(sorted(last_pairs), np.int64), n),
+            _ordered(list(span), np.array(sorted(span_pairs), np.int64), n),
         ]
         names, keys = [each for each, _ in ordered], [each for _, each in ordered]
         return cls(labels, longest, names, keys, reader, boundary)
@@ -674,43 +689,8 @@ def _tags(begin: IntArray, labels: IntArray, found: Segmentation) -> IntArray:
     return tags
 
 
-def _length_weights(labels: Sequence[str], longest: IntArray) -> tuple[IntArray, list[str]]:
-    """The weight of the length of each column of cells, -1 outside, and the names of these weights."""
-    names: dict[str, int] = {}
-    weights = list[int]()
-    for label, n in zip(labels, longest.tolist(), strict=True):
-        for bucket in np.searchsorted(_LENGTH_STARTS, np.arange(1, n + 1), side="right") - 1:
-            name = f"{LENGTH}{_LENGTHS[bucket]} : {label}"
-            weights.append(-1 if label == OUTSIDE else names.setdefault(name, len(names)))
-    return np.array(weights, dtype=np.int64), list(names)
-
-
 def _last_names(tokens: Tokens) -> list[str]:
     return [LAST + word for word in tokens.words] if tokens.has_words else [""] * len(tokens.words)
-
-
-def _seen(
-    reader: SegmentReader,
-    inputs: AttributeTable,
-    found: Segmentation,
-    inner: Any,
-    labels: IntArray,
-    n_labels: int,
-) -> tuple[tuple[list[str], IntArray], tuple[list[str], IntArray]]:
-    """Names and pairs with labels, of last tokens and of whole segments, from the segments of `inner`."""
-    tokens = reader.tokens(inputs)
-    starts, stops, of_segment = found.starts[inner], found.stops[inner], labels[inner].tolist()
-    last, span = dict[str, int](), dict[str, int]()
-    last_pairs, span_pairs = set[int](), set[int]()
-    names = _last_names(tokens)
-    for stop, y, attributes in zip(
-        stops.tolist(), of_segment, reader.attributes(tokens, starts, stops), strict=True
-    ):
-        if tokens.has_words:
-            last_pairs.add(last.setdefault(names[stop - 1], len(last)) * n_labels + y)
-        span_pairs.update(span.setdefault(name, len(span)) * n_labels + y for name in attributes)
-    keys = (np.array(sorted(pairs), dtype=np.int64) for pairs in (last_pairs, span_pairs))
-    return (list(last), next(keys)), (list(span), next(keys))
 
 
 def _ordered(names: Sequence[str], keys: IntArray, n_labels: int) -> tuple[list[str], IntArray]:

@@ -16,24 +16,12 @@ from structune.tagging.structure.labels import BoolArray
 
 @dataclass(frozen=True)
 class ChainShard(SequenceShard):
-    """Encoded sequences.
+    """Encoded sequences of a chain."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
-    rows : AttributeRows
-        The attributes of each token.
-    labels : ndarray of int64, shape (n_tokens,) or (0,)
-        Label of each token, -1 where it is not known to one label; empty without outputs.
-    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
-        Labels that each token may have; empty where all labels are known.
-    """
-
-    offsets: IntArray
-    rows: AttributeRows
-    labels: IntArray
-    allowed: BoolArray
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    rows: AttributeRows  # the attributes of each token
+    labels: IntArray  # (n_tokens,), -1 where not known to one label; empty without outputs
+    allowed: BoolArray  # (n_tokens, n_labels): labels that each token may have; empty where all are known
 
     @property
     def bounds(self) -> IntArray:
@@ -76,33 +64,15 @@ def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels:
 
 @dataclass(frozen=True)
 class SegmentShard(SequenceShard):
-    """Encoded sequences.
+    """Encoded sequences of a semi-Markov chain."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
-    tokens : AttributeRows
-        The attributes of each token.
-    lasts : AttributeRows
-        Attributes that each token has as the last one of a segment.
-    spans : AttributeRows
-        Attributes of the segments that have any.
-    span_offsets : ndarray of int64, shape (n_tokens + 1,)
-        The rows of `spans` that end with token t are ``span_offsets[t]:span_offsets[t + 1]``.
-    span_lengths : ndarray of int64, shape (n_spans,)
-        Tokens of each, rising for each last token.
-    tags : ndarray of int64, shape (n_tokens,) or (0,)
-        Of the segmentation; empty without outputs.
-    """
-
-    offsets: IntArray
-    tokens: AttributeRows
-    lasts: AttributeRows
-    spans: AttributeRows
-    span_offsets: IntArray
-    span_lengths: IntArray
-    tags: IntArray
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    tokens: AttributeRows  # the attributes of each token
+    lasts: AttributeRows  # attributes that each token has as the last one of a segment
+    spans: AttributeRows  # attributes of the segments that have any
+    span_offsets: IntArray  # those that end with token t are span_offsets[t]:span_offsets[t + 1]
+    span_lengths: IntArray  # tokens of each, rising for each last token
+    tags: IntArray  # of the segmentation, (n_tokens,); empty without outputs
 
     @property
     def bounds(self) -> IntArray:
