@@ -150,6 +150,7 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
     read = _open(path, given, learning.separator, learning.comment)
+    # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
@@ -166,6 +167,8 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
         raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
     inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
     templates = parse_templates(learning.templates) if learning.templates else default_templates(inputs)
+    # A later file may have no value with a space, by which a look would tell tabs: the model keeps the
+    # answer.
     kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
     reader = Reader(tuple(names), tuple(map(str, templates)), kept, learning.comment)
     named = (

@@ -184,6 +184,8 @@ def _numbered(
     for by in separators if rows else ():
         split = [_split(row, by) for row in rows]
         are_numbers = _are_numbers(split)
+        # Half of the rows are enough: a few broken ones are to be named by their line, not to hide the
+        # format.
         if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
             return by, names
         if are_numbers:
@@ -220,6 +222,7 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
     """Refuse a line of ``#`` before a sentence that may be a token, and reads like a comment."""
     others = {row[-1] for row in rows if row[0][:1] != "#"}
     for row, is_first in zip(rows, firsts, strict=True):
+        # Suspicious is a "#" at the head of a sentence whose last column is a label of no other row.
         is_odd = is_first and row[-1] not in others and _COMMENT.fullmatch(row[0])
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
@@ -385,6 +388,7 @@ def _is_phylip(head: _Head) -> bool:
     first, rows = head.words[0], head.words[1:]
     if not rows or not all(map(COUNT.fullmatch, first[:2])):
         return False
+    # The first line has the numbers of sequences and of columns, which the rows have to confirm.
     n_rows, n_columns = map(int, first[:2])
     return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
 
@@ -403,6 +407,7 @@ def _are_bases(head: _Head) -> bool:
 
 
 def _are_reactivities(head: _Head) -> bool:
+    # SHAPE files number bases from 1 and write -999 where nothing was measured.
     are_counted = [row[0] for row in head.words] == [str(k + 1) for k in range(len(head.rows))]
     is_long = len(head.words[0]) == 2 and len(head.rows) >= _LEAST_COLUMNS
     return are_counted and (is_long or any("-999" in row for row in head.words))

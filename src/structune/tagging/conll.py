@@ -243,6 +243,7 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
     separator = data.separator if separator is None else separator
     by_words = not separator.strip(" ")
     breaks = _BREAKS if by_words else re.compile(rf"[\r\n]|{re.escape(separator)}")
+    # A line of nothing but blanks would end the sentence when it is read back.
     blank = {name: {v for v in set(values) if not v.strip(_BLANK)} for name, values in data.columns.items()}
     for name, values in data.columns.items():
         for value in set(values):
@@ -441,6 +442,7 @@ class ColumnLines:
         """CSV has quotes around fields, which are part of values here."""
         layout = self.layout
         pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
+        # Quotes are no syntax here: taking them for values would make features of punctuation.
         if b'"' in text and pattern is not None and (found := pattern.search(text)):
             line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
             raise DataError(

@@ -366,6 +366,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
         check_lengths(y, lengths)
         weights = check_weights(sample_weight, lengths.size)
+        # A label that the model does not know is never predicted, so it counts as wrong.
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
         total = float(weights @ lengths)
         if not total:
@@ -401,6 +402,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
         if order == 2:
             ends["trigrams"] = (n + 1) ** 2 * n
+        # Keys are indices that kernels trust: a file could send them anywhere.
         for name, end in ends.items():
             check_keys(arrays, name, end)
         keys = {name: arrays[name] for name in ends}

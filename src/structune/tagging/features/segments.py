@@ -80,6 +80,7 @@ class SegmentReader:
             is_word = np.zeros(len(table.names), dtype=bool)
             is_word[list(values)] = True
             entries = np.flatnonzero(is_word[table.indices])
+            # An entry belongs to the last row that begins at or before it.
             rows = np.searchsorted(table.indptr, entries, side="right") - 1
             for row, column in zip(rows.tolist(), table.indices[entries].tolist(), strict=True):
                 words[row] = values[column]

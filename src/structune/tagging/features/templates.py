@@ -287,6 +287,7 @@ def extract(
     n_names = 0
     for k, template in enumerate(parsed):
         values = template.read(corpus)
+        # Codes of all templates share one numbering: those of a template follow those of the one before.
         codes[:, k] = np.where(values.codes < 0, -1, values.codes + n_names)
         names.append(template.names(values.categories))
         n_names += len(names[-1])

@@ -114,6 +114,7 @@ class Chain(Structure):
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self._forbid(as_rules(forbidden))
         sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
+        # The weight vector: pairs of attributes and labels, starts, ends, transitions, each part a slice.
         ends = np.concatenate(([0], np.cumsum(sizes)))
         self._pairs, self._starts, self._ends, self._transitions = (
             slice(int(a), int(b)) for a, b in pairwise(ends)
@@ -170,6 +171,7 @@ class Chain(Structure):
                 raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
         if not len(inputs):
             raise DataError("the training set is empty: expected at least one sequence")
+        # An attribute that no token has would get weights that nothing can determine.
         inputs = inputs.used()
         labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
         n_labels = len(labelling.names)
@@ -347,6 +349,7 @@ class Chain(Structure):
             labelling.check_moves(offsets, self.moves)
         example_weights = check_weights(weights, len(inputs))
         columns, values = inputs.indices, np.empty(0) if inputs.values is None else inputs.values
+        # A table that was read with this chain's names has its columns already: nothing is looked up twice.
         if inputs.names is not self.attributes:
             columns = self.names.find(Strings.of(inputs.names))[columns]
         rows = self.pairs.layout(inputs.indptr, columns, values, only_read=outputs is None)
@@ -424,6 +427,7 @@ class Chain(Structure):
         """Add the counts of a block, given by its token rows and its transitions."""
         first, offsets = int(shard.offsets[block.start]), shard.offsets[block.start : block.stop + 1]
         self.pairs.add_counts(tokens, shard.rows, first, rows, power)
+        # Marginals of first and last tokens are the counts of starts and ends.
         starts, ends = rows[offsets[:-1] - first].sum(axis=0), rows[offsets[1:] - first - 1].sum(axis=0)
         self._add_moves(out, starts, ends, transitions)
 
@@ -437,6 +441,7 @@ class Chain(Structure):
         labels = self._labels_of(shard, outputs)
         rows = np.zeros((shard.n_parts, self.n_labels))
         per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        # A labelling is a distribution with all mass on one label a token: the same code adds its counts.
         rows[np.arange(labels.size), labels] = per_token
         counts = self._count_moves(labels, shard.offsets, per_token)
         tokens = self.pairs.open_counts(out)
@@ -448,6 +453,7 @@ class Chain(Structure):
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         token, pairs, values = self.pairs.observed(shard.rows, labels)
         later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
+        # Transitions without a weight of their own score 0, and are no features.
         moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
         later, moves = later[moves >= 0], moves[moves >= 0]
         n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
@@ -495,6 +501,7 @@ class Chain(Structure):
         scores = self.pairs.scores(w, shard.rows, first, last)
         if within:
             scores[~shard.allowed[first:last]] = -np.inf
+        # A wrong label is worth its cost more: the best labels are then those of cost-augmented search.
         if cost is not None:
             own = self._labels_of(shard)[first:last]
             scores += token_costs(cost[block], np.diff(offsets), own, self.n_labels)
@@ -688,6 +695,7 @@ class Chain(Structure):
         self._check_room(shard, 2 * n)
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         results = []
+        # One sequence at a time: tables grow with n.
         for s in range(len(shard)):
             _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
             labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)

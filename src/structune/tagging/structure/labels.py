@@ -77,6 +77,7 @@ def moves_of_readable(labels: Sequence[str], forbidden: Rules) -> tuple[Moves, d
             allowed_moves([label], forbidden)
         except DataError as error:
             strange[label] = str(error)
+    # Rows and columns of labels that the scheme cannot read stay False: whatever they touch breaks the rules.
     known = [y for y, label in enumerate(labels) if label not in strange]
     n, found = len(labels), allowed_moves([labels[y] for y in known], forbidden)
     transition, start, end = np.zeros((n, n), bool), np.zeros(n, bool), np.zeros(n, bool)
@@ -205,6 +206,8 @@ class Labelling:
         """Sequences that only forbidden transitions could label, the first token that needs one, and why."""
         if all(m.all() for m in moves):
             return
+        # Where all labels are known, a look at neighbouring pairs finds the few sequences that a search is
+        # worth.
         suspects = range(offsets.size - 1) if self.is_partly_known else self._suspects(offsets, moves)
         for s in suspects:
             tokens = slice(int(offsets[s]), int(offsets[s + 1]))
@@ -287,6 +290,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
 
 
 def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str, int]) -> Labelling:
+    # A mask of the labels that a token may have; None allows all.
     allowed = np.zeros((len(flat), len(names)), dtype=bool)
     for t, label in enumerate(flat):
         for choice in names if label is None else _choices(label):
@@ -454,6 +458,8 @@ def _unknown(allowed: BoolArray, moves: Moves) -> list[int]:
     """
     unknown, anything = list[int](), moves[0].any(axis=0) | moves[1]
     while (t := first_offence(allowed, moves)) is not None:
+        # The token at which no labelling goes on, or, if that is unknown already, the last known one before
+        # it.
         known = [k for k in range(t, -1, -1) if k not in unknown]
         if not known:
             return []

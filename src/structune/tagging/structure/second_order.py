@@ -71,6 +71,7 @@ class LinearPairs:
             self.moves.neighbours, self.alpha, weights, self.lanes,
             np.empty((longest, n, n), dtype), np.empty((n, n + 1), dtype), rows, relative, ends,
         )  # fmt: skip
+        # The kernel counts moves relative to their potential, as that of the first order does.
         if counts is not None:
             relative *= transition
             _add(relative, ends, counts)
@@ -210,6 +211,8 @@ class SecondOrderChain(Chain):
     def _move_scores(self, w: Array, fill: float = -np.inf) -> TrigramScores:
         """Scores of three labels in a row, the transition between the last two among them."""
         first, n = super()._move_scores(w, fill), self.n_labels
+        # Scores by (first, middle, last): the trigram, the transition middle -> last or the end; the first
+        # may be the start, and the last the end.
         scores = self._no_moves(first.transition.dtype)
         scores.reshape(-1)[self.trigrams] = w[self._trigrams]
         scores[:, :, :n] += first.transition

@@ -196,6 +196,7 @@ class SemiMarkovChain(Structure):
         ids = {label: y for y, label in enumerate(labels)}
         of_segment = np.array([ids[kind] for kind in found.types])
         sizes = found.stops - found.starts
+        # By default a label's segments are as long, at most, as its longest in training.
         longest = np.zeros(len(labels), np.int64)
         np.maximum.at(longest, of_segment, sizes)
         if max_length is not None:
@@ -211,6 +212,8 @@ class SemiMarkovChain(Structure):
         last_names, last, span = _last_names(words), dict[str, int](), dict[str, int]()
         last_pairs, span_pairs = set[int](), set[int]()
         starts, stops = found.starts[inner], found.stops[inner]
+        # Weights are of what occurs: each name gets a number when it is first met, and pairs are keys as
+        # elsewhere.
         seen = zip(
             stops.tolist(), of_segment[inner].tolist(), reader.attributes(words, starts, stops), strict=True
         )
@@ -399,6 +402,7 @@ class SemiMarkovChain(Structure):
     def _moves(self, w: Array) -> Moves:
         n = self.n_labels
         transition = np.ascontiguousarray(w[self._transitions].reshape(n, n))
+        # Without boundary weights, starts and ends score 0.
         start, end = np.zeros((2, n), w.dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
@@ -551,6 +555,7 @@ class SemiMarkovChain(Structure):
             block = self._forward(opened, w, moves, shard, sequences)
             log_z[sequences] = block.log_z + block.peaks
             if expected is not None and counts is not None:
+                # Written over the shares in `cells`: nothing else needs them.
                 found = self._probabilities(moves, block, weights, block.cells)
                 cells = block.cells
                 rows = self._rows(shard, block, cells)
@@ -564,12 +569,14 @@ class SemiMarkovChain(Structure):
         if within:
             raise self._cannot("within")
         moves, opened = self._moves(w), self._open(w)
+        # Shares do not depend on the direction: they are made once, for all products.
         blocks = [self._forward(opened, w, moves, shard, block) for block in self._blocks(shard)]
 
         def product(v: FloatArray) -> FloatArray:
             out, n = np.zeros(self.n_weights), self.n_labels
             direction, v_opened, counts = self._moves(v), self._open(v), self._open_counts(out)
             for block in blocks:
+                # The direction's own scores need no shift: they are not exponentiated.
                 cells = self._fill(v_opened, v, shard, block.sequences, shift=False).cells
                 starts, ends, transitions = np.zeros(n), np.zeros(n), np.zeros((n, n))
                 kernels.tangent(
@@ -669,6 +676,7 @@ class SemiMarkovChain(Structure):
         if label not in self.labels:
             raise DataError(f"the label {label!r} is not among {self.labels}")
         y = self.labels.index(label)
+        # Segments that are longer than any in training have no cell, and no probability.
         if stop - start > self.longest[y]:
             return 0.0
         moves = self._moves(w)
