@@ -1,6 +1,5 @@
 """A look at column files: what is read as it is, what is refused by its name, and what the options decide."""
 
-import contextlib
 import io
 import re
 from unittest.mock import patch
@@ -333,18 +332,6 @@ def _is_metadata(text, end):
 def test_the_kernel_and_the_look_agree_on_metadata(line):
     buffer = np.frombuffer(line.encode() + b"\n", np.uint8)
     assert _is_metadata(buffer, len(line)) == bool(_METADATA.match(line))
-
-
-@given(
-    st.lists(st.sampled_from(["# a = b\n", "1\t", "a", "\t", " ", "\n", "|", "/", ",", "<s>", "{", "é"])).map(
-        "".join
-    )
-)
-@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
-def test_any_text_is_read_or_refused(text):
-    for columns in (None, ["w", "y"]):
-        with contextlib.suppress(DataError):
-            read(text, columns)
 
 
 @pytest.mark.parametrize(

@@ -106,32 +106,24 @@ def test_column_names_are_checked(columns):
         read(TEXT, columns)
 
 
-@given(st.binary(max_size=200), st.sampled_from([None, ("w",)]), st.sampled_from([None, "\t"]))
+PIECES = [
+    *(b"a", "é".encode(), b"\xff", b" ", b"\t", b"\n", b"\n\n", b"\r", b"\r\n", b"\v", b"#", b"||"),
+    *("\u00a0".encode(), b"\n-DOCSTART- x\n", b"a b\n", b"# a = b\n", b"1\t", b"<s>", b"/"),
+]
+
+
+@given(
+    st.binary(max_size=200) | st.lists(st.sampled_from(PIECES)).map(b"".join),
+    st.sampled_from([None, ("w",), ("w", "y")]),
+    st.sampled_from([None, "\t", "auto"]),
+)
+@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
 def test_any_bytes_are_read_or_refused(content, columns, separator):
     try:
         data = read_conll(io.BytesIO(content), columns, separator)
     except DataError:
         return
     assert data.n_tokens >= len(data) >= 1
-
-
-PIECES = [
-    "a",
-    "é",
-    " ",
-    "\t",
-    "\n",
-    "\n\n",
-    "\r",
-    "\r\n",
-    "\v",
-    "#",
-    "||",
-    "\u00a0",
-    "\n-DOCSTART- x\n",
-    "a b\n",
-]
-PIECES = [b"\xff", "é".encode(), *(piece.encode() for piece in PIECES)]
 
 
 def plain(content, separator, comment):

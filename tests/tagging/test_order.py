@@ -49,17 +49,6 @@ def test_precisions_of_trigrams_are_learned():
     assert tagger.penalty_[1] > tagger.penalty_[2]
 
 
-def test_predictions(tagger):
-    x = [*TEST[0][:5], [], [["seen=1"]]]
-    labels, marginals, best = tagger.predict(x), tagger.predict_marginals(x), tagger.predict_nbest(x, 3)
-    assert [len(y) for y in labels] == [len(tokens) for tokens in x]
-    assert [found[0][0] for found in best] == labels
-    for tokens in marginals:
-        assert [sum(token.values()) for token in tokens] == pytest.approx([1.0] * len(tokens))
-    p = marginals[0][2]["y1"]
-    assert tagger.segment_probability(x, 0, 2, ["y1"]) == pytest.approx(p)
-
-
 def test_weights_by_name(tagger):
     trigrams, names = tagger.trigram_features_, tagger.chain_.weight_names()
     assert trigrams["y0", "y1", "y0"] == tagger.coef_[names.index("y0 -> y1 -> y0")]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
@@ -16,7 +15,6 @@ from structune import SequenceTagger
 from structune.errors import DataError, StructuneError
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
-from structune.learning.tuning import ImplicitTuner, MajorizeTuner
 from structune.learning.tuning.problem import TuningResult
 from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
@@ -401,22 +399,6 @@ def test_ctrl_c_while_tuning(tuning, monkeypatch):
 
 
 # --- tuning -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "tuner"), [("implicit", ImplicitTuner()), ("majorize", MajorizeTuner())])
-def test_tuners(name, tuner):
-    x, y = hmm_data()
-    by_name, by_object = (tagger(tuning=t, penalty=1e9).fit(x, y) for t in (name, tuner))
-    assert_array_equal(by_name.coef_, by_object.coef_)
-    assert_array_equal(by_name.penalty_, by_object.penalty_)
-    assert by_name.penalty_.shape == (len(by_name.group_names_),)
-    assert by_name.penalty_.max() < 1e6  # `penalty` plays no part
-    assert by_name.status_ in ("converged", "iterations")
-    assert by_name.history_[0]["stage"] == name
-    assert by_name.score(x, y) > 0.6
-    copied = clone(by_object)
-    assert copied.tuning == tuner
-    assert copied.tuning is not tuner
 
 
 def test_the_seed_and_example_groups_decide_the_split():

@@ -219,14 +219,6 @@ def texts(templates):
     return [*map(str, templates)]
 
 
-def test_those_of_symbols():
-    assert texts(symbol_templates("base")) == [
-        "base[-2]", "base[-1]", "base[0]", "base[1]", "base[2]", "base[-1]|base[0]", "base[0]|base[1]",
-        "__BOS__", "__EOS__",
-    ]  # fmt: skip
-    assert symbol_templates("w", ["pos"]) == conll2000_templates()
-
-
 def test_those_of_text_are_more():
     words, tagged = texts(text_templates("form")), texts(text_templates("form", ["pos", "lemma"]))
     letters = {"form[0].suffix4", "form[1].prefix3", "form[-1].shape|form[0].shape"}

@@ -9,8 +9,6 @@ from chains import table
 from laws import hold
 from segmentations import draw_sequences, segment_problems, segmentations
 from structune.errors import DataError
-from structune.learning import LogLoss, MarginLoss, Risk, TuningProblem, fit_l2
-from structune.learning.tuning import ImplicitTuner, MajorizeTuner
 from structune.tagging import AttributeTable, SemiMarkovChain
 
 
@@ -88,21 +86,6 @@ def simulated(n, seed=0):
         sequences.append(tokens)
         labels.append(row)
     return table(sequences), labels
-
-
-def test_losses_and_tuners_know_nothing_of_segments():
-    inputs, labels = simulated(15)
-    chain = SemiMarkovChain.build(inputs, labels)
-    shard = chain.encode(inputs, labels)
-    for loss in (LogLoss(), MarginLoss()):
-        fit = fit_l2(Risk.over(chain, loss, shard), np.ones(chain.n_weights))
-        assert fit.status == "converged"
-        assert chain.cost(shard, chain.best(fit.w, shard)[0]).mean() < 0.5
-    problem = TuningProblem.build(chain, LogLoss(), shard, chain.groups(), folds=3)
-    for tuner in (ImplicitTuner(), MajorizeTuner()):
-        found = tuner.tune(problem)
-        assert np.isfinite(found.w).all()
-        assert chain.cost(shard, chain.best(found.w, shard)[0]).mean() < 0.5
 
 
 # --- what is refused --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, warn
 from structune.files.text import some_of
-from structune.structure import IntArray, check_range, offsets_of, place_of
+from structune.structure import Array, IntArray, check_range, offsets_of, place_of
 
 Rules = str | Iterable[tuple[str | None, str | None]] | None
 BoolArray = NDArray[np.bool_]
@@ -158,9 +158,7 @@ class Labelling:
 
     def seen_transitions(self, lengths: IntArray) -> BoolArray:
         """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
-        is_later = np.ones(int(lengths.sum()), dtype=bool)
-        is_later[(np.cumsum(lengths) - lengths)[lengths > 0]] = False
-        later = np.flatnonzero(is_later)
+        later = np.setdiff1d(np.arange(int(lengths.sum())), np.cumsum(lengths) - lengths)
         seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
         if self.is_partly_known:
             before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
@@ -179,9 +177,7 @@ class Labelling:
         # Under partial labels, trigram (a, y, c) may occur where a token may have y, the one before a, the
         # next c: a product of Boolean matrices for each y.
         padded = np.hstack((self.allowed, np.zeros((len(self.allowed), 1), bool)))
-        before, after = np.roll(padded, 1, axis=0), np.roll(padded, -1, axis=0)
-        full = lengths > 0
-        before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = outside
+        before, after = _neighbours(padded, offsets, outside)
         for y in range(n):
             own = self.allowed[:, y]
             seen[:, y] = before[own].T.astype(np.float32) @ after[own].astype(np.float32) > 0
@@ -223,15 +219,11 @@ class Labelling:
 
     def _suspects(self, offsets: IntArray, moves: Moves) -> list[int]:
         """Sequences with a forbidden transition, where all labels are known."""
-        transition, start, end = moves
-        y, later = self.labels, np.ones(self.labels.size, dtype=bool)
-        full = np.diff(offsets) > 0
-        firsts, lasts = offsets[:-1][full], offsets[1:][full] - 1
-        later[firsts] = False
-        bad = np.zeros(y.size, dtype=bool)
-        bad[later] = ~transition[y[:-1][later[1:]], y[later]]
-        bad[firsts] |= ~start[y[firsts]]
-        bad[lasts] |= ~end[y[lasts]]
+        n = len(self.names)
+        allowed = np.ones((n + 1, n + 1), dtype=bool)  # the last row: start; the last column: end
+        allowed[:n, :n], allowed[n, :n], allowed[:n, n] = moves
+        before, after = _neighbours(self.labels, offsets, n)
+        bad = ~(allowed[before, self.labels] & allowed[self.labels, after])
         found: list[int] = np.unique(np.searchsorted(offsets, np.flatnonzero(bad), side="right") - 1).tolist()
         return found
 
@@ -308,11 +300,17 @@ def trigram_keys(labels: IntArray, offsets: IntArray, n_labels: int) -> IntArray
     The key of a, b, c is ``(a * n_labels + b) * (n_labels + 1) + c``; `n_labels` stands for the start and the
     end.
     """
-    # Neighbours of first and last tokens lie in other sequences, and are overwritten.
-    before, after = np.roll(labels, 1), np.roll(labels, -1)
-    full = np.diff(offsets) > 0
-    before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = n_labels
+    before, after = _neighbours(labels, offsets, n_labels)
     return (before * n_labels + labels) * (n_labels + 1) + after
+
+
+def _neighbours(tokens: Array, offsets: IntArray, outside: Any) -> tuple[Array, Array]:
+    """What the tokens before and after each have; `outside` at the start and end of sequences."""
+    # Neighbours of first and last tokens lie in other sequences, and are overwritten.
+    before, after = np.roll(tokens, 1, axis=0), np.roll(tokens, -1, axis=0)
+    full = np.diff(offsets) > 0
+    before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = outside
+    return before, after
 
 
 def single_labels(allowed: BoolArray) -> IntArray:
