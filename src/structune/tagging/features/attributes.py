@@ -43,12 +43,11 @@ def _read(
     """How many attributes each token has, their names, and their values, or None for ones."""
     tokens = list(chain.from_iterable(sequences))
     kinds = set(map(type, tokens))
-    try:
+    try:  # the common cases at once: lists of strings, and flat dicts of strings and numbers
         if kinds <= {list, tuple}:
             return _counts(tokens), Strings.of(list(chain.from_iterable(tokens))), None
         if kinds == {dict}:
             given = list(chain.from_iterable(map(dict.values, tokens)))
-            # The common cases at once: lists of strings, and flat dicts of strings and numbers.
             types = set(map(type, given))
             if types <= PLAIN:
                 pairs = zip(chain.from_iterable(tokens), given, strict=True)
