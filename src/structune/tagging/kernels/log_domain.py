@@ -11,14 +11,19 @@ from structune.kernels.jit import kernel
 
 
 @kernel
-def _log_sum(values):
+def log_sum(values):
+    """The log of the sum of exponentials, of real or complex numbers."""
     # log sum exp(v) = high + log sum exp(v - high): the largest term is 1, so nothing overflows.
-    high = values.max()
-    if high == -np.inf:
-        return high
-    total = 0.0
+    high = -np.inf
+    # The maximum is taken of real parts, and terms of -inf are left out: exp of a complex -inf would be nan.
     for k in range(values.size):
-        total += np.exp(values[k] - high)
+        high = max(high, values[k].real)
+    if high == -np.inf:
+        return values.dtype.type(high)
+    total = values.dtype.type(0.0)
+    for k in range(values.size):
+        if values[k].real > -np.inf:
+            total += np.exp(values[k] - high)
     return high + np.log(total)
 
 
@@ -35,16 +40,16 @@ def forward_backward(scores, transition, start, end, alpha, beta):
         for y in range(n_labels):
             for x in range(n_labels):
                 terms[x] = alpha[t - 1, x] + transition[x, y]
-            alpha[t, y] = _log_sum(terms) + scores[t, y]
+            alpha[t, y] = log_sum(terms) + scores[t, y]
     # b_t(x) = log sum_y exp(transition(x, y) + score_{t+1}(y) + b_{t+1}(y)).
     for t in range(n - 2, -1, -1):
         for x in range(n_labels):
             for y in range(n_labels):
                 terms[y] = transition[x, y] + scores[t + 1, y] + beta[t + 1, y]
-            beta[t, x] = _log_sum(terms)
+            beta[t, x] = log_sum(terms)
     for y in range(n_labels):
         terms[y] = alpha[n - 1, y] + end[y]
-    return _log_sum(terms)
+    return log_sum(terms)
 
 
 @kernel
@@ -52,7 +57,7 @@ def expectations(scores, transition, alpha, beta, weight, token_out, transition_
     """Weighted label marginals of every token; adds the weighted expected transitions."""
     n, n_labels = scores.shape
     for t in range(n):
-        log_z = _log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
+        log_z = log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
         for y in range(n_labels):
             token_out[t, y] = weight * np.exp(alpha[t, y] + beta[t, y] - log_z)
             if t > 0:
@@ -102,7 +107,7 @@ def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_
     for t in range(n):
         # Cov[1(y_t = y), d] = p_t(y) (E[d | y_t = y] - E[d]), d the direction's score of the whole sequence.
         # The conditional mean is `before` + `after`.
-        log_z = _log_sum(alpha[t] + beta[t])
+        log_z = log_sum(alpha[t] + beta[t])
         mean, total = 0.0, 0.0
         for y in range(n_labels):
             p = np.exp(alpha[t, y] + beta[t, y] - log_z)

@@ -7,21 +7,7 @@ forbidden scores -inf. Analytic, too: only real parts are compared.
 import numpy as np
 
 from structune.kernels.jit import kernel
-
-
-@kernel
-def _log_sum(values):
-    high = -np.inf
-    # The maximum is taken of real parts, and terms of -inf are left out: exp of a complex -inf would be nan.
-    for k in range(values.size):
-        high = max(high, values[k].real)
-    if high == -np.inf:
-        return values.dtype.type(high)
-    total = values.dtype.type(0.0)
-    for k in range(values.size):
-        if values[k].real > -np.inf:
-            total += np.exp(values[k] - high)
-    return high + np.log(total)
+from structune.tagging.kernels.log_domain import log_sum
 
 
 @kernel
@@ -60,7 +46,7 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
             for z in range(n):
                 for x in range(n + 1):
                     terms[x] = alpha[t - 1, x, y] + moves[y, x, z]
-                alpha[t, y, z] = _log_sum(terms) + scores[t, z]
+                alpha[t, y, z] = log_sum(terms) + scores[t, z]
         peaks[t] = _shift(alpha[t])
     beta[n_tokens - 1] = end
     for t in range(n_tokens - 2, -1, -1):
@@ -68,12 +54,12 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
             for x in range(n + 1):
                 for z in range(n):
                     terms[z] = moves[y, x, z] + scores[t + 1, z] + beta[t + 1, y, z]
-                beta[t, x, y] = _log_sum(terms[:n])
+                beta[t, x, y] = log_sum(terms[:n])
         # What is taken off beta is not kept: probabilities are normalised at each token anew.
         _shift(beta[t])
     for t in range(n_tokens):
         log_z += peaks[t]
-    return log_z + _log_sum((alpha[n_tokens - 1] + end).reshape(-1))
+    return log_z + log_sum((alpha[n_tokens - 1] + end).reshape(-1))
 
 
 @kernel
@@ -84,7 +70,7 @@ def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
     for t in range(n_tokens):
         both = alpha[t] + beta[t]
         # log Z as this token has it, up to the shifts of alpha and beta: the same shifts are in `both`.
-        log_z = _log_sum(both.reshape(-1))
+        log_z = log_sum(both.reshape(-1))
         for y in range(n + 1):
             for z in range(n):
                 if both[y, z].real == -np.inf:
