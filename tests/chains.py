@@ -3,17 +3,70 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise, product
+from unittest import mock
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from laws import Problem
 from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure import attribute_weights, chain, posterior, second_order
 from structune.tagging.structure.chain import Chain
 
 SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-x", "O", "S-x"]}
 ATTRIBUTES = ["word=a", "word=b", "shape=a", "bias", "rare=z"]
+
+
+# --- circumstances, and what chains say in them -----------------------------------------------------------
+
+
+class Poisoned:
+    """NumPy whose fresh memory holds nan: reading what was never written shows."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape, dtype=float):
+        return np.full(shape, np.nan if np.issubdtype(dtype, np.inexact) else 0, dtype)
+
+    def empty_like(self, like):
+        return self.empty(like.shape, like.dtype)
+
+
+@contextmanager
+def poisoned_memory():
+    with ExitStack() as stack:
+        for user in (attribute_weights, chain, posterior, second_order):
+            stack.enter_context(mock.patch.object(user, "np", Poisoned()))
+        yield
+
+
+def log_domain():
+    return mock.patch.object(Chain, "_safe_range", 0.0)
+
+
+def small_blocks(cells=1):
+    return mock.patch.multiple(Chain, _cache_cells=cells, _block_cells=cells)
+
+
+def everything(chain, w, shard, within=False):
+    """What the chain says of a shard, by name."""
+    gradient = np.zeros_like(w)
+    log_z = chain.log_partition(w, shard, gradient, within=within)
+    v = np.random.default_rng(1).normal(size=w.size)
+    values = {"log_z": log_z, "gradient": gradient, "hessian": chain.linearize(w, shard, within)(v)}
+    if not within:
+        values |= {"marginals": chain.marginals(w, shard), "variance": chain.variance(w, shard)}
+        values["labels"], values["best"] = chain.best(w, shard)
+    return values
+
+
+def assert_same(found, expected, tolerance):
+    for name, values in expected.items():
+        assert_allclose(found[name], values, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 # --- raw inputs: a token is a list of (name, value) -------------------------------------------------------

@@ -6,7 +6,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-import structune
 from structune.compat import CRF
 from structune.errors import ModelFileError
 from structune.tagging import read_crfsuite
@@ -44,21 +43,6 @@ def test_it_predicts_the_same(path, theirs):
         theirs.set(sequence)
         for t, token in enumerate(found):
             assert token == pytest.approx({y: theirs.marginal(y, t) for y in theirs.labels()}, rel=1e-9)
-
-
-def test_it_has_the_same_weights(path, theirs):
-    tagger, info = read_crfsuite(path), theirs.info()
-    assert tagger.transition_features_ == pytest.approx(info.transitions, abs=1e-6)
-    of_theirs = {key: weight for key, weight in info.state_features.items() if "-->" not in key[0]}
-    ours = {key: weight for key, weight in tagger.state_features_.items() if "-->" not in key[0]}
-    assert ours == pytest.approx(of_theirs, abs=1e-6)
-    assert tagger.status_ == "imported"
-
-
-def test_it_can_be_saved(path, tmp_path):
-    tagger = read_crfsuite(path)
-    tagger.save(tmp_path / "m.structune")
-    assert structune.load(tmp_path / "m.structune").predict_marginals(X) == tagger.predict_marginals(X)
 
 
 def test_a_model_without_weights(tmp_path):

@@ -6,7 +6,6 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
-    LeaveOneOut,
     cross_val_predict,
     cross_validate,
     learning_curve,
@@ -18,7 +17,7 @@ from structune import SegmentTagger, SequenceTagger
 from structune.compat import CRF
 from structune.errors import DataError
 
-LENGTHS = {"unequal": [1, 3, 2, 3, 1, 2, 4, 2, 3], "equal": [2] * 9, "equal in folds": [1, 2, 3] * 3}
+LENGTHS = {"unequal": [1, 3, 2, 3, 1, 2, 4, 2, 3], "equal": [2] * 9}
 TAGGERS = {"c2": CRF(c2=0.1), "penalty": SequenceTagger(), "max_length": SegmentTagger()}
 
 
@@ -44,9 +43,9 @@ def in_pipeline(tagger):
 def test_cross_validation(parameter, data):
     X, y = data
     for tagger in (TAGGERS[parameter], in_pipeline(TAGGERS[parameter])):
-        for folds in (KFold(3, shuffle=True, random_state=0), LeaveOneOut()):
-            assert list(map(len, cross_val_predict(tagger, X, y, cv=folds))) == list(map(len, y))
-            assert np.all(cross_validate(tagger, X, y, cv=folds)["test_score"] >= 0.0)
+        folds = KFold(3, shuffle=True, random_state=0)
+        assert list(map(len, cross_val_predict(tagger, X, y, cv=folds))) == list(map(len, y))
+        assert np.all(cross_validate(tagger, X, y, cv=folds)["test_score"] >= 0.0)
     curve = learning_curve(
         TAGGERS[parameter], X, y, cv=GroupKFold(3), groups=[0, 1, 2] * 3, train_sizes=[1.0]
     )
@@ -70,7 +69,7 @@ def test_predictions_are_lists_and_one_array_whatever_their_lengths(parameter, d
     assert np.array(found).shape == (9,)
 
 
-@pytest.mark.parametrize("n", [2.5, "2", None, True, 0, ["DET"]])
+@pytest.mark.parametrize("n", [2.5, True, 0])
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])
 def test_a_number_of_labellings_that_is_none(of, n):
     X, y = sequences([1, 2])

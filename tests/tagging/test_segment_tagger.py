@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
 from structune import SegmentTagger, SequenceTagger, load
 from structune.errors import CapabilityError, DataError
@@ -59,11 +59,6 @@ def test_bioes_comes_back():
     assert_allclose(model.coef_, tagger().fit(X, Y).coef_)
 
 
-def test_labels_that_continue_nothing_begin_a_segment():
-    strange = [["O", "I-LOC", "I-LOC"], ["O", "I-LOC"], ["O", "O", "O", "I-LOC"]]
-    assert_array_equal(tagger().fit(X, strange).coef_, tagger().fit(X, Y).coef_)
-
-
 def test_empty_sequences_have_no_labels():
     model = tagger().fit(X, Y)
     some = [[], X[0], [], X[1]]
@@ -99,13 +94,10 @@ def test_scikit_learns_conventions():
     with pytest.raises(NotFittedError):
         model.predict(X)
     assert cross_val_score(tagger(), X * 3, Y * 3, cv=3).shape == (3,)
-    search = GridSearchCV(tagger(), {"max_length": [2, 3]}, cv=2).fit(X * 2, Y * 2)
-    assert search.best_params_["max_length"] in (2, 3)
 
 
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
-def test_tuning_learns_a_precision_of_each_group(tuning):
-    model = tagger(tuning=tuning, folds=2).fit(X * 4, Y * 4)
+def test_tuning_learns_a_precision_of_each_group():
+    model = tagger(tuning="implicit", folds=2).fit(X * 4, Y * 4)
     words = ("w", "segment.last", "segment.text", "segment.shape", "segment.length", "transitions")
     assert model.group_names_ == words
     assert model.predict(X) == Y
@@ -123,14 +115,6 @@ def test_weights_of_examples_count():
     assert_allclose(model.score(X, wrong), 4 / 5)
     assert model.score(X, wrong, sample_weight=[1, 1, 0]) == 1.0
     assert model.score(X[2:], wrong[2:]) == 0.0
-
-
-def test_warm_start():
-    model = tagger(warm_start=True).fit(X, Y)
-    before, passes = model.coef_.copy(), model.passes_
-    model.fit(X, Y)
-    assert_allclose(model.coef_, before, atol=1e-3)
-    assert model.passes_ < passes
 
 
 # --- features of segments ---------------------------------------------------------------------------------
@@ -162,12 +146,6 @@ def test_gazetteers_know_words_that_training_did_not_have():
     assert model.segment_probability(lower, 0, 1, 3, "LOC") < p
 
 
-def test_own_features():
-    model = tagger(segment_features=initials).fit(X, Y)
-    assert "segment.initials=NY : LOC" in model.chain_.weight_names()
-    assert "segment.initials" in model.group_names_
-
-
 def simulated(n, seed):
     """Segments of 2, 3 or 4 like words; those of 3 have a label of their own.
 
@@ -187,7 +165,7 @@ def simulated(n, seed):
 
 
 def test_whole_segments_beat_a_chain():
-    (x, y), (x_test, y_test) = simulated(60, 0), simulated(100, 1)
+    (x, y), (x_test, y_test) = simulated(40, 0), simulated(60, 1)
     segments, chain = tagger().fit(x, y), SequenceTagger(penalty=0.1, n_jobs=1).fit(x, y)
     f1, of_chain = segments.score(x_test, y_test), segment_scores(y_test, chain.predict(x_test)).overall.f1
     assert f1 == segment_scores(y_test, segments.predict(x_test)).overall.f1
@@ -230,21 +208,9 @@ def test_functions_are_set_again(tmp_path):
 @pytest.mark.parametrize(
     ("options", "y", "what"),
     [
-        (
-            {},
-            [["O", "B-LOC", "LOC"], *Y[1:]],
-            "sequence 0, token 2: found the label 'LOC'",
-        ),
-        ({}, [Y[0], ["O", None], Y[2]], "sequence 1, token 1: found the label None"),
-        ({}, Y[:2], "found labels for 2 sequences, expected 3"),
-        (
-            {"max_length": 1},
-            Y,
-            "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens",
-        ),
+        ({}, [["O", "B-LOC", "LOC"], *Y[1:]], "sequence 0, token 2: found the label 'LOC'"),
+        ({"max_length": 1}, Y, "sequence 0, tokens 1 to 2: found a segment of 'LOC' with 2 tokens"),
         ({"max_length": 0}, Y, "max_length"),
-        ({"words": "form"}, Y, "words='form': found no attribute"),
-        ({"gazetteers": ["Rome"]}, Y, "gazetteers: found"),
         ({"segment_features": lambda *_: [1]}, Y, "segment_features: found .1. for"),
     ],
 )

@@ -1,7 +1,5 @@
 """The sequence tagger: what it accepts, scikit-learn's conventions, and CRFsuite's objective."""
 
-import copy
-import pickle
 import re
 import subprocess
 import sys
@@ -10,19 +8,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 
-import structune
 from structune import SequenceTagger
 from structune.errors import DataError, StructuneError
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.learning.tuning.problem import TuningResult
 from structune.running import Run
-from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
+from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
 from tiny import exact_fit
@@ -88,28 +83,11 @@ def test_forms_of_input_give_the_same_model(form):
     assert_allclose(model.score(data, Y), 1.0)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.coo_array])
-def test_a_matrix_and_lengths(kind):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(10, 3)) * (rng.random((10, 3)) < 0.7)
-    lengths, y = [4, 1, 5], [list("abab"), ["a"], list("bbaab")]
-    model = tagger(tolerance=1e-8, states="all").fit((kind(x), lengths), y)
-    tokens = iter([{f"x={j}": v for j, v in enumerate(row)} for row in x.tolist()])
-    other = tagger(tolerance=1e-8, states="all").fit([[next(tokens) for _ in range(n)] for n in lengths], y)
-    assert_same(model, other, atol=1e-6)
-    assert model.predict((kind(x), lengths)) == other.predict((kind(x), lengths))
-
-
-def test_labels_may_be_arrays():
-    x, y = hmm_data(5)
-    model = tagger().fit(x, np.array(y))
-    assert_same(model, tagger().fit(x, y))
-    assert model.predict(x) == tagger().fit(x, y).predict(x)
-
-
 def test_nothing_to_predict():
     model = tagger().fit(X, Y)
     assert model.predict([]) == model.predict_marginals([]) == model.predict_nbest([]) == []
+    for x in ([[]], AttributeTable.from_csr(np.empty((0, 2)), [0]), [np.empty((0, 2))]):
+        assert model.predict(x) == [[]]
 
 
 @pytest.mark.parametrize("form", ["lists", "dicts", "table", "matrix", "arrays"])
@@ -140,13 +118,6 @@ def test_empty_sequences_have_empty_predictions(form):
     assert model.segment_probability(x, sequence=4, start=0, labels=["a"]) == expected
     with pytest.raises(DataError, match="sequence 0 is empty: found no token for the 1 labels"):
         model.segment_probability(x, sequence=0, start=0, labels=["a"])
-
-
-@pytest.mark.parametrize(
-    "x", [[[]], [[], []], AttributeTable.from_csr(np.empty((0, 2)), [0]), [np.empty((0, 2))]]
-)
-def test_only_empty_sequences(x):
-    assert tagger().fit(X, Y).predict(x) == [[]] * len(x)
 
 
 def test_a_sequence_is_named_by_its_number_among_empty_ones():
@@ -201,30 +172,14 @@ def test_a_fit_without_tuning_imports_no_scikit_learn():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_unseen_attributes_count_for_nothing():
-    model = tagger().fit(X, Y)
-    (plain,), (more,) = (model.predict_marginals([[token]]) for token in (["bias"], ["bias", "w=unheard"]))
-    assert plain == more
-
-
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
         ([], [], "the training set is empty"),
         ([[["a"]], []], [["x"], []], "sequence 1 is empty"),
         ([[["a"]]], [["x"], ["y"]], "found labels for 2 sequences, expected 1"),
-        ([[["a"]], [["a"], ["b"]]], [["x"], ["y"]], "sequence 1: found 1 labels for 2 tokens"),
-        ([[["a"]]], ["x"], "sequence 0: found the string 'x'"),
-        ([[["a"]], [["b"]]], [["x"], [set()]], "sequence 1, token 0: found an empty set of labels"),
-        ([[["a"]]], [[None]], "no token has a label"),
-        ([[["a"], "bc"]], [["x", "x"]], "sequence 0, token 1: found 'bc', expected a list"),
-        ([[["a"]], [[3]]], [["x"], ["x"]], "sequence 1, token 0: found the attribute 3"),
-        ([[{"a": None}]], [["x"]], "sequence 0, token 0: found None for the attribute 'a'"),
         ([[{"a": 1.0}, {"a": np.nan}]], [["x", "x"]], "sequence 0, token 1: attribute 'a' has the value nan"),
-        ([[{"a": np.inf}]], [["x"]], "sequence 0, token 0: attribute 'a' has the value inf"),
-        (["ab"], [["x", "x"]], "sequence 0: found str, expected a list of tokens"),
         ((sp.csr_array(np.eye(2)), [1]), [["x"]], "the lengths add up to 1 tokens, but .* has 2 rows"),
-        ((sp.csr_array(np.eye(2)), [3, -1]), [["x"]], "sequence 1: found the length -1"),
     ],
 )
 def test_training_data_that_is_refused(x, y, message):
@@ -232,25 +187,11 @@ def test_training_data_that_is_refused(x, y, message):
         tagger().fit(x, y)
 
 
-def test_data_that_is_refused_after_training():
-    model = tagger(forbidden=[("D", "D")]).fit(X, Y)
-    for method in (model.predict, model.predict_marginals, model.predict_nbest):
-        with pytest.raises(DataError, match="sequence 0, token 0"):
-            method([[{"bias": np.nan}]])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"penalty": -1.0}, "penalty=-1.0: expected finite numbers > 0"),
-        ({"penalty": 0.0}, "penalty=0.0"),
-        ({"penalty": np.inf}, "penalty=inf"),
         ({"penalty": {"w": -1.0}}, "expected finite numbers > 0"),
-        ({"penalty": "large"}, "penalty='large': expected finite numbers > 0"),
-        ({"penalty": None}, "penalty=None"),
-        ({"penalty": [1.0, 2.0, 3.0]}, "expected finite numbers > 0"),
-        ({"penalty": {"w": None}}, "expected finite numbers > 0"),
-        ({"penalty": {"word": 1.0, 3: 1.0}}, re.escape("groups [3, 'word'], expected some of")),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"penalty": {"word": 1.0}}, re.escape("groups ['word'], expected some of ['bias', 'w', 'transi")),
         ({"groups": "all"}, "groups='all': expected"),
@@ -258,16 +199,12 @@ def test_data_that_is_refused_after_training():
         ({"forbidden": "bio", "outside": "drop"}, "outside='drop': expected one of"),
         ({"forbidden": "bio", "outside": "trim", "loss": "margin"}, "outside='trim' makes labels unknown"),
         ({"states": "some"}, "states='some': expected 'seen' or 'all'"),
-        ({"transitions": None}, "transitions=None"),
-        ({"forbidden": "iob"}, "forbidden='iob'"),
         ({"forbidden": "bio"}, "rules out the labels of all 4 sequences: .*the label 'D' does not fit"),
-        ({"forbidden": [("D", "X")]}, "the label 'X' is not among"),
         (
             {"forbidden": [("D", "N")], "outside": "error"},
             "sequence 0, token 1: found the label 'N' after 'D'",
         ),
         ({"tuning": "implicit", "folds": 9}, "cannot split 4 examples"),
-        ({"tuning": "implicit", "holdout": 2.0}, "holdout=2.0: expected a number between 0 and 1"),
     ],
 )
 def test_options_that_are_refused(options, message):
@@ -275,7 +212,7 @@ def test_options_that_are_refused(options, message):
         tagger(**options).fit(X, Y)
 
 
-@pytest.mark.parametrize("bad", [[1.0], [1.0, 1.0, -1.0, 1.0], [1.0, np.nan, 1.0, 1.0]])
+@pytest.mark.parametrize("bad", [[1.0], [1.0, np.nan, 1.0, 1.0]])
 def test_weights_that_are_refused(bad):
     with pytest.raises(DataError, match="weight"):
         tagger().fit(X, Y, sample_weight=bad)
@@ -284,35 +221,6 @@ def test_weights_that_are_refused(bad):
 
 
 # --- scikit-learn -----------------------------------------------------------------------------------------
-
-
-def test_parameters_come_back_as_given():
-    given = {"penalty": {"w": 2.0}, "tuning": GridTuner((1.0,)), "groups": len, "folds": 3, "n_jobs": 2}
-    model = SequenceTagger(**given)
-    found = model.get_params()
-    assert all(found[name] is value for name, value in given.items())
-    copied = clone(model)
-    assert copied.get_params() == found
-    assert not hasattr(copied.fit(X, Y) and clone(copied), "coef_")
-    assert model.set_params(penalty=3.0, folds=None).penalty == 3.0
-    with pytest.raises(ValueError, match="Invalid parameter 'C'"):
-        model.set_params(C=1.0)
-
-
-def test_clones_of_nothing_else():
-    model = tagger(tuning="majorize")
-    assert repr(model) == "SequenceTagger(n_jobs=1, tuning='majorize')"
-    assert isinstance(model.fit(X, Y), SequenceTagger)
-
-
-@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_copies_predict_the_same(copy_of, n_jobs):
-    model = tagger(n_jobs=n_jobs).fit(X, Y)
-    again = copy_of(model)
-    assert_array_equal(again.coef_, model.coef_)
-    assert again.predict_marginals(X) == model.predict_marginals(X)
-    assert again.fit(X, Y).predict(X) == Y
 
 
 @pytest.mark.parametrize(
@@ -329,22 +237,6 @@ def test_copies_predict_the_same(copy_of, n_jobs):
 def test_not_fitted(call):
     with pytest.raises(NotFittedError, match="SequenceTagger instance is not fitted"):
         call(tagger())
-
-
-def test_model_selection():
-    x, y = hmm_data()
-    scores = cross_val_score(tagger(), x, y, cv=3)
-    assert np.all((scores > 0.5) & (scores < 1.0))
-    search = GridSearchCV(tagger(), {"penalty": [1e3, 1.0]}, cv=3).fit(x, y)
-    assert search.best_params_ == {"penalty": 1.0}
-    assert search.best_estimator_.penalty_.max() == 1.0
-    assert np.mean([a == b for a, b in zip(search.predict(x), y, strict=True)]) > 0
-
-
-def test_the_example_in_the_documentation():
-    x = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]]
-    model = structune.SequenceTagger().fit(x, [["DET", "NOUN"], ["DET", "NOUN"]])
-    assert model.predict([[["w=the"], ["w=cat"]]]) == [["DET", "NOUN"]]
 
 
 # --- fitting ----------------------------------------------------------------------------------------------
@@ -364,13 +256,6 @@ def test_attributes_of_a_fitted_model():
     assert model.status_ == "converged"
     assert model.history_[-1]["objective"] < risk_of(model).at_zero.value
     assert model.passes_ == model.history_[-1]["passes"] > 0
-
-
-@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
-def test_one_penalty_for_all(penalty):
-    model = tagger(penalty=penalty, tolerance=1e-8).fit(X, Y)
-    assert_array_equal(model.penalty_, penalty)
-    assert_allclose(model.coef_, exact_fit(risk_of(model), np.full(model.coef_.size, penalty)), atol=1e-5)
 
 
 def test_a_penalty_by_group():
@@ -419,36 +304,17 @@ def test_weight_two_is_the_sequence_twice():
     assert_same(double, twice, atol=1e-6)
 
 
-def test_weight_zero_is_the_sequence_left_out():
-    x, y = hmm_data(8)
-    keep = np.arange(8) != 3
-    without = tagger(tolerance=1e-8).fit(x, y, sample_weight=keep.astype(float))
-    rest = [[data[i] for i in np.flatnonzero(keep)] for data in (x, y)]
-    left_out = tagger(tolerance=1e-8).fit(*rest)
-    test = hmm_data(5, seed=1)[0]
-    for a, b in zip(*(model.predict_marginals(test) for model in (without, left_out)), strict=True):
-        assert_allclose([list(p.values()) for p in a], [list(p.values()) for p in b], atol=1e-5)
-
-
 def test_partial_labels():
-    x, y = hmm_data(100)
+    x, y = hmm_data(60)
     rng = np.random.default_rng(9)  # not the seed of the states
     masked = [[label if rng.random() < 0.5 else None for label in row] for row in y]
     loose = [[label if rng.random() < 0.5 else {"a", "b"} for label in row] for row in y]
-    test_x, test_y = hmm_data(200, seed=1)
+    test_x, test_y = hmm_data(100, seed=1)
     full = tagger().fit(x, y).score(test_x, test_y)
     for partial in (masked, loose):
-        assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.02
+        assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.03
     complete = [[{label} for label in row] for row in y]
     assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
-
-
-def test_a_set_of_labels_is_told_from_none():
-    x, y = X, [["D", {"N", "V"}, "V"], ["D", "N"], *Y[2:]]
-    assert tagger().fit(x, y).classes_ == ["A", "D", "N", "V"]
-    names = tagger(transitions="seen").fit(x, y).chain_.weight_names()
-    assert {"D -> V", "V -> V"} <= set(names)
-    assert "D -> A" not in names
 
 
 def test_warm_start():
@@ -475,18 +341,11 @@ def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     assert not tagger(tolerance=1e9).fit(*other).coef_.any()
 
 
-def test_some_sequence_has_weight():
-    with pytest.raises(DataError, match="found a weight of zero for every example, expected a positive one"):
-        tagger().fit(X, Y, sample_weight=[0, 0, 0, 0])
-
-
-@pytest.mark.parametrize("tuning", [None, "implicit", "majorize"])
-def test_threads_do_not_change_a_bit(tuning):
+def test_threads_do_not_change_a_bit():
     x, y = hmm_data(1000)
     x, y = x * 4, y * 4
-    one, two, all_cores = (tagger(n_jobs=n, tuning=tuning).fit(x, y) for n in (1, 2, -1))
+    one, two = (tagger(n_jobs=n, tuning="implicit").fit(x, y) for n in (1, 2))
     assert_array_equal(one.coef_, two.coef_)
-    assert_array_equal(one.coef_, all_cores.coef_)
     assert_array_equal(one.penalty_, two.penalty_)
 
 
@@ -514,7 +373,7 @@ def press_ctrl_c(monkeypatch, n):
     monkeypatch.setattr(Risk, "value_and_gradient", value_and_gradient)
 
 
-@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("n", [2, 8])
 def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     x, y = hmm_data()
     end = tagger(tolerance=1e-8).fit(x, y).history_[-1]["objective"]
@@ -528,11 +387,10 @@ def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     assert end < objective < at_zero if n > 2 else objective == pytest.approx(at_zero)
 
 
-@pytest.mark.parametrize("n", [2, 4, 7, 12])
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
-def test_ctrl_c_while_tuning(tuning, n, monkeypatch):
+@pytest.mark.parametrize("tuning", ["implicit", "grid"])
+def test_ctrl_c_while_tuning(tuning, monkeypatch):
     x, y = hmm_data()
-    press_ctrl_c(monkeypatch, n)
+    press_ctrl_c(monkeypatch, 7)
     model = tagger(tuning=tuning).fit(x, y)
     assert model.status_ == "interrupted"
     assert np.all(np.isfinite(model.coef_))
@@ -540,59 +398,7 @@ def test_ctrl_c_while_tuning(tuning, n, monkeypatch):
     assert len(model.predict(x)) == len(x)
 
 
-def test_ctrl_c_before_there_is_anything(monkeypatch):
-    press_ctrl_c(monkeypatch, 1)
-    model = tagger()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*hmm_data())
-    assert not hasattr(model, "coef_")
-
-
-@pytest.mark.parametrize("verbose", [0, 1, 2])
-@pytest.mark.parametrize("tuning", [None, "implicit", "majorize", "direct", "grid"])
-def test_progress_is_shown_if_asked_for(verbose, tuning, capfd):
-    tagger(verbose=verbose, tuning=tuning).fit(*hmm_data(10))
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert bool(err) == (verbose == 2) or verbose == 1
-    if verbose == 2:
-        assert re.search(r"(fit|implicit|majorize|direct|grid): ", err)
-
-
 # --- tuning -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "tuner"),
-    [
-        ("implicit", ImplicitTuner()),
-        ("majorize", MajorizeTuner()),
-        ("direct", DirectTuner()),
-        ("grid", GridTuner()),
-    ],
-)
-def test_tuners(name, tuner):
-    x, y = hmm_data()
-    by_name, by_object = (tagger(tuning=t, penalty=1e9).fit(x, y) for t in (name, tuner))
-    assert_array_equal(by_name.coef_, by_object.coef_)
-    assert_array_equal(by_name.penalty_, by_object.penalty_)
-    assert by_name.penalty_.shape == (len(by_name.group_names_),)
-    assert by_name.penalty_.max() < 1e6  # `penalty` plays no part
-    assert by_name.status_ in ("converged", "iterations")
-    assert by_name.history_[0]["stage"] == name
-    assert by_name.score(x, y) > 0.6
-    copied = clone(by_object)
-    assert copied.tuning == tuner
-    assert copied.tuning is not tuner
-
-
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
-@pytest.mark.parametrize("options", [{"folds": 3}, {"holdout": 0.4}, {"groups": "single"}])
-def test_tuning_options(tuning, options):
-    x, y = hmm_data()
-    model = tagger(tuning=tuning, **options).fit(x, y)
-    assert np.all(np.isfinite(model.coef_))
-    assert model.score(x, y) > 0.6
 
 
 def test_the_seed_and_example_groups_decide_the_split():
@@ -637,7 +443,7 @@ def test_example_groups_stay_together(options, n_splits):
         assert not {group[i - 1] for i in train} & {group[i - 1] for i in heldout}
 
 
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "direct", "grid"])
+@pytest.mark.parametrize("tuning", ["majorize", "direct", "grid"])
 def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     x, y = hmm_data()
     model = tagger(tuning=tuning).fit(x, y)
@@ -648,30 +454,12 @@ def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
 
 
-def test_tuning_partial_labels():
-    x, y = hmm_data(60)
-    rng = np.random.default_rng(9)  # not the seed of the states
-    masked = [[label if rng.random() < 0.6 else None for label in row] for row in y]
-    model = tagger(tuning="implicit", folds=2).fit(x, masked)
-    losses = [r["heldout_loss"] for r in model.history_ if r["stage"] == "implicit"]
-    assert min(losses) <= losses[0]
-    assert model.score(x, y) > 0.65
-
-
 # --- prediction -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def model():
     return tagger(penalty=0.1).fit(X, Y)
-
-
-def test_marginals_sum_to_one(model):
-    for sequence, tokens in zip(model.predict_marginals(X), X, strict=True):
-        assert len(sequence) == len(tokens)
-        for p in sequence:
-            assert set(p) == set(model.classes_)
-            assert sum(p.values()) == pytest.approx(1.0)
 
 
 def test_nbest(model):
@@ -697,12 +485,6 @@ def test_segments(model):
         model.segment_probability(X, 0, 0, ["X"])
 
 
-@pytest.mark.parametrize("sequence", [4, -5, 100])
-def test_segments_of_no_sequence(sequence, model):
-    with pytest.raises(DataError, match=f"sequence.{sequence}"):
-        model.segment_probability(X, sequence, 0, ["N"])
-
-
 def test_score(model):
     wrong = [["D", "N", "X"], ["N", "N"], *Y[2:]]  # one label the model does not know
     assert model.score(X, Y) == 1.0
@@ -717,8 +499,7 @@ def test_score(model):
             model.score(*nothing)
 
 
-@pytest.mark.parametrize("penalty", [1.0, 1e4])
-def test_forbidden_moves_never_come_out(penalty):
+def test_forbidden_moves_never_come_out():
     rng = np.random.default_rng(0)
     labels = ["O", "B-x", "I-x", "B-y", "I-y"]
 
@@ -731,7 +512,7 @@ def test_forbidden_moves_never_come_out(penalty):
 
     y = [sequence(rng.integers(1, 8)) for _ in range(30)]
     x = [[[f"a={rng.integers(9)}", f"b={rng.integers(3)}"] for _ in row] for row in y]
-    model = tagger(forbidden="bio", penalty=penalty).fit(x, y)
+    model = tagger(forbidden="bio").fit(x, y)
     model.coef_ = model.coef_ + rng.normal(scale=3.0, size=model.coef_.size)  # whatever the weights
     for row in [*model.predict(x), *(labels for best in model.predict_nbest(x, 3) for labels, _ in best)]:
         for before, after in zip(["O", *row], row, strict=False):
@@ -741,8 +522,8 @@ def test_forbidden_moves_never_come_out(penalty):
 # --- CRFsuite ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("c2", [0.05, 1.0])
-def test_crfsuite_has_the_same_objective(c2, tmp_path):
+def test_crfsuite_has_the_same_objective(tmp_path):
+    c2 = 0.05
     pycrfsuite = pytest.importorskip("pycrfsuite")
     x, y = hmm_data(20)
     trainer = pycrfsuite.Trainer(verbose=False)
@@ -766,18 +547,3 @@ def test_crfsuite_has_the_same_objective(c2, tmp_path):
     assert ours.history_[-1]["objective"] == pytest.approx(objective, rel=1e-6)
     assert ours.predict(x) == [peer.tag(tokens) for tokens in x]
     assert_allclose(ours.coef_, [named[name] for name in ours.chain_.weight_names()], atol=1e-3)
-
-
-def test_tuning_does_not_depend_on_how_hessian_products_are_made():
-    y, x = simulate_hmm(60, 5, random_state=0)
-    inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
-    exact, *others = (
-        SequenceTagger(tuning=ImplicitTuner(hessian=hessian)).fit(inputs, outputs).history_
-        for hessian in ("exact", "complex-step", "finite-difference")
-    )
-    for other in others:
-        losses = [[record["heldout_loss"] for record in history[:2]] for history in (other, exact)]
-        assert_allclose(*losses, rtol=1e-5)  # small differences grow where precisions hardly matter
-        assert other[-2]["heldout_loss"] == pytest.approx(exact[-2]["heldout_loss"], rel=3e-3)
-    with pytest.raises(DataError, match="hessian='newton'"):
-        SequenceTagger(tuning=ImplicitTuner(hessian="newton")).fit(inputs, outputs)

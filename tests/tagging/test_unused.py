@@ -69,7 +69,7 @@ def test_groups_without_weights_are_forgotten():
     assert model.l1_.tolist() == [0.0, 0.1, 0.0]
 
 
-@pytest.mark.parametrize("options", [{}, {"penalty": 0.0}, {"states": "all"}, {"loss": LogLoss()}])
+@pytest.mark.parametrize("options", [{}, {"penalty": 0.0}])
 def test_files_are_small_and_predict_the_same(options, tmp_path):
     model = tagger(**options).fit(X, Y)
     model.save(tmp_path / "sparse")
@@ -80,13 +80,6 @@ def test_files_are_small_and_predict_the_same(options, tmp_path):
     assert loaded.l1 == 1.0
     assert loaded.l1_.tolist() == model.l1_.tolist()
     assert loaded.predict(X) == model.predict(X)
-
-
-def test_no_attribute_is_left(tmp_path):
-    model = tagger(l1=dict.fromkeys(("w", "noise", "bias"), 10000.0)).fit(X, Y)
-    assert (model.chain_.pairs.size, len(model.chain_.attributes)) == (0, 0)
-    model.save(tmp_path / "m")
-    assert structune.load(tmp_path / "m").predict(X) == model.predict(X)
 
 
 def test_files_of_models_without_l1_have_no_word_of_it(tmp_path):
@@ -133,14 +126,9 @@ def test_shards_from_files(tmp_path):
     ("options", "message"),
     [
         ({"loss": "margin"}, "l1=1.0 with loss='margin': expected a smooth loss"),
-        ({"loss": "ramp"}, "l1=1.0 with loss='ramp': expected a smooth loss"),
         ({"tuning": "implicit"}, "l1=1.0 with tuning='implicit': expected tuning=None or 'grid'"),
-        ({"tuning": "direct"}, "expected tuning=None or 'grid'"),
-        ({"tuning": "majorize"}, "expected tuning=None or 'grid'"),
         ({"constraints": "validation"}, "l1=1.0 with constraints: expected one of the two"),
         ({"l1": -1.0}, "l1=-1.0: expected finite numbers >= 0"),
-        ({"l1": "much"}, "l1='much': expected finite numbers >= 0"),
-        ({"l1": np.inf}, "l1=inf: expected finite numbers >= 0"),
         ({"l1": {"words": 1.0}}, r"l1 names the groups \['words'\], expected some of \['bias', 'noise', "),
         ({"penalty": 0.0, "l1": {"w": 1.0}}, "penalty=0.0: expected finite numbers > 0, or 0 beside l1 > 0"),
     ],

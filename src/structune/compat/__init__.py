@@ -2,8 +2,7 @@
 
 For sklearn-crfsuite: ``from structune.compat import CRF, metrics, scorers``.
 
-- ``crf``: the estimator; ``tagger``: a fitted one as python-crfsuite's
-- ``items``: what python-crfsuite takes for tokens
+- ``crf``: the estimator; ``tagger``: a fitted one as python-crfsuite's, and the tokens that it takes
 - ``metrics``, ``scorers``: of labels, token by token and sequence by sequence
 """
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structune.compat.items import Token, as_labels, as_tokens, tokens_of
-from structune.compat.tagger import Tagger
+from structune.compat.tagger import Tagger, as_labels, as_tokens, table_of, tokens_of
 from structune.errors import DataError, warn
 from structune.files.models import check_class
 from structune.learning.parameters import Parameters
@@ -156,7 +155,7 @@ class CRF(Parameters):
             raise DataError("found one of X_dev and y_dev, expected both or none")
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
-        table = AttributeTable.from_items(tokens)
+        table = table_of(tokens)
         chain = Chain.build(
             table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
         )
@@ -205,7 +204,7 @@ class CRF(Parameters):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence."""
-        return self._known.model.predict(as_tokens(X))
+        return self._known.predict(as_tokens(X))
 
     def predict_single(self, xseq: Any) -> list[str]:
         """Those of one sequence."""
@@ -221,7 +220,7 @@ class CRF(Parameters):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of tokens labelled right."""
-        return self._known.model.score(as_tokens(X), as_labels(y))
+        return self._known.model.score(self._known.table(as_tokens(X)), as_labels(y))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.tagger_ is not None
@@ -279,7 +278,7 @@ class CRF(Parameters):
         return None if self.tagger_ is None else self.tagger_.model.transition_features_
 
 
-def _not_empty(X: list[list[Token]], y: list[list[Any]]) -> tuple[list[list[Token]], list[list[Any]]]:
+def _not_empty(X: list[list[Any]], y: list[list[Any]]) -> tuple[list[list[Any]], list[list[Any]]]:
     """Without sequences that have neither tokens nor labels, which CRFsuite takes."""
     if len(X) != len(y):
         raise DataError(f"found labels for {len(y)} sequences, expected {len(X)}")

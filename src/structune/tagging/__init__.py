@@ -4,15 +4,14 @@ A linear-chain CRF, or its support vector machine: each token has named attribut
 columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
 ``structune train``, ``tune``, ``predict``.
 
-- ``tagger``: the estimator; ``tagger_file``: its model files
-- ``segment_tagger``, ``segment_tagger_file``: a semi-Markov CRF, which labels whole segments
+- ``tagger``: the estimator; ``segment_tagger``: a semi-Markov CRF, which labels whole segments
 - ``label_predictions``: marginals and most probable outputs, which both have
-- ``crfsuite``: model files of CRFsuite; ``named_weights``: weights by the names of attributes and labels
+- ``crfsuite``: model files of CRFsuite
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
 - ``features/``: attribute tables, templates
-- ``conll``, ``column_lines``, ``column_look``: column files; ``foreign``: files that are none
+- ``conll``: column files; ``column_look``: what their first lines tell, and files that are none
 - ``metrics``: scores of tokens and segments; ``scores``: how commands and pages show them
-- ``task``, ``options``, ``column_files``, ``weight_tables``: the command line
+- ``task``, ``options``, ``column_files``: the command line
 - ``data/``: CoNLL-2000, and simulated sequences
 """
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 from structune.errors import DataError, ModelFileError, warn
 from structune.running.memory import batch_memory
 from structune.structure import place_of
-from structune.tagging.column_lines import ColumnLines, numbers_tokens
 from structune.tagging.column_look import AUTO, TAB, Layout
-from structune.tagging.conll import ALL, ConllData, data_blocks
+from structune.tagging.conll import ALL, ColumnLines, ConllData, data_blocks, numbers_tokens
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.default_templates import symbol_templates, text_templates
-from structune.tagging.features.templates import Template, extract, parse_templates
+from structune.tagging.features.templates import (
+    Template,
+    extract,
+    parse_templates,
+    symbol_templates,
+    text_templates,
+)
 
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
@@ -25,30 +29,21 @@ TOKEN = 4000  # bytes for the columns and attributes of one
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads column files as one model sees them.
+    """Reads column files as one model sees them."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The label's is the last.
-    templates : tuple of str
-    separator, comment : str, optional
-        Of the training data, where a look at other files might find others.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the label's is the last
     templates: tuple[str, ...]
-    separator: str | None = None
+    separator: str | None = (
+        None  # of the training data, as `comment`, where a look at others might find another
+    )
     comment: str | None = None
 
     @classmethod
     def of_header(cls, header: Any, path: Any) -> Self:
         """The reader that `header` of a model's file, or of a folder of shards, tells of."""
         try:
-            columns, templates = (
-                tuple(header["columns"]),
-                tuple(map(str, parse_templates(header["templates"]))),
-            )
+            columns = tuple(header["columns"])
+            templates = tuple(map(str, parse_templates(header["templates"])))
             told = [header.get(name) for name in ("separator", "comment")]
             if not all(isinstance(text, str | None) for text in told):
                 raise TypeError
@@ -78,24 +73,20 @@ class Reader:
             )
         return data.sentences(self.columns[-1])
 
-    def named(self, data: ConllData) -> ConllData:
-        """The data with the model's names of columns."""
-        return replace(data, columns=dict(zip(self.columns, data.columns.values(), strict=True)))
-
     def read_labelled(self, source: Any, reading: Format) -> Iterator[ConllData]:
         """A file with a label column, some sentences at a time."""
         read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return self._told_unused(_told_empty(data_blocks(read, _n_lines(TOKEN)), self.inputs), read)
+        return self._told(data_blocks(read, _n_lines(TOKEN)), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with all its columns, among them the model's inputs; each token takes so many bytes."""
         read = self._open(source, None, reading)
-        return self._told_unused(_told_empty(self._renamed(read, _n_lines(token)), self.inputs), read)
+        return self._told(self._renamed(read, _n_lines(token)), read)
 
-    def _told_unused(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
-        """The same blocks, and a warning if the file has more columns than the model."""
-        yield from blocks
+    def _told(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
+        """The same blocks, and warnings of empty values, and of a file with more columns than the model."""
+        yield from _told_empty(blocks, self.inputs)
         if not read.layout.names and read.n_columns > len(self.columns):
             warn(
                 f"{read.name}: found {read.n_columns} columns: the first {len(self.columns)} are read as "
@@ -111,7 +102,7 @@ class Reader:
                     f"{read.name}: found {len(found)} columns, expected at least {len(names)} "
                     f"({', '.join(names)})"
                 )
-            called = {at: name for name, at in zip(names, _places(names, read), strict=True)}
+            called = dict(zip(_places(names, read), names, strict=True))
             renamed = {called.get(k, f"[{k}]"): values for k, values in enumerate(found)}
             yield replace(data, columns=renamed)
 
@@ -159,6 +150,7 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
     read = _open(path, given, learning.separator, learning.comment)
+    # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
@@ -168,14 +160,22 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     blocks = data_blocks(read, n_lines)
     first = next(blocks)
     is_named = given is not None or read.layout.names
-    names = (read.columns if is_named else None) or _default_names(len(first.columns))
+    n = len(first.columns)
+    names = read.columns if is_named else None
+    names = names or [*("w", "pos", *(f"c{k}" for k in range(2, n)))[: n - 1], "y"]
     if len(names) < 2:
         raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
     inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
     templates = parse_templates(learning.templates) if learning.templates else default_templates(inputs)
+    # A later file may have no value with a space, by which a look would tell tabs: the model keeps the
+    # answer.
     kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
     reader = Reader(tuple(names), tuple(map(str, templates)), kept, learning.comment)
-    return reader, _told_empty(map(reader.named, chain([first], blocks)), reader.inputs), read.layout
+    named = (
+        replace(data, columns=dict(zip(names, data.columns.values(), strict=True)))
+        for data in chain([first], blocks)
+    )
+    return reader, _told_empty(named, reader.inputs), read.layout
 
 
 def _open(
@@ -228,8 +228,3 @@ def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:
     word, *tags = inputs
     letters = all(len(value) <= 1 for value in set(inputs[word]))
     return symbol_templates(word, tags) if letters else text_templates(word, tags)
-
-
-def _default_names(n: int) -> list[str]:
-    first = ["w", "pos", *(f"c{k}" for k in range(2, n))]
-    return [*first[: n - 1], "y"]

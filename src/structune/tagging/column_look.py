@@ -1,14 +1,15 @@
-"""What the first lines of a column file tell: what separates columns, and which lines are no tokens."""
+"""What the first lines of a file tell: how a column file is read, or that it is of another format."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from structune.errors import DataError
-from structune.tagging.foreign import COUNT, foreign, is_blank, is_header, words_of
+from structune.files.looks_like import HEAD, looks_like
 
 AUTO = "auto"  # have a look
 TAB = "\t"
@@ -30,40 +31,37 @@ _SENTENCE_COLUMN = re.compile(  # names of columns that tell sentences apart
     r"(?:sentence|sent|doc|document)s?[ _-]?(?:#|id|idx|index|no|nr|num|number)(?!\w)", re.I
 )
 _COMMENT = re.compile(r"#+(?:(?:s|sent|sentence|doc|document|par|paragraph|line|text|id)[\d_:.#-]*)?", re.I)
+COLUMNS = ("CoNLL", "CoNLL-U", "tab-separated columns", "columns of words")  # which column files look like
+_BLANKS = " \t\v\f"
+_WORD = re.compile(rf"[^{_BLANKS}]+")
+_ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS__")
+COUNT = re.compile(r"[0-9]{1,9}")
+_TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
+_RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
+_MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
+_LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
+_TEXT = "plain text"
+_LEAST_TAGGED = 5  # tokens, one a line
+_LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
+_NAMES = {  # of columns, as their headers begin
+    *("word", "token", "form", "text", "lemma", "id", "sentence", "sent", "pos", "upos", "xpos", "tag"),
+    *("label", "ner", "ne", "iob", "bio", "chunk", "entity", "feats", "head", "deprel", "deps", "misc"),
+}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a column file are read.
+    """How the lines of a column file are read."""
 
-    Attributes
-    ----------
-    separator : str or None
-        None is white space.
-    comment : str or None
-        What begins lines that are skipped.
-    metadata : bool
-        Whether ``# key = value`` before a sentence is skipped, too.
-    names : tuple of str
-        Of all columns, if the format gives them.
-    numbered : bool
-        The first column numbers tokens; lines such as ``2-3`` and ``4.1`` are skipped.
-    header : bool
-        The first line has names of columns, and is skipped.
-    even : bool
-        Whether all rows must have the same number of columns.
-    kept : str or None
-        The separator, if another look might find another.
-    """
-
-    separator: str | None = None
-    comment: str | None = None
-    metadata: bool = False
-    names: tuple[str, ...] = ()
-    numbered: bool = False
-    header: bool = False
-    even: bool = False
-    kept: str | None = None
+    separator: str | None = None  # None is white space
+    comment: str | None = None  # what begins lines that are skipped
+    metadata: bool = False  # whether "# key = value" before a sentence is skipped, too
+    names: tuple[str, ...] = ()  # of all columns, if the format gives them
+    numbered: bool = False  # the first column numbers tokens; lines such as 2-3 and 4.1 are skipped
+    header: bool = False  # the first line has names of columns, and is skipped
+    even: bool = False  # whether all rows must have the same number of columns
+    kept: str | None = None  # the separator, if another look might find another
 
     @property
     def written(self) -> str:
@@ -81,20 +79,10 @@ def layout_of(
     comment: str | None = AUTO,
     preferred: str | None = None,
 ) -> Layout:
-    """How a file is read, by its first lines.
+    """How a file is read, by its first lines, which are `head`; `name` is that of the file, for errors.
 
-    Parameters
-    ----------
-    head : str
-        Whole lines.
-    name : str
-        Of the file, for errors.
-    columns : sequence of str, optional
-        The first columns, where they have been named.
-    separator, comment : str or None
-        As given by the user.
-    preferred : str, optional
-        The separator of the training data, where a look finds two.
+    `columns` are the first ones, where they have been named; `separator` and `comment` are as the user gives
+    them, and `preferred` is the separator of the training data, where a look finds two.
 
     Raises
     ------
@@ -117,14 +105,21 @@ def layout_of(
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    header = bool(rows) and head.startswith(rows[0]) and _has_header(rows, separators, is_open, columns or ())
+    header = False
+    if len(rows) > 1 and head.startswith(rows[0]):
+        split = ([_split(row, by) for row in rows] for by in separators)
+        header = any(  # a single name, which may be a token, needs a look
+            (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
+            for found in split
+        )
     if is_open and len(rows) > 1 and not any(firsts[1:]):
         _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
     layout = Layout(
-        given, mark, metadata, header=header, even=is_open, kept=None if is_open else _kept(given)
+        given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
+    # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
     numbered = _numbered(lines, separators, metadata)
     if numbered is not None:
         by, names = numbered
@@ -142,10 +137,6 @@ def layout_of(
     return layout
 
 
-def _kept(separator: str | None) -> str:
-    return "whitespace" if separator is None else separator
-
-
 def _split(line: str, separator: str | None) -> list[str]:
     return words_of(line) if separator is None else line.split(separator)
 
@@ -161,16 +152,6 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
             firsts.append(is_first)
             is_first = False
     return rows, firsts
-
-
-def _has_header(
-    rows: Sequence[str], separators: Sequence[str | None], is_open: bool, columns: Sequence[str]
-) -> bool:
-    """Whether the first row has names of columns; a single name, which may be a token, needs a look."""
-    split = ([_split(row, by) for row in rows] for by in separators)
-    return len(rows) > 1 and any(
-        (is_header(found) or found[0] == list(columns)) and (is_open or len(found[0]) > 1) for found in split
-    )
 
 
 def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None:
@@ -203,6 +184,8 @@ def _numbered(
     for by in separators if rows else ():
         split = [_split(row, by) for row in rows]
         are_numbers = _are_numbers(split)
+        # Half of the rows are enough: a few broken ones are to be named by their line, not to hide the
+        # format.
         if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
             return by, names
         if are_numbers:
@@ -214,8 +197,10 @@ def _is_conllu(row: Sequence[str], names: Sequence[str], are_numbers: bool) -> b
     """Whether a row has an ID, a HEAD and a DEPREL where CoNLL-U has these, and IDs count or values lack."""
     if names[0] != "id" or len(row) != len(names) or not _ID.fullmatch(row[0]):
         return False
-    is_known = _HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7]) if names == CONLLU else True
-    return bool(is_known) and (are_numbers or "_" in row or names != CONLLU)
+    if names != CONLLU:
+        return True
+    is_known = _HEAD.fullmatch(row[6]) and not _NUMBER.fullmatch(row[7])
+    return bool(is_known) and (are_numbers or "_" in row)
 
 
 def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
@@ -237,6 +222,7 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
     """Refuse a line of ``#`` before a sentence that may be a token, and reads like a comment."""
     others = {row[-1] for row in rows if row[0][:1] != "#"}
     for row, is_first in zip(rows, firsts, strict=True):
+        # Suspicious is a "#" at the head of a sentence whose last column is a label of no other row.
         is_odd = is_first and row[-1] not in others and _COMMENT.fullmatch(row[0])
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
@@ -268,10 +254,13 @@ def _separator(
             f"{name}: found no tabs, as the training data have, and {min(n_words)} words in each line: these "
             f"may be columns, or one token. {_OPTIONS}"
         )
+    # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return TAB, None
     if all(_unpadded(t)[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return None, "whitespace"
+    # What separates columns gives each line the same number of them. If both do or none, the training data
+    # decide, and then the number of columns that were named.
     by_tabs, by_words = len(n_tabs) == 1, len(n_words) == 1
     if by_tabs == by_words and preferred is not None:
         by_tabs, by_words = preferred == TAB, preferred != TAB
@@ -282,18 +271,20 @@ def _separator(
     if by_words and not by_tabs:
         return None, "whitespace"
     if by_tabs and not by_words:
-        _check_padding(tabs, name)
+        padded = [field for row in tabs for field in row if field.strip(" ") not in ("", field)]
+        if padded:
+            raise DataError(
+                f"{name}: found {padded[0]!r} between tabs, with a space at its end or beginning. Remove the "
+                "space from the file, or give --separator tab if it belongs to the value, or --separator "
+                "whitespace if spaces separate columns (in Python separator='\\t' or None)"
+            )
         return TAB, TAB
     if len(n_tabs) > 1 and len(n_words) > 1 and n is None:
         return None, "whitespace"  # the line with other columns will be named
+    by_tab, by_word = (str(min(n)) if len(n) == 1 else f"{min(n)} to {max(n)}" for n in (n_tabs, n_words))
     raise DataError(
-        f"{name}: found {_counts(n_tabs)} columns between tabs and {_counts(n_words)} between white space. "
-        f"{_OPTIONS}"
+        f"{name}: found {by_tab} columns between tabs and {by_word} between white space. {_OPTIONS}"
     )
-
-
-def _counts(numbers: set[int]) -> str:
-    return str(min(numbers)) if len(numbers) == 1 else f"{min(numbers)} to {max(numbers)}"
 
 
 def _unpadded(fields: Sequence[str]) -> list[str]:
@@ -304,12 +295,238 @@ def _unpadded(fields: Sequence[str]) -> list[str]:
     return found
 
 
-def _check_padding(rows: Sequence[Sequence[str]], name: str) -> None:
-    for row in rows:
-        for field in row:
-            if field.strip(" ") not in ("", field):
-                raise DataError(
-                    f"{name}: found {field!r} between tabs, with a space at its end or beginning. Remove the "
-                    "space from the file, or give --separator tab if it belongs to the value, or --separator "
-                    "whitespace if spaces separate columns (in Python separator='\\t' or None)"
-                )
+def words_of(line: str) -> list[str]:
+    """What stands between ASCII white space."""
+    return _WORD.findall(line)
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line of a column file ends a sentence."""
+    return not line.strip(_BLANKS) or line.startswith("-DOCSTART-")
+
+
+def is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has names of columns: known ones, the last of which is no label elsewhere."""
+    names = [re.split("[ _-]", name.strip("#\"' ").lower())[0] for name in rows[0]] if len(rows) > 1 else []
+    known = _NAMES if len(names) > 1 else {"word", "token"}
+    are_known = all(name in known or name.removesuffix("s") in known for name in names)
+    is_tag = len(names) == 2 and rows[0][1] in ("NE", "MISC")  # of a first token such as "Text"
+    return bool(names) and are_known and not is_tag and all(row[-1:] != rows[0][-1:] for row in rows[1:])
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The first lines of a file."""
+
+    text: str
+    rows: list[str]  # that are not blank
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        return list(map(words_of, self.rows))
+
+    @cached_property
+    def widths(self) -> set[int]:
+        return set(map(len, self.words))
+
+    @cached_property
+    def tabbed(self) -> list[list[str]]:
+        return [row.split("\t") for row in self.rows]
+
+    def has(self, pattern: str) -> bool:
+        return re.search(pattern, self.text, re.MULTILINE) is not None
+
+
+_Test = Callable[[_Head], bool]
+
+
+def foreign(lines: Sequence[str]) -> str | None:
+    """What a text is that has no columns."""
+    head = _Head("\n".join(lines).lstrip("\n"), [line for line in lines if not is_blank(line)])
+    if not head.rows:
+        return None
+    found = looks_like(head.text[:HEAD])
+    if found in _NEEDS and _NEEDS[found](head):
+        if found != "CSV":
+            return found
+        if head.has(r"\"[^\"\n]*\""):
+            return "CSV (save it with tabs, without quotes)"
+        return f"CSV (give --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
+    # `looks_like` knows formats of all kinds; those that only taggers meet are told here.
+    own = next((name for name, is_sure in _OWN if is_sure(head)), None)
+    return found if own == _TEXT and found not in (None, "CSV", *COLUMNS) else own
+
+
+# --- what names of `looks_like` need, as tokens may begin alike ---------------------------------------------
+
+
+def _by(pattern: str) -> _Test:
+    return lambda head: head.has(pattern)
+
+
+def _is_markup(head: _Head) -> bool:
+    begins = head.has(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<")
+    return begins or (len(head.widths) > 1 and head.has(r"</[\w:.-]+>"))
+
+
+def _have_features(head: _Head) -> bool:
+    are_features = all(":" in word or word.startswith("#") for row in head.words for word in row[1:2])
+    return are_features and max(head.widths) > 2  # a label may be a time
+
+
+def _is_fasta(head: _Head) -> bool:
+    letters = (len(row) == 1 and _RESIDUES.fullmatch(row[0]) for row in head.words if row[0][0] != ">")
+    return head.has(r"\A>\w") and all(letters)
+
+
+def _is_fastq(head: _Head) -> bool:
+    rows = head.rows
+    return len(rows) > 3 and len(head.words[0][0]) > 1 and len(rows[1]) == len(rows[3]) and rows[2][0] == "+"
+
+
+def _is_phylip(head: _Head) -> bool:
+    first, rows = head.words[0], head.words[1:]
+    if not rows or not all(map(COUNT.fullmatch, first[:2])):
+        return False
+    # The first line has the numbers of sequences and of columns, which the rows have to confirm.
+    n_rows, n_columns = map(int, first[:2])
+    return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
+
+
+def _is_newick(head: _Head) -> bool:
+    return re.match(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)", "".join(head.rows)) is not None
+
+
+def _are_bases(head: _Head) -> bool:
+    """Whether rows are numbers of bases, letters, and partners that agree."""
+    rows = [row for row in head.words if row[0][0] != "#"]
+    if not all(len(row) == 3 and COUNT.fullmatch(row[0]) and COUNT.fullmatch(row[2]) for row in rows):
+        return False
+    partners = {int(row[0]): int(row[2]) for row in rows}
+    return any(partners.values()) and all(partners.get(j, i) == i for i, j in partners.items() if j)
+
+
+def _are_reactivities(head: _Head) -> bool:
+    # SHAPE files number bases from 1 and write -999 where nothing was measured.
+    are_counted = [row[0] for row in head.words] == [str(k + 1) for k in range(len(head.rows))]
+    is_long = len(head.words[0]) == 2 and len(head.rows) >= _LEAST_COLUMNS
+    return are_counted and (is_long or any("-999" in row for row in head.words))
+
+
+def _is_csv(head: _Head) -> bool:
+    are_numbers = all(re.fullmatch(r"[\d.,;$€£¥%+-]+", row) for row in head.rows)
+    has_names = is_header([re.split("[,;]", head.rows[0]), []])
+    return len(head.rows) > 1 and not are_numbers and (head.widths == {1} or has_names)
+
+
+_NEEDS: dict[str, _Test] = {
+    **dict.fromkeys(
+        (
+            *("PDF", "a gzip file", "a zip file", "a bzip2 file", "an xz file", "a Zstandard file"),
+            *("UTF-16 text", "Stockholm", "NEXUS", "VCF", "GFF3", "GFF2", "GTF", "AUGUSTUS hints", "GenBank"),
+            *("a feature template of CRF++", "a pattern file of Wapiti", "brat", "trees in brackets", "CT"),
+            *("SJ.out.tab of STAR", "a table of RepeatMasker at UCSC", "a table of RepeatMasker (.out)"),
+            "training data of spaCy",
+        ),
+        _by(""),
+    ),
+    "binary data": _by("[\0\udc80-\udcff]"),
+    **dict.fromkeys(("LETOR", "SVMlight"), _have_features),
+    **dict.fromkeys(("XML", "HTML"), _is_markup),
+    **dict.fromkeys(("JSON", "JSONL"), _by(r"""\w["']\s*:\s*[\[{"'\dtfn-]|\A\[\s*"[^"\n]*"\s*[],]""")),
+    **dict.fromkeys(("FASTA", "aligned FASTA", "A2M", "A3M"), _is_fasta),
+    **dict.fromkeys(("PIR", "dot-bracket", "RNAfold -p output", "RNAsubopt output"), _by(r"\A>\S")),
+    "BPSEQ": _are_bases,
+    "FASTQ": _is_fastq,
+    "PHYLIP": _is_phylip,
+    "Newick": _is_newick,
+    "reactivities": _are_reactivities,
+    "CSV": _is_csv,
+}
+
+
+# --- formats of taggers -------------------------------------------------------------------------------------
+
+
+def _are_attributes(head: _Head) -> bool:
+    """Whether labels and attributes stand in a row, which may have as many of these as it likes."""
+    rows = head.tabbed
+    matches = [sum(_ATTRIBUTE.fullmatch(field) is not None for field in row[1:]) for row in rows]
+    if len(rows) < 2 or not all(matches):
+        return False
+    n_fields, is_even = sum(map(len, rows)) - len(rows), len(set(map(len, rows))) == 1
+    if sum(matches) == n_fields and (not is_even or any("[" in row[1] for row in rows)):
+        return 2 * sum(len(row) > 2 for row in rows) >= len(rows)
+    return 2 * sum(matches) >= n_fields and not is_even
+
+
+def _with_tags(mark: str, in_columns: bool) -> _Test:
+    """Tokens that have their tags with them, such as ``dog|NN`` or ``dog/NN``, one a line or more."""
+
+    def test(head: _Head) -> bool:
+        flat = [word for row in head.words for word in row]
+        if (head.widths == {1}) != in_columns or len(flat) < 2:
+            return False
+        parts = [word.rpartition(mark) for word in flat]
+        if all(token and _TAG.fullmatch(tag) for token, _, tag in parts):
+            # words such as AC/DC may be tokens: tags are many, and come again
+            is_sure = _LEAST_TAGGED <= len(flat) > len({tag for *_, tag in parts})
+            return is_sure or mark == "|" or not in_columns
+        inner = {word.strip(mark).count(mark) for word in flat}
+        if len(inner) > 1 or mark == "_" or inner == {0}:
+            return False
+        if in_columns:
+            return mark == "|" and inner != {1}
+        return len(head.widths) > 1 or max(head.widths) > _MOST_WORDS or inner != {1}
+
+    return test
+
+
+def _are_sentences(head: _Head) -> bool:
+    """Whether each row is a sentence: words in one field, and as many labels in the last."""
+    least = min(map(len, head.tabbed))
+    for split in (words_of, lambda field: [part for part in field.split(",") if part]):
+        n_parts = [[len(split(field)) for field in row] for row in head.tabbed]
+        if 2 * sum(row[-1] > 1 for row in n_parts) < len(n_parts) or max(row[-1] for row in n_parts) < 2:
+            continue
+        for k in range(least - 1):
+            are_others = any(row[k] != row[-1] for row in head.tabbed)  # than a lemma that is the token
+            if are_others and all(row[k] == row[-1] for row in n_parts):
+                return True
+    return False
+
+
+def _is_text(head: _Head) -> bool:
+    """Whether lines are sentences, or of many words and other numbers of them, with ends that differ."""
+    if "\t" in head.text:
+        return False
+    is_wide = len(head.widths) > 1 or max(head.widths) > _LEAST_WORDS
+    matches = list(map(_SENTENCE.fullmatch, head.rows))  # a capital, if the script has any, and an end
+    are_sentences = all(m is not None and not (m[1].islower() or m[1].isdigit()) for m in matches)
+    if is_wide and max(head.widths) >= _LEAST_WORDS and are_sentences:
+        return True
+    words = [row for row in head.words if row[0][0] != "#"]
+    is_uneven = len(words) >= _LEAST_LINES and len(set(map(len, words))) > 1
+    ends = {row[-1] for row in words}
+    return is_uneven and sum(map(len, words)) > _LEAST_WORDS * len(words) and 2 * len(ends) > len(words)
+
+
+_OWN: tuple[tuple[str, _Test], ...] = (
+    ("the output of structune predict --nbest", _by(r"\A# sentence \d+ rank \d+ probability ")),
+    ("the n-best output of CRF++", _by(r"\A# \d+ \d\.\d+\s*$")),
+    ("the output of crfsuite tag", _by(r"\A@(?:probability|score)\t")),
+    ("a model of Wapiti", _by(r"\A#mdl#\d+#")),
+    ("a model of CRF++", _by(r"\Aversion: \d+\ncost-factor:")),
+    ("CoNLL-2012", _by(r"\A#begin document ")),
+    ("WebAnno TSV", _by(r"\A#FORMAT=WebAnno")),
+    ("PubTator", _by(r"\A\d+\|[ta]\|")),
+    ("the attributes of CRFsuite", _are_attributes),
+    ("tokens with | between their columns (give --separator '|')", _with_tags("|", True)),
+    ("tokens with a tag after / (give --separator '/')", _with_tags("/", True)),
+    ("tokens with a tag after _ (give --separator '_')", _with_tags("_", True)),
+    ("tokens with | between their columns", _with_tags("|", False)),
+    ("tokens with a tag after /", _with_tags("/", False)),
+    ("tokens with a tag after _", _with_tags("_", False)),
+    ("a sentence a line, with its words in one field and its labels in the last", _are_sentences),
+    (_TEXT, _is_text),
+)

@@ -4,22 +4,50 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
-from structune.files.text import save
-from structune.tagging.column_lines import ColumnLines
-from structune.tagging.column_look import AUTO, TAB
-from structune.tagging.kernels.fields import DOCSTART
+from structune.errors import DataError, warn
+from structune.files.looks_like import named_by_look
+from structune.files.text import Source, line_blocks, save, source_name
+from structune.structure import IntArray
+from structune.tagging.column_look import AUTO, COLUMNS, TAB, Layout, layout_of
+from structune.tagging.features.strings import BEYOND, Names, Numbers, Strings
+from structune.tagging.kernels.text import (
+    AT,
+    COMMENTS,
+    DOCSTART,
+    EMPTY,
+    FOUND,
+    JOINED,
+    LENGTH,
+    LINE,
+    RANGES,
+    SENTENCES,
+    TOKENS,
+    WIDTH,
+    split,
+)
 
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
+_LINES = re.compile(rb"\r\n|\r|\n")
+_PIECE = 1 << 18  # bytes that are split at a time
+_HEAD = 1 << 16  # that are looked at
+_BOM = b"\xef\xbb\xbf"
+_NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
+_METADATA = ("line of metadata", "lines of metadata")
+_QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
+}
+_MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
 @dataclass(frozen=True)
@@ -179,15 +207,12 @@ def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
     separator = None
     for values, lengths, lines in read.blocks(min(n_lines, ALL)):
         if separator is None:
-            needs_tabs = read.layout.separator == TAB and any(map(_needs_tabs, values.values()))
+            distinct = set(chain.from_iterable(values.values()))
+            needs_tabs = read.layout.separator == TAB and any(not v or _BREAKS.search(v) for v in distinct)
             separator = TAB if needs_tabs else read.layout.written
         yield ConllData(values, lengths, lines, read.name, separator)
     if separator is None:
         raise DataError(f"{read.name}: found no tokens, expected lines of columns")
-
-
-def _needs_tabs(values: Sequence[str]) -> bool:
-    return any(not value or _BREAKS.search(value) for value in set(values))
 
 
 def write_conll(
@@ -216,16 +241,9 @@ def write_conll(
 def conll_text(data: ConllData, separator: str | None = None) -> str:
     """What `write_conll` writes."""
     separator = data.separator if separator is None else separator
-    _check_writable(data, separator)
-    lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
-    ends = np.cumsum(data.lengths).tolist()
-    sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-    return "".join(f"{sentence}\n\n" for sentence in sentences)
-
-
-def _check_writable(data: ConllData, separator: str) -> None:
     by_words = not separator.strip(" ")
     breaks = _BREAKS if by_words else re.compile(rf"[\r\n]|{re.escape(separator)}")
+    # A line of nothing but blanks would end the sentence when it is read back.
     blank = {name: {v for v in set(values) if not v.strip(_BLANK)} for name, values in data.columns.items()}
     for name, values in data.columns.items():
         for value in set(values):
@@ -235,3 +253,262 @@ def _check_writable(data: ConllData, separator: str) -> None:
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"
                 )
+    lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
+    ends = np.cumsum(data.lengths).tolist()
+    sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+    return "".join(f"{sentence}\n\n" for sentence in sentences)
+
+
+class SkippedLinesWarning(UserWarning):
+    """A look at a column file found its format, or lines that are no tokens."""
+
+
+class ColumnLines:
+    """Reads the lines of a column file, once.
+
+    `columns` name the first columns, or any where the format names its own, as CoNLL-U does; with None all
+    are read as ``c0``, ``c1``, ... `separator` and `comment` are "auto" to have a look, which takes the
+    `preferred` separator where it finds two; `layout` is what a look has found before.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Sequence[str] | None,
+        separator: str | None = AUTO,
+        comment: str | None = AUTO,
+        preferred: str | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        self.name = source_name(source)
+        self.columns = None if columns is None else list(columns)
+        if self.columns is not None and (
+            not self.columns or len(set(self.columns)) != len(self.columns) or isinstance(columns, str)
+        ):
+            raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
+        self.tells_comments = False  # which nobody asked to skip
+        self._head = b""
+        self._pieces = line_blocks(source, _PIECE)
+        self._is_new = layout is None
+        self._state = np.zeros(12, np.int64)
+        if layout is not None:
+            self.layout = layout
+            return
+        first, n = list[bytes](), 0
+        for text in self._pieces:
+            first.append(text)
+            n += len(text)
+            if n >= _HEAD:
+                break
+        self._pieces, head = chain(first, self._pieces), b"".join(first)  # they stay to be read
+        if len(head) > _HEAD:
+            head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
+        self._head = head
+        self.layout = layout_of(
+            head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
+        )
+
+    def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        """The strings of each column, the tokens of each sentence, and the line of each token, from 1, up to
+        the first sentence that ends after so many lines."""
+        try:
+            yield from self._blocks(n_lines)
+        except DataError as error:
+            raise named_by_look(error, self._head, COLUMNS) from None
+
+    def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        layout, names, given = self.layout, self.layout.names, self.columns
+        self._reads_all = given is None
+        self._read = list(given or ())  # those of all are not known yet
+        if names and given is not None and set(given) <= set(names):
+            self._read = list(names[: 1 + max(map(names.index, given))])
+        elif names and given is not None and not numbers_tokens(given[0]):
+            raise DataError(
+                f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
+                f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
+                "label's last, or make a file of other columns"
+            )
+        self._state[WIDTH] = len(names)
+        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
+        self._block = _Block(self._read)
+        state, last = self._state, n_lines
+        for number, text in enumerate(self._pieces):
+            if number == 0 and self.layout.header:
+                text = text[len(re.split(rb"[\r\n]", text, maxsplit=1)[0]) :]
+            if _BOM in text:  # of files that were put together
+                text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
+            self._refuse_quotes(text)
+            self._has_marks = text.startswith(b"#") or b"\n#" in text
+            buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
+            state[AT] = 0
+            while state[AT] < len(text):
+                self._split(text, buffer, last)
+                if state[LINE] >= last and not state[LENGTH]:
+                    yield from self._taken()
+                    last = int(state[LINE]) + n_lines
+        # The last sentence may end with the file.
+        unended = state[[LENGTH]]
+        self._block.lengths.append(unended[unended > 0])
+        self._tell()
+        yield from self._taken()
+
+    def _tell(self) -> None:
+        """Warn of what was skipped because of a look."""
+        layout, counts = self.layout, self._state[[COMMENTS, RANGES, EMPTY]].tolist()
+        if not (layout.metadata or layout.numbered or self.tells_comments):
+            counts[0] = 0
+        skipped = [
+            f"{n:,} {one if n == 1 else many}"
+            for n, one, many in (
+                (counts[0], *(("comment", "comments") if self.tells_comments else _METADATA)),
+                (counts[1], "multiword token", "multiword tokens"),
+                (counts[2], "empty node", "empty nodes"),
+                (layout.header, "line with names of columns", ""),
+            )
+            if n
+        ]
+        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(skipped)}"] * bool(skipped)
+        if n_joined := int(self._state[JOINED]):
+            ends = "where sentences end" if layout.names else "within sentences"
+            told.append(f"numbers of tokens begin again without a blank line, {ends}: {n_joined:,}")
+        if told and self._is_new:
+            warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
+
+    @property
+    def n_columns(self) -> int:
+        """Of the last line that was read."""
+        return int(self._state[WIDTH])
+
+    def tell_numbers(self, column: str, advice: str) -> None:
+        """Warn of a first column that numbers tokens, where it has another name."""
+        if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
+            warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
+
+    def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+        """The sentences that have been read, if there are any."""
+        block, self._block = self._block, _Block(self._read)
+        lengths = np.concatenate(block.lengths)
+        if lengths.size:
+            values = block.values()
+            yield {name: values[name] for name in self.columns or ()}, lengths, np.concatenate(block.lines)
+
+    def _split(self, text: bytes, buffer: NDArray[np.uint8], last: int) -> None:
+        """Read to the end of the piece, or of a block."""
+        state, n_columns = self._state, len(self._read)
+        state[TOKENS] = state[SENTENCES] = 0
+        # At most one token a line, and each field takes a byte and what separates it.
+        n_lines = 1 + text.count(b"\n") + text.count(b"\r")
+        n = min(n_lines, len(text) // max(n_columns, 1)) + 1
+        starts, ends = np.empty((2, n_columns, n), np.int64)
+        lines, lengths = np.empty((2, n), np.int64)
+        split(
+            buffer, len(text), self._separator, self._comment,
+            self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
+            self.layout.even, last, starts, ends, lines, lengths, state,
+        )  # fmt: skip
+        n = int(state[TOKENS])
+        self._block.enter(
+            text, buffer, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
+        )
+        self._block.lengths.append(lengths[: state[SENTENCES]].copy())
+        if state[FOUND]:
+            self._take_columns(int(state[FOUND]))
+            state[FOUND] = 0
+
+    def _take_columns(self, n_found: int) -> None:
+        """Name all columns by the first line of them; other lines where the kernel stops are wrong."""
+        place, n_wanted, layout = self._place(self._state[LINE]), len(self._read), self.layout
+        is_wide = n_found >= n_wanted and not self._reads_all
+        if self._read and layout.even and (layout.names or is_wide):
+            known = "in the lines before" if not layout.names else "in CoNLL-U, which the file looks like"
+            way_out = "With --separator (separator=) lines may have different numbers of columns"
+            raise DataError(
+                f"{place}: found {n_found} columns, and {self._state[WIDTH]} {known}. Columns are separated "
+                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{self._hint()}"
+            )
+        if self._read:
+            least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
+            expected = f"expected {least}{n_wanted} ({names})"
+            raise DataError(f"{place}: found {n_found} columns, {expected}{self._hint()}")
+        if n_found > _MOST_COLUMNS:
+            raise DataError(
+                f"{place}: found {n_found:,} columns, expected at most {_MOST_COLUMNS:,}, "
+                "or the names of the first ones, which are to be read"
+            )
+        self._read = self.columns = [f"c{k}" for k in range(n_found)]
+        self._block = _Block(self._read)
+
+    def _refuse_quotes(self, text: bytes) -> None:
+        """CSV has quotes around fields, which are part of values here."""
+        layout = self.layout
+        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
+        # Quotes are no syntax here: taking them for values would make features of punctuation.
+        if b'"' in text and pattern is not None and (found := pattern.search(text)):
+            line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
+            raise DataError(
+                f"{self._place(line)}: found {found[1].decode(errors='replace')}, which looks like CSV with "
+                "quotes. Save the file with tabs and without quotes"
+            )
+
+    def _hint(self) -> str:
+        """What may be done about other columns, if a look was had."""
+        if self.layout.comment is not None or not self._has_marks:
+            return ""
+        return "; --comment '#' (in Python comment='#') skips lines that begin with #"
+
+    def _place(self, line: int) -> str:
+        return f"{self.name}:{line + 1}"
+
+
+class _Block:
+    """Sentences: the distinct strings of all columns, and their numbers."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns, self.names = columns, Names()
+        self._numbers = list[Numbers]()  # a row a column
+        self.lengths, self.lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+
+    def values(self) -> dict[str, list[str]]:
+        """The strings of each column, each distinct one in memory once."""
+        distinct = np.array(self.names.strings, dtype=object)
+        return {
+            column: [text for numbers in self._numbers for text in distinct[numbers[k]].tolist()]
+            for k, column in enumerate(self._columns)
+        }
+
+    def enter(
+        self,
+        text: bytes,
+        buffer: NDArray[np.uint8],
+        starts: IntArray,
+        ends: IntArray,
+        lines: IntArray,
+        place: Callable[[int], str],
+    ) -> None:
+        """Add the fields of tokens, a row a column."""
+        first, last = starts.ravel(), ends.ravel()
+        self.lines.append(lines)
+
+        def decoded(k: int) -> str:
+            field = text[first[k] : last[k]]
+            try:
+                return field.decode()
+            except UnicodeDecodeError as error:
+                what = f"found the bytes {field!r}, expected UTF-8 text"
+                raise DataError(f"{place(k % starts.shape[1])}: {what}") from error
+
+        numbers = self.names.enter(Strings(buffer, first, last), decoded)
+        self._numbers.append(numbers.reshape(starts.shape))
+
+
+def numbers_tokens(column: str) -> bool:
+    """Whether the name of a column says that it numbers tokens."""
+    return column.lower() in _NUMBER_NAMES
+
+
+def _named(separator: str | None) -> str:
+    return "white space" if separator is None else "tabs" if separator == "\t" else repr(separator)
+
+
+def _bytes(text: str | None) -> NDArray[np.uint8]:
+    return np.frombuffer(bytearray((text or "").encode()), np.uint8)

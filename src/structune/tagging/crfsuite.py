@@ -20,15 +20,8 @@ from structune.tagging.tagger import SequenceTagger
 
 _MAGIC = b"lCRF"
 _NUMBERS = (
-    "size",
-    "type",
-    "version",
-    "n_features",
-    "n_labels",
-    "n_attributes",
-    "features",
-    "labels",
-    "attributes",
+    *("size", "type", "version", "n_features", "n_labels", "n_attributes"),
+    *("features", "labels", "attributes"),
 )
 _FEATURE = np.dtype([("is_transition", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
 _TYPE, _VERSION = int.from_bytes(b"FOMC", "little"), 100
@@ -75,6 +68,7 @@ def _unpack(data: bytes) -> SequenceTagger:
     attributes = _names(data[header["attributes"] :], header["n_attributes"])
     (n_features,) = _integers(data, header["features"] + 8, 1)
     features = np.frombuffer(data, _FEATURE, n_features, header["features"] + 12)
+    # A feature is of an attribute with a label, or of two labels: a damaged file may name others.
     n_sources = np.where(features["is_transition"] == 0, len(attributes), len(labels))
     if np.any((features["source"] >= n_sources) | (features["label"] >= len(labels))):
         raise ModelFileError(
@@ -82,27 +76,6 @@ def _unpack(data: bytes) -> SequenceTagger:
         )
     if not np.isfinite(features["weight"]).all():
         raise ModelFileError("found a weight that is no finite number")
-    return _tagger(labels, attributes, features)
-
-
-def _names(data: bytes, n: int) -> list[str]:
-    """The texts of a database by their numbers."""
-    (places,) = _integers(data, 20, 1)
-    names = []
-    for place in _integers(data, places, n):
-        _, length = _integers(data, place, 2)
-        names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
-    if len(set(names)) < n:
-        raise ModelFileError("found a name twice, expected each once")
-    return names
-
-
-def _integers(data: bytes, place: int, n: int) -> list[int]:
-    found: list[int] = np.frombuffer(data, "<u4", n, place).tolist()
-    return found
-
-
-def _tagger(labels: list[str], attributes: list[str], features: Array) -> SequenceTagger:
     is_pair = features["is_transition"] == 0
     pairs, edges = features[is_pair], features[~is_pair]
     order = np.argsort(-np.bincount(pairs["source"], minlength=len(attributes)), kind="stable")  # is fast
@@ -113,6 +86,24 @@ def _tagger(labels: list[str], attributes: list[str], features: Array) -> Sequen
     tagger.with_structure(Chain(labels, names, pair_keys, edge_keys, boundary=False))
     tagger._import(np.concatenate((pair_weights, edge_weights)))
     return tagger
+
+
+def _names(data: bytes, n: int) -> list[str]:
+    """The texts of a database by their numbers."""
+    (places,) = _integers(data, 20, 1)
+    names = []
+    for place in _integers(data, places, n):
+        # A record is its number, its length with the byte of 0 at the end, and the text.
+        _, length = _integers(data, place, 2)
+        names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
+    if len(set(names)) < n:
+        raise ModelFileError("found a name twice, expected each once")
+    return names
+
+
+def _integers(data: bytes, place: int, n: int) -> list[int]:
+    found: list[int] = np.frombuffer(data, "<u4", n, place).tolist()
+    return found
 
 
 def _sorted(sources: IntArray, features: Array, n_labels: int) -> tuple[IntArray, FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, offsets_of
-
-if TYPE_CHECKING:
-    from structune.tagging.structure.inference import ChainInference
-    from structune.tagging.structure.semi_markov import SemiMarkovChain
 
 
 class LabelSequences(list[list[str]]):
@@ -40,11 +36,7 @@ class LabelPredictions(StructuredEstimator):
     classes_: list[str]
 
     @property
-    @abstractmethod
-    def _structure(self) -> ChainInference | SemiMarkovChain: ...
-
-    @property
-    def _predicting(self) -> ChainInference | SemiMarkovChain:
+    def _predicting(self) -> Any:
         """The structure as predictions have it."""
         return self._structure
 
@@ -65,6 +57,10 @@ class LabelPredictions(StructuredEstimator):
             A model that was not fitted by log loss.
         """
         self._require_probabilities()
+        return self._marginals(X)
+
+    def _marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """The same, whatever loss was minimised."""
         shard, lengths = self._encode(X)
         rows = self._predicting.marginals(self.coef_, shard).tolist()
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)

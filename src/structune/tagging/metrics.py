@@ -97,8 +97,8 @@ def segment_scheme(labels: Iterable[str]) -> str | None:
 def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
     """Correct, predicted and true segments of each sequence, shape (n_sequences, 3)."""
     true, pred = _as_lists(y_true, y_pred)
-    counts = [_sequence_counts(a, b) for a, b in zip(true, pred, strict=True)]
-    return np.array(counts, dtype=np.float64)
+    segments = ((set(get_entities(a)), set(get_entities(b))) for a, b in zip(true, pred, strict=True))
+    return np.array([(len(a & b), len(b), len(a)) for a, b in segments], dtype=np.float64)
 
 
 def paired_bootstrap(
@@ -124,13 +124,9 @@ def paired_bootstrap(
 
 
 def _f1(counts: FloatArray) -> FloatArray:
+    # F1 = 2 P R / (P + R) with P = correct / predicted and R = correct / true; 0 where there are none.
     n_correct, n_predicted, n_true = np.moveaxis(counts, -1, 0)
     return np.asarray(2 * n_correct / np.maximum(n_predicted + n_true, 1))
-
-
-def _sequence_counts(true: list[str], pred: list[str]) -> tuple[int, int, int]:
-    a, b = set(get_entities(true)), set(get_entities(pred))
-    return len(a & b), len(b), len(a)
 
 
 def _by_name(names: Sequence[str], columns: Iterable[Any]) -> tuple[Score, ...]:
@@ -144,7 +140,9 @@ def _score(name: str, precision: Any, recall: Any, f1: Any, support: Any) -> Sco
 def _as_lists(y_true: Labels, y_pred: Labels) -> tuple[list[list[str]], list[list[str]]]:
     """Both as lists, which seqeval asks for, checked."""
     _check_lengths(y_true, y_pred)
-    _check_scheme(chain(y_true, y_pred))
+    for label in set(map(str, chain.from_iterable(chain(y_true, y_pred)))):
+        if not _SEGMENT_LABEL.fullmatch(label):
+            raise DataError(f"found the label {label!r}, expected O or one such as B-x, I-x, E-x, S-x")
     return [list(labels) for labels in y_true], [list(labels) for labels in y_pred]
 
 
@@ -156,9 +154,3 @@ def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
             raise DataError(f"sequence {s}: found {len(pred)} predicted labels, expected {len(true)}")
     if not any(map(len, y_true)):
         raise DataError("found no labels to compare")
-
-
-def _check_scheme(sequences: Iterable[Sequence[str]]) -> None:
-    for label in set(map(str, chain.from_iterable(sequences))):
-        if not _SEGMENT_LABEL.fullmatch(label):
-            raise DataError(f"found the label {label!r}, expected O or one such as B-x, I-x, E-x, S-x")

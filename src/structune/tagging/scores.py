@@ -1,48 +1,44 @@
-"""How well tokens and segments were labelled, on the terminal, as JSON and on a page."""
+"""How commands and pages show scores of tokens and segments, and the weights of a tagger."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.table import Table
 
-from structune.cli.tables import filled, new_table
+from structune.cli.tables import filled, new_table, print_tables
 from structune.errors import warn
+from structune.files.models import check_class
 from structune.files.text import some_of
 from structune.tagging.column_files import Reader
 from structune.tagging.conll import ConllData
+from structune.tagging.crfsuite import load_either
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
+from structune.tagging.tagger import SequenceTagger
 
 if TYPE_CHECKING:
     from structune.html_reports.page import Block, Section
+
 
 Labels = Sequence[Sequence[str]]
 _SHOWN = 5  # labels in a warning
 _MOST_CONFUSIONS, _MOST_SENTENCES, _N_EXAMPLES = 30, 20, 3
 _MOST_TOKENS, _N_BEFORE = 300, 10  # of a sentence; of these before its first error
+_END = "(none)"  # before the first label, and after the last
 
 
 @dataclass(frozen=True)
 class TaggingScores:
-    """Scores of tokens and, where labels spell segments, of these.
-
-    Attributes
-    ----------
-    tokens : Scores
-    segments : Scores or None
-    scheme : str or None
-    sentences : tuple of three lists of sentences
-        Tokens, labels, and predicted labels.
-    """
+    """Scores of tokens and, where labels spell segments, of these."""
 
     tokens: Scores
     segments: Scores | None
     scheme: str | None
-    sentences: tuple[Labels, Labels, Labels]
+    sentences: tuple[Labels, Labels, Labels]  # tokens, labels, and predicted labels
 
     @classmethod
     def of_blocks(cls, model: Any, blocks: Iterable[tuple[Reader, ConllData]]) -> Self:
@@ -97,14 +93,14 @@ def _score_row(score: Score) -> list[str]:
 
 
 def _as_dict(scores: Scores) -> dict[str, Any]:
-    by_name = {score.name: _values(score) for score in scores.by_name}
-    return {"by_name": by_name, "overall": _values(scores.overall)}
+    return {
+        "by_name": {score.name: _values(score) for score in scores.by_name},
+        "overall": _values(scores.overall),
+    }
 
 
-def _values(score: Any) -> dict[str, Any]:
-    values = score._asdict()
-    del values["name"]
-    return dict(values)
+def _values(score: Score) -> dict[str, Any]:
+    return {name: value for name, value in score._asdict().items() if name != "name"}
 
 
 # --- pages ------------------------------------------------------------------------------------------------
@@ -167,3 +163,29 @@ def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, 
     start = min(max(first - _N_BEFORE, 0), len(sentence) - _MOST_TOKENS)
     shown = f"{name}, tokens {start + 1:,} to {start + _MOST_TOKENS:,} of {len(sentence):,}"
     return Text(shown), Tokens(sentence[start : start + _MOST_TOKENS])
+
+
+def print_weights(path: str, top: int) -> None:
+    """Show so many of the largest weights of a tagger, and of the smallest."""
+    tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
+    tables: list[tuple[str, list[str], Mapping[Any, float]]] = [
+        ("transitions", ["from", "to"], tagger.transition_features_),
+        ("trigrams", ["label", "next", "after that"], tagger.trigram_features_),
+        ("state features", ["attribute", "label"], tagger.state_features_),
+    ]
+    print_tables(*(
+        filled(new_table(f"{len(weights):,} {what}", names, ["weight"]), _rows(weights, top))
+        for what, names, weights in tables
+        if weights or what != "trigrams"
+    ))  # fmt: skip
+
+
+def _rows(weights: Mapping[Any, float], top: int) -> Iterator[Sequence[str]]:
+    """The largest, falling, and then the smallest."""
+    falling = sorted(weights.items(), key=lambda item: -item[1])
+    is_cut = len(falling) > 2 * top
+    for names, weight in falling[:top] if is_cut else falling:
+        yield *(_END if name is None else str(name) for name in names), f"{weight:.4f}"
+    if is_cut:
+        yield "...", "", ""
+        yield from _rows(dict(falling[-top:]), top)

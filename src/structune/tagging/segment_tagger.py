@@ -8,21 +8,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays
+from structune.learning.estimator_file import Arrays, check_array, check_keys, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range, check_number
 from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
-from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers
+from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers, forgotten
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.segment_tagger_file import pack_segments, unpack_segments
-from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, write_labels
-from structune.tagging.structure.segment_shard import SegmentShard
+from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, tags_of, write_labels
 from structune.tagging.structure.semi_markov import SemiMarkovChain
+from structune.tagging.structure.shard import SegmentShard
 
 Segment = tuple[str, int, int]
+_TABLES = ("token", "last", "span")
 
 
 @parameters
@@ -198,12 +198,6 @@ class SegmentTagger(LabelPredictions):
         self.chain_ = self.chain_.with_reader(gazetteers=entries)
         self._gazetteers = self.gazetteers
 
-    def _segments(self, X: Any) -> list[list[Segment]]:
-        """All segments of each sequence, those of tokens outside too."""
-        shard, lengths = self._encode(X)
-        tags, _ = self.chain_.best(self.coef_, shard)
-        return [self._read(row) for row in cut(tags, lengths)]
-
     def _read(self, tags: IntArray) -> list[Segment]:
         """The segments of the tags of one sequence."""
         labels = self.chain_.begins[tags]
@@ -211,22 +205,22 @@ class SegmentTagger(LabelPredictions):
         types = [self.chain_.labels[y] for y in labels[starts].tolist()]
         return list(zip(types, starts.tolist(), [*starts[1:].tolist(), tags.size], strict=False))
 
-    def _written(self, segments: list[Segment]) -> list[str]:
-        """Labels in the scheme of the training set."""
-        return write_labels(
-            [kind for kind, _, _ in segments], [stop - start for _, start, stop in segments], self.scheme_
-        )
-
     def _labelled(self, output: IntArray) -> list[str]:
-        return self._written(self._read(output))
+        segments = self._read(output)
+        lengths = [stop - start for _, start, stop in segments]
+        return write_labels([kind for kind, _, _ in segments], lengths, self.scheme_)
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        return LabelSequences(self._written(segments) for segments in self._segments(X))
+        shard, lengths = self._encode(X)
+        tags, _ = self.chain_.best(self.coef_, shard)
+        return LabelSequences(map(self._labelled, cut(tags, lengths)))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
-        return [[one for one in row if one[0] != OUTSIDE] for row in self._segments(X)]
+        shard, lengths = self._encode(X)
+        tags, _ = self.chain_.best(self.coef_, shard)
+        return [[one for one in self._read(row) if one[0] != OUTSIDE] for row in cut(tags, lengths)]
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
         """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.
@@ -262,14 +256,52 @@ class SegmentTagger(LabelPredictions):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a model file; the user's function of segments is left out."""
         self._update_reader()
-        header, arrays = pack_segments(self.chain_)
-        return header | {"scheme": self.scheme_}, arrays
+        chain, reader = self.chain_, self.chain_.reader
+        header = {
+            "labels": chain.labels,
+            "boundary": chain.boundary,
+            "words": reader.words,
+            "gazetteers": {name: sorted(entries) for name, entries in reader.gazetteers.items()},
+            "has_function": reader.function is not None,
+            "scheme": self.scheme_,
+        }
+        arrays = {"longest": chain.longest}
+        for name, attributes, table in zip(_TABLES, chain.attributes, chain.tables, strict=True):
+            arrays |= {f"{name}_keys": table.keys, **pack_names(name, attributes)}
+        return header, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SegmentTagger:
-        tagger, chain = cls(), unpack_segments(header, arrays)
+        labels, longest = header["labels"], arrays["longest"]
+        readable = isinstance(labels, list) and labels and all(isinstance(label, str) for label in labels)
+        if not readable or len(set(labels)) < len(labels):
+            raise ModelFileError(f"found the labels {labels!r:.60}, expected one at least and no two alike")
+        check_array(arrays, "longest", np.int64, (len(labels),))
+        outside = [n for label, n in zip(labels, longest.tolist(), strict=True) if label == OUTSIDE]
+        if longest.min() < 1 or outside not in ([], [1]):
+            raise ModelFileError(
+                f"found segments of up to {longest.min()} tokens, expected 1 or more; 1 outside"
+            )
+        n_tags = len(tags_of(labels, longest)[0])
+        attributes, keys = list[list[str]](), list[IntArray]()
+        for name, n in zip(_TABLES, (n_tags, len(labels), len(labels)), strict=True):
+            names = unpack_names(name, arrays)
+            if len(set(names)) < len(names):
+                raise ModelFileError("two attributes have the same name, expected each once")
+            check_keys(arrays, f"{name}_keys", len(names) * n)
+            attributes.append(names)
+            keys.append(arrays[f"{name}_keys"])
+        words = header["words"]
+        if words is not None and not isinstance(words, str):
+            raise ModelFileError(f"found the template of words {words!r:.60}, expected a str or none")
+        reader = SegmentReader(
+            words, check_gazetteers(header["gazetteers"]), forgotten if header["has_function"] else None
+        )
+        chain = SemiMarkovChain(labels, longest, attributes, keys, reader, bool(header["boundary"]))
+        tagger = cls()
         tagger._unpack_fit(chain.n_weights, header, arrays)
-        tagger.set_params(boundary=chain.boundary, gazetteers=chain.reader.gazetteers or None)
+        tagger.set_params(boundary=chain.boundary, gazetteers=reader.gazetteers or None)
         tagger._keep_chain(chain, "bioes" if header["scheme"] == "bioes" else "bio")
         return tagger

@@ -9,28 +9,35 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.learning.constrained import ConstrainedEstimator
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays
+from structune.learning.estimator_file import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range, check_number
-from structune.structure import check_weights
+from structune.structure import check_weights, place_of
 from structune.tagging.features.attributes import AttributeTable, as_table
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.named_weights import state_weights, transition_weights, trigram_weights
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.labels import check_lengths
-from structune.tagging.structure.orders import chain_class
-from structune.tagging.structure.outside import LeftOut, fit_to_rules
-from structune.tagging.structure.rules import Rules, as_rules
+from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.labels import LeftOut, Rules, as_rules, check_lengths, fit_to_rules
 from structune.tagging.structure.shard import ChainShard
-from structune.tagging.tagger_file import pack_chain, unpack_chain
 
 if TYPE_CHECKING:
     from structune.tagging.structure.second_order import SecondOrderChain
+
+
+def chain_class(order: Any) -> type[Chain]:
+    """The class of chains whose labels look at `order` labels before them; `DataError` for other orders."""
+    if isinstance(order, int | np.integer) and not isinstance(order, bool):
+        if order == 1:
+            return Chain
+        if order == 2:
+            from structune.tagging.structure.second_order import SecondOrderChain  # few taggers need it
+
+            return SecondOrderChain
+    raise DataError(f"order={order!r}: expected 1 or 2")
 
 
 @parameters
@@ -178,25 +185,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        table, y, sample_weight, groups, skipped = self._within_rules(as_table(X), y, sample_weight, groups)
-        chain = chain_class(self.order).build(
-            table,
-            y,
-            states=self.states,
-            transitions=self.transitions,
-            boundary=self.boundary,
-            forbidden=self.forbidden,
-        )
-        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": skipped})
-
-    def _keep_encoded(self, examples: Encoded) -> None:
-        super()._keep_encoded(examples)
-        self._keep_chain(examples.structure)
-
-    def _within_rules(
-        self, table: AttributeTable, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[AttributeTable, Any, Any, Any, list[tuple[int, str]]]:
-        """The examples whose labels keep to `forbidden`, and those that were left out."""
+        table = as_table(X)
         self._keep_rules()
         trims = self.outside == "trim" and self.forbidden is not None
         if trims and isinstance(self._make_loss(), MaximumLoss):
@@ -209,11 +198,27 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         left_out.report(self.forbidden)
         if kept.size < len(table):
             sample_weight = None if sample_weight is None else check_weights(sample_weight, len(table))[kept]
-            groups = None if groups is None else _check_groups(groups, len(table))[kept]
+            if groups is not None:
+                groups = np.asarray(groups)
+                if groups.shape != (len(table),):
+                    raise DataError(f"found groups of shape {groups.shape}, expected ({len(table)},)")
+                groups = groups[kept]
             table = table.take(kept)
-        return table, y, sample_weight, groups, left_out.skipped
+        chain = chain_class(self.order).build(
+            table,
+            y,
+            states=self.states,
+            transitions=self.transitions,
+            boundary=self.boundary,
+            forbidden=self.forbidden,
+        )
+        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": left_out.skipped})
 
-    def _fit_chain(self, chain: ChainInference, table: AttributeTable, y: Any) -> Self:
+    def _keep_encoded(self, examples: Encoded) -> None:
+        super()._keep_encoded(examples)
+        self._keep_chain(examples.structure)
+
+    def _fit_chain(self, chain: Chain, table: AttributeTable, y: Any) -> Self:
         """Learn the weights of a chain that is there."""
         self._fit(Encoded(chain, chain.encode(table, y), None, {"skipped_": []}))
         self._drop_unused()
@@ -227,19 +232,17 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._drop_unused()
 
     def _drop_unused(self) -> None:
-        """Forget what has no weight, if weights were to become zero."""
-        if self.l1_.any() or any(record["stage"] == "relevance" for record in self.history_[-1:]):
-            self._drop_zeros()
-
-    def _drop_zeros(self) -> None:
-        """Take away attribute-label pairs of weight 0, and attributes and groups that are left empty.
+        """If weights were to become zero, take away pairs of weight 0, and attributes and groups left empty.
 
         Predictions stay what they are, and the file gets small. Transitions stay, whatever their weight.
         """
+        if not self.l1_.any() and not any(record["stage"] == "relevance" for record in self.history_[-1:]):
+            return
         whole, groups = self.chain_, self._weight_groups(self.chain_)
         which = np.ones(whole.n_weights, dtype=bool)
         which[: whole.pairs.size] = self.coef_[: whole.pairs.size] != 0.0
         chain, kept = whole.keep(which)
+        # Groups that are left empty go, with their hyperparameters and their part of the history.
         sizes = np.bincount(groups.index[kept], minlength=len(groups))
         used = np.flatnonzero(sizes)
         self._keep_chain(chain)
@@ -252,15 +255,21 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                 record["log_precision"] = np.array(record["log_precision"])[used].tolist()
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
+        """Raise a `DataError` for a label that is not known to one, where the loss needs its cost."""
         for shard in shards if isinstance(loss, MaximumLoss) else ():
-            _check_known(shard)
+            for part in np.flatnonzero(shard.labels < 0)[:1]:
+                sequence, token = place_of(part, shard.sizes())
+                raise DataError(
+                    f"sequence {sequence}, token {token}: found no single label, expected one: margin and "
+                    "ramp losses need the cost of labels, which a partly known one does not have"
+                )
 
     @property
-    def _structure(self) -> ChainInference:
+    def _structure(self) -> Chain:
         return self.chain_
 
     @property
-    def _predicting(self) -> ChainInference:
+    def _predicting(self) -> Chain:
         self._keep_rules()
         return self.chain_.like(self.forbidden)
 
@@ -269,14 +278,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         if isinstance(self.forbidden, Iterator):
             self.forbidden = as_rules(self.forbidden)
 
-    def with_structure(self, chain: ChainInference) -> Self:
+    def with_structure(self, chain: Chain) -> Self:
         """The tagger with a given chain, and weights of zero."""
         self._keep_chain(chain)
         self.forbidden, self.order, self.skipped_ = chain.forbidden, chain.order, []
         self._import(np.zeros(chain.n_weights))
         return self
 
-    def _keep_chain(self, chain: ChainInference) -> None:
+    def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
 
@@ -284,13 +293,23 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def state_features_(self) -> dict[tuple[str, str], float]:
         """Weights by attribute and label."""
         self._check_fitted()
-        return state_weights(self.chain_, self.coef_)
+        chain, keys = self.chain_, self.chain_.pairs.keys
+        pairs = zip(*np.divmod(keys, chain.n_labels), self.coef_[: keys.size].tolist(), strict=True)
+        return {(chain.attributes[a], chain.labels[y]): weight for a, y, weight in pairs}
 
     @property
     def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
         """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
         self._check_fitted()
-        return transition_weights(self.chain_, self.coef_)
+        chain, labels = self.chain_, self.chain_.labels
+        bounded = labels if chain.boundary else ()
+        edges = zip(*np.divmod(chain.transitions, chain.n_labels), strict=True)
+        names: list[tuple[str | None, str | None]] = [
+            *((None, y) for y in bounded),
+            *((y, None) for y in bounded),
+            *((labels[x], labels[y]) for x, y in edges),
+        ]
+        return dict(zip(names, self.coef_[chain.pairs.size :][: len(names)].tolist(), strict=True))
 
     @property
     def trigram_features_(self) -> dict[tuple[str | None, str, str | None], float]:
@@ -298,7 +317,12 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._check_fitted()
         if self.chain_.order == 1:
             return {}
-        return trigram_weights(cast("SecondOrderChain", self.chain_), self.coef_)
+        chain = cast("SecondOrderChain", self.chain_)
+        labels = [*chain.labels, None]
+        names = [
+            (labels[a], chain.labels[b], labels[c]) for a, b, c in zip(*chain.split_trigrams(), strict=True)
+        ]
+        return dict(zip(names, self.coef_[chain.n_weights - len(names) :].tolist(), strict=True))
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -342,6 +366,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
         check_lengths(y, lengths)
         weights = check_weights(sample_weight, lengths.size)
+        # A label that the model does not know is never predicted, so it counts as wrong.
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
         total = float(weights @ lengths)
         if not total:
@@ -351,31 +376,42 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        header, arrays = pack_chain(self._predicting)
-        return {**header, "skipped": self.skipped_}, arrays
+        chain = self._predicting
+        header = {
+            "order": chain.order,
+            "labels": [label.item() if isinstance(label, np.generic) else label for label in chain.labels],
+            "boundary": chain.boundary,
+            "forbidden": chain.forbidden,
+            "skipped": self.skipped_,
+        }
+        arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
+        return header, arrays | pack_names("attribute", chain.attributes)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> SequenceTagger:
-        tagger, chain = cls(), unpack_chain(header, arrays)
+        attributes = unpack_names("attribute", arrays)
+        labels, forbidden, order = list(header["labels"]), header["forbidden"], header["order"]
+        readable = labels and all(isinstance(label, str | int) for label in labels)
+        if not readable or len(set(labels)) < len(labels):
+            raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
+        if len(set(attributes)) < len(attributes):
+            raise ModelFileError("two attributes have the same name, expected each once")
+        if isinstance(forbidden, list):
+            forbidden = [(a, b) for a, b in forbidden]
+        n = len(labels)
+        ends = {"pair_keys": len(attributes) * n, "transitions": n**2}
+        if order == 2:
+            ends["trigrams"] = (n + 1) ** 2 * n
+        # Keys are indices that kernels trust: a file could send them anywhere.
+        for name, end in ends.items():
+            check_keys(arrays, name, end)
+        keys = {name: arrays[name] for name in ends}
+        chain = chain_class(order)(
+            labels, attributes, boundary=bool(header["boundary"]), forbidden=forbidden, **keys
+        )
+        tagger = cls()
         tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         tagger.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]
         return tagger
-
-
-def _check_groups(groups: Any, n: int) -> NDArray[Any]:
-    found = np.asarray(groups)
-    if found.shape != (n,):
-        raise DataError(f"found groups of shape {found.shape}, expected ({n},)")
-    return found
-
-
-def _check_known(shard: ChainShard) -> None:
-    """Raise a `DataError` for a label that is unknown, or one of several."""
-    for token in np.flatnonzero(shard.labels < 0)[:1]:
-        sequence = int(np.searchsorted(shard.offsets, token, side="right")) - 1
-        raise DataError(
-            f"sequence {sequence}, token {token - shard.offsets[sequence]}: found no single label, expected "
-            "one: margin and ramp losses need the cost of labels, which a partly known one does not have"
-        )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from structune.tagging.column_files import Reader
     from structune.tagging.conll import ConllData
     from structune.tagging.scores import TaggingScores
-    from structune.tagging.structure.outside import LeftOut
+    from structune.tagging.structure.labels import LeftOut
 
 Marginals = Sequence[Sequence[dict[str, float]]] | None
 _LINES = 1 << 20  # that are in memory at a time while shards are written
@@ -25,7 +25,7 @@ _NUMBERS_OF_LABELS = (2, 4, 8)  # rows of scores are gone through by so many at 
 
 
 def _show_weights(files: Sequence[str], top: Top) -> int:
-    from structune.tagging.weight_tables import print_weights
+    from structune.tagging.scores import print_weights
 
     for path in files:
         print_weights(path, top.top)
@@ -90,14 +90,15 @@ class TaggingTask(Task):
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
         import numpy as np
 
-        from structune.structure import IntArray
         from structune.tagging.column_files import read_training
-        from structune.tagging.conll import ConllData, joined
-        from structune.tagging.structure.outside import LeftOut
+        from structune.tagging.conll import joined
+        from structune.tagging.structure.labels import LeftOut
 
         reader, blocks, _ = read_training(files, learning)
-        left_out, parts = LeftOut(), list[ConllData]()
-        chosen, labels = list[IntArray](), list[Any]()
+        left_out = LeftOut()
+        parts: list[ConllData] = []
+        chosen: list[IntArray] = []
+        labels: list[Any] = []
         for data, kept, known in _within_rules(reader, blocks, model, left_out):
             chosen.append(kept + sum(map(len, parts)))
             labels += known
@@ -122,9 +123,9 @@ class TaggingTask(Task):
         """Read the files twice, block by block: for their features and labels, and to encode them."""
         from structune.cli.batches import Progress
         from structune.tagging.column_files import read_training
-        from structune.tagging.structure.inference import ChainInference
-        from structune.tagging.structure.orders import chain_class
-        from structune.tagging.structure.outside import LeftOut
+        from structune.tagging.structure.chain import Chain
+        from structune.tagging.structure.labels import LeftOut
+        from structune.tagging.tagger import chain_class
 
         reader, blocks, again = read_training(files, learning, _LINES)
         left_out = LeftOut()
@@ -136,7 +137,7 @@ class TaggingTask(Task):
                         yield reader.attributes(data).take(kept), labels
                     progress.advance(data.n_tokens)
 
-        chains, make = list[ChainInference](), chain_class(model.order)
+        chains, make = list[Chain](), chain_class(model.order)
         for table, labels in examples("features", blocks, left_out):
             chains.append(make.build(table, labels, states=model.states, forbidden=model.forbidden))
             chains = [make.merge(chains, states=model.states, transitions="all")]
@@ -253,7 +254,7 @@ def _within_rules(
     reader: Reader, blocks: Iterable[ConllData], model: Any, left_out: LeftOut
 ) -> Iterator[tuple[ConllData, IntArray, Any]]:
     """Each block, its sentences that keep to the model's rules of labels, and the labels of these."""
-    from structune.tagging.structure.outside import fit_to_rules
+    from structune.tagging.structure.labels import fit_to_rules
 
     forbidden, outside = getattr(model, "forbidden", None), getattr(model, "outside", "skip")
     for data in blocks:

@@ -28,13 +28,6 @@ def test_attributes_of_segments():
     assert found == [shared, ["segment.text=in", "segment.shape=x", "segment.n=401"]]
 
 
-def test_case_is_that_of_the_entry():
-    inputs = table(["NEW", "york", "York"])
-    reader = SegmentReader.of(inputs.names, None, {"city": ["york"]})
-    found = reader.attributes(reader.tokens(inputs), np.array([1, 2]), np.array([2, 3]))
-    assert ["segment.gazetteer=city" in each for each in found] == [True, False]
-
-
 def own(words, start, stop):
     return ["odd"] if (stop - start) % 2 else []
 

@@ -1,11 +1,11 @@
-"""Strings in one buffer are the strings that were put in."""
+"""Strings in one buffer are the strings that were put in, and numbers of strings are those of a dict."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structune.tagging.features.strings import Strings
+from structune.tagging.features.strings import Names, Strings
 
 some = st.lists(st.text(max_size=5) | st.sampled_from(["", "a\0b", "\ud800", "été"]), max_size=6)
 
@@ -29,15 +29,6 @@ def test_strings_come_back(texts, data):
     assert Strings.of(strings) is strings
 
 
-@given(some, st.data())
-def test_pairs(keys, data):
-    texts = [data.draw(st.text(max_size=3) | st.none()) for _ in keys]
-    has_text = np.array([text is not None for text in texts], dtype=bool)
-    pairs = Strings.of_pairs(keys, [text or "" for text in texts], has_text)
-    expected = [key if text is None else f"{key}={text}" for key, text in zip(keys, texts, strict=True)]
-    assert decoded(pairs) == list(pairs) == expected
-
-
 @given(some, some, st.data())
 def test_joined_and_chained(left, right, data):
     pairs = []
@@ -54,3 +45,34 @@ def test_joined_and_chained(left, right, data):
 def test_only_strings():
     with pytest.raises(TypeError):
         Strings.of(["a", 3])
+
+
+# --- numbers ----------------------------------------------------------------------------------------------
+
+# some alike, some longer than a word, and what UTF-8 has no code for
+texts = st.text("ab\0", max_size=3) | st.text("ab", min_size=7, max_size=18) | st.text(max_size=4)
+batches = st.lists(st.lists(texts | st.sampled_from(["\ud800", "é", "naïve\0"]), max_size=12), max_size=6)
+
+
+@settings(max_examples=200)
+@given(batches, st.lists(texts, max_size=8))
+def test_names_are_numbered_as_they_are_met(batches, others):
+    names, expected = Names(), {}
+    for batch in batches:
+        found = names.enter(Strings.of(batch), batch.__getitem__).tolist()
+        assert found == [expected.setdefault(name, len(expected)) for name in batch]
+    assert names.strings == list(expected)
+    assert names.find(Strings.of(others)).tolist() == [expected.get(name, -1) for name in others]
+    again = Names.of(list(expected))
+    assert again.find(Strings.of(others)).tolist() == [expected.get(name, -1) for name in others]
+
+
+def test_the_table_grows():
+    batches = np.random.default_rng(0).integers(0, 40_000, size=(10, 3000))
+    names, expected = Names(), {}
+    for numbers in batches.tolist():
+        batch = [f"w[{number % 7}]={number}" for number in numbers]
+        found = names.enter(Strings.of(batch), batch.__getitem__).tolist()
+        assert found == [expected.setdefault(name, len(expected)) for name in batch]
+    assert names.strings == list(expected)
+    assert Names.of(names.strings).find(Strings.of(names.strings)).tolist() == list(range(len(names)))

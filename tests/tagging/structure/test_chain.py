@@ -1,6 +1,6 @@
 """The linear chain against all labellings written out, in the linear and in the log domain."""
 
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
@@ -12,90 +12,44 @@ from scipy.special import logsumexp
 
 import laws
 import loss_laws
-from chains import blur, chain_problems, draw_rules, draw_sequences, table
+from chains import (
+    assert_same,
+    blur,
+    chain_problems,
+    draw_rules,
+    draw_sequences,
+    everything,
+    log_domain,
+    poisoned_memory,
+    small_blocks,
+    table,
+)  # fmt: skip
 from structune.errors import DataError
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import attribute_weights, inference
-from structune.tagging.structure import chain as module
 from structune.tagging.structure import posterior as chain_posterior
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.inference import ChainInference
 from structune.tagging.structure.posterior import LinearPosterior
+from structune.tagging.structure.second_order import SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
-
-
-class Poisoned:
-    """NumPy whose fresh memory holds nan: reading what was never written shows."""
-
-    def __getattr__(self, name):
-        return getattr(np, name)
-
-    def empty(self, shape, dtype=float):
-        return self._poison(np.empty(shape, dtype))
-
-    def empty_like(self, like):
-        return self._poison(np.empty_like(like))
-
-    def _poison(self, array):
-        if np.issubdtype(array.dtype, np.inexact):
-            array.fill(np.nan)
-        return array
-
-
-@contextmanager
-def poisoned_memory():
-    with ExitStack() as stack:
-        for user in (module, inference, chain_posterior, attribute_weights):
-            stack.enter_context(mock.patch.object(user, "np", Poisoned()))
-        yield
-
-
-def log_domain():
-    return mock.patch.object(ChainInference, "_safe_range", 0.0)
-
-
-def small_blocks(cells=1):
-    return mock.patch.multiple(Chain, _cache_cells=cells, _block_cells=cells)
-
-
-def everything(chain, w, shard, within=False):
-    """What the chain says of a shard, by name."""
-    gradient = np.zeros_like(w)
-    log_z = chain.log_partition(w, shard, gradient, within=within)
-    v = np.random.default_rng(1).normal(size=w.size)
-    values = {"log_z": log_z, "gradient": gradient, "hessian": chain.linearize(w, shard, within)(v)}
-    if not within:
-        values |= {"marginals": chain.marginals(w, shard), "variance": chain.variance(w, shard)}
-        values["labels"], values["best"] = chain.best(w, shard)
-    return values
-
-
-def assert_same(found, expected, tolerance):
-    for name, values in expected.items():
-        assert_allclose(found[name], values, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 # --- laws -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problem=chain_problems())
 def test_laws(problem):
     laws.hold(problem)
 
 
-@pytest.mark.parametrize(
-    ("circumstance", "but"),
-    [(log_domain, ()), (small_blocks, ()), (poisoned_memory, ())],
-    ids=["log domain", "small blocks", "poisoned memory"],
-)
+@pytest.mark.parametrize("circumstance", [log_domain, small_blocks, poisoned_memory])
 @settings(max_examples=20)
 @given(problem=chain_problems())
-def test_laws_in_other_circumstances(circumstance, but, problem):
+def test_laws_in_other_circumstances(circumstance, problem):
     with circumstance():
-        laws.hold(problem, but)
+        laws.hold(problem)
 
 
 @settings(max_examples=30)
@@ -110,15 +64,9 @@ def test_laws_of_losses(problem):
     loss_laws.hold(problem)
 
 
-@settings(max_examples=10)
-@given(problem=chain_problems(scale=300.0))
-def test_laws_of_losses_under_huge_weights(problem):
-    loss_laws.hold(problem)
-
-
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain])
 @settings(max_examples=20)
-@given(problem=chain_problems())
+@given(problem=chain_problems() | chain_problems(of=SecondOrderChain))
 def test_marginals_are_enumerated(circumstance, problem):
     with circumstance():
         found = problem.structure.marginals(problem.w, problem.shard)
@@ -130,7 +78,7 @@ def test_marginals_are_enumerated(circumstance, problem):
 
 
 @settings(max_examples=20)
-@given(problem=chain_problems(partial=True))
+@given(problem=chain_problems(partial=True) | chain_problems(partial=True, of=SecondOrderChain))
 def test_best_within_partial_labels(problem):
     labels, best = problem.structure.best(problem.w, problem.shard, within=True)
     assert_allclose(best, [scores.max() for scores in problem.kept.scores], rtol=1e-10, atol=1e-10)
@@ -150,14 +98,6 @@ def test_segment_probability_is_enumerated(problem, seed):
     p = np.exp(problem.scores[s] - logsumexp(problem.scores[s]))
     found = chain.segment_probability(problem.w, problem.shard, s, start, [chain.labels[y] for y in segment])
     assert found == pytest.approx(p[is_match].sum(), rel=1e-10, abs=1e-12)
-
-
-def test_a_forbidden_segment_has_probability_zero():
-    chain, shard = bio_chain()
-    w = np.zeros(chain.n_weights)
-    assert chain.segment_probability(w, shard, 0, 0, ["I-x"]) == 0.0
-    assert chain.segment_probability(w, shard, 0, 1, ["O", "I-x"]) == 0.0
-    assert chain.segment_probability(w, shard, 0, 0, ["O", "B-x", "I-x"]) > 0.0
 
 
 # --- numerics ---------------------------------------------------------------------------------------------
@@ -187,7 +127,7 @@ def positional_chain(n_labels, length, forbidden):
     return chain, table([tokens])
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.one_of(st.integers(2, 6), st.integers(7, 19)),
@@ -226,21 +166,6 @@ def test_the_linear_domain_is_safe_to_its_edge(seed, n_labels, length, moves, pa
     assert_same(linear, log, 1e-11 * scale)
 
 
-@settings(max_examples=40)
-@given(seed=st.integers(0, 2**32 - 1), scale=st.floats(1.0, 300.0), boundary=st.booleans())
-def test_both_domains_agree_on_large_weights(seed, scale, boundary):
-    rng = np.random.default_rng(seed)
-    attributes = [f"a={a}" for a in range(6)]
-    inputs = table(draw_sequences(rng, [7, 3, 1], attributes), attributes)
-    outputs = [[f"y{y}" for y in rng.integers(3, size=n)] for n in (7, 3, 1)]
-    chain = Chain.build(inputs, outputs, boundary=boundary)
-    shard = chain.encode(inputs, outputs)
-    w = rng.uniform(-scale, scale, chain.n_weights)
-    found = everything(chain, w, shard)
-    with log_domain():
-        assert_same(found, everything(chain, w, shard), 1e-9)
-
-
 def chain_by_hand(scores, transition, start, end):
     """log Z by the textbook recursion, one token after the other."""
     log_alpha = start + scores[0]
@@ -263,7 +188,7 @@ def hand_scores(chain, w, length):
     return scores, transition, start, end
 
 
-@pytest.mark.parametrize("lag", [0.5, 2.0, 30.0])
+@pytest.mark.parametrize("lag", [0.5, 30.0])
 def test_a_state_that_lags_and_then_dominates(lag):
     """y0 cannot be entered again, falls behind y1 by exp(-200 lag), and wins in the end."""
     chain, inputs = positional_chain(2, 400, [("y1", "y0")])
@@ -319,7 +244,7 @@ def test_ten_thousand_tokens():
     assert found["best"] == pytest.approx(chain.score(w, shard, found["labels"])[0], rel=1e-12)
 
 
-@pytest.mark.parametrize("cells", [1, 64, 1000])
+@pytest.mark.parametrize("cells", [1, 64])
 def test_blocks_do_not_matter(cells):
     y, x = simulate_hmm(60, 5, random_state=0)
     inputs, outputs = hmm_attributes(x), [[str(label) for label in row] for row in y]
@@ -334,7 +259,7 @@ def test_blocks_do_not_matter(cells):
         assert_same(everything(chain, w, shard), whole, 1e-12)
 
 
-@pytest.mark.parametrize("n_labels", [*range(7, 19), 22, 33])
+@pytest.mark.parametrize("n_labels", [7, 8, 9, 16, 17, 33])
 def test_many_labels(n_labels):
     """Rows of several runs of lanes, dense attributes and pairs, against the log domain."""
     rng = np.random.default_rng(n_labels)
@@ -371,12 +296,11 @@ def test_only_some_blocks_need_the_log_domain(partial):
         assert_same(mixed, everything(chain, w, shard, partial), 1e-11)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_weights_in_any_layout(dtype):
+def test_weights_in_any_layout():
     sequences, outputs = [[[("a", 1.0)], [("b", 2.0)]]], [["A", "B"]]
     chain = Chain.build(table(sequences), outputs)
     shard = chain.encode(table(sequences), outputs)
-    w = np.random.default_rng(0).normal(size=(chain.n_weights, 2)).astype(dtype)[:, 0]
+    w = np.random.default_rng(0).normal(size=(chain.n_weights, 2)).astype(np.float32)[:, 0]
     plain = np.array(w, np.float64)
     assert_allclose(chain.log_partition(w, shard), chain.log_partition(plain, shard), rtol=1e-6)
     assert_allclose(chain.linearize(w, shard)(w), chain.linearize(plain, shard)(plain), rtol=1e-5, atol=1e-6)
@@ -392,14 +316,6 @@ def test_variance_of_single_tokens_is_the_hessian_diagonal(circumstance):
     with circumstance():
         product, found = chain.linearize(w, shard), chain.variance(w, shard)
     assert_allclose(found, [product(unit) @ unit for unit in np.eye(w.size)], rtol=1e-10, atol=1e-14)
-
-
-def test_variance_counts_example_weights():
-    inputs, outputs = table([[[("a", 1.0)]] * 3] * 2), [["A", "B", "A"]] * 2
-    chain = Chain.build(inputs, outputs)
-    w = np.random.default_rng(0).normal(size=chain.n_weights)
-    one, both = (chain.variance(w, chain.encode(inputs, outputs, ws)) for ws in ([2.0, 0.0], [1.0, 1.0]))
-    assert_allclose(one, both, rtol=1e-12)
 
 
 # --- the best labelling of each cost ----------------------------------------------------------------------
@@ -420,7 +336,7 @@ def best_per_cost(scores, transition, start, end, own):
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 @pytest.mark.parametrize("left_to_right", [False, True])
-@pytest.mark.parametrize(("n_labels", "length"), [(5, 30), (3, 64), (2, 65), (3, 128), (2, 130), (9, 70)])
+@pytest.mark.parametrize(("n_labels", "length"), [(3, 64), (2, 65), (9, 70)])
 def test_rescaled_by_hand(n_labels, length, left_to_right, scale):
     rng = np.random.default_rng(length)
     rules = [(f"y{a}", f"y{b}") for a in range(n_labels) for b in range(a)] if left_to_right else None
@@ -428,7 +344,7 @@ def test_rescaled_by_hand(n_labels, length, left_to_right, scale):
     own = rng.integers(n_labels, size=length)
     own = np.sort(own) if left_to_right else own
     shard = chain.encode(inputs, [[f"y{y}" for y in own]])
-    for _ in range(5):
+    for _ in range(2):
         w = rng.normal(scale=scale, size=chain.n_weights)
         scores = best_per_cost(*hand_scores(chain, w, length), own)
         for rate in (0.0, rng.uniform(0.0, 3.0)):
@@ -498,25 +414,6 @@ def test_forbidden_transitions_have_no_weights():
     assert np.exp(chain.log_partition(np.zeros(chain.n_weights), shard)) == pytest.approx(2)  # AA, AB
 
 
-def test_labels_that_look_like_boundaries():
-    names = Chain.build(table([[[], []]]), [["start", "end"]]).weight_names()
-    assert len(set(names)) == len(names) == 8
-
-
-def test_labels_may_be_numbers():
-    chain = Chain.build(table([[[("a", 1.0)], []]]), [np.array([1, 0])])
-    assert chain.labels == [0, 1]
-    assert "a : 1" in chain.weight_names()
-
-
-def test_attributes_outside_the_vocabulary_are_dropped():
-    chain, _ = bio_chain()
-    with_new = chain.encode(table([[[("new", 5.0), ("a", 2.0)], [("old", 1.0)]]]))
-    without = chain.encode(table([[[("a", 2.0)], []]]))
-    w = np.random.default_rng(0).normal(size=chain.n_weights)
-    assert_same(everything(chain, w, with_new), everything(chain, w, without), 0.0)
-
-
 def test_groups_are_templates_and_transitions():
     inputs = table([[[("word=a", 1.0), ("bias", 1.0)], [("word=b", 1.0), ("shape=x=y", 1.0)]]])
     chain = Chain.build(inputs, [["A", "B"]])
@@ -527,12 +424,6 @@ def test_groups_are_templates_and_transitions():
         assert groups.names[group] == template
 
 
-def test_a_template_called_transitions_joins_them():
-    groups = Chain.build(table([[[("transitions=a", 1.0), ("b", 1.0)]]]), [["A"]]).groups()
-    assert sorted(groups.names) == ["b", "transitions"]
-    assert dict(zip(groups.names, groups.sizes, strict=True)) == {"b": 1, "transitions": 4}
-
-
 def random_part(rng, labels, attributes, **options):
     lengths = rng.integers(1, 5, size=3)
     sequences = draw_sequences(rng, lengths, attributes)
@@ -540,7 +431,7 @@ def random_part(rng, labels, attributes, **options):
     return sequences, outputs, Chain.build(table(sequences), outputs, **options)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_merge_is_the_chain_of_all_data(seed):
     rng, options = np.random.default_rng(seed), {"transitions": "seen", "boundary": bool(seed % 2)}
     parts = [
@@ -581,15 +472,6 @@ def test_chains_that_differ_do_not_merge():
             Chain.merge([first, other])
 
 
-def test_a_chain_is_made_again_from_its_parts():
-    _, _, chain = random_part(np.random.default_rng(0), list("AB"), ["a", "b"], forbidden=[["A", None]])
-    again = Chain(
-        chain.labels, chain.attributes, chain.pairs.keys, chain.transitions, chain.boundary, chain.forbidden
-    )
-    assert again.weight_names() == chain.weight_names()
-    assert_array_equal(again.moves[2], chain.moves[2])
-
-
 # --- what is refused --------------------------------------------------------------------------------------
 
 ONE = [[("a", 1.0)]]
@@ -602,14 +484,8 @@ ONE = [[("a", 1.0)]]
         ([ONE], [[None]], {}, "no token has a label"),
         ([ONE], [["A"]], {"states": "some"}, "states='some': expected 'seen' or 'all'"),
         ([ONE], [["A"]], {"transitions": 1}, "transitions=1"),
-        ([ONE], [["A"], ["B"]], {}, "found labels for 2 sequences, expected 1"),
-        ([ONE, ONE], [["A"], ["A", "B"]], {}, "sequence 1: found 2 labels for 1 tokens"),
         ([ONE], [["C"]], {"labels": ["A", "B"]}, "sequence 0, token 0: found the label 'C'"),
-        ([ONE], [["A"]], {"labels": ["A", "A"]}, "no two alike"),
-        ([ONE], [["A"]], {"forbidden": ["AB", "ABC"]}, r"forbidden transition 'AB': expected a pair"),
         ([ONE], [["A"]], {"forbidden": [("A", "Z")]}, r"\('A', 'Z'\): the label 'Z' is not among"),
-        ([ONE], [["A"]], {"forbidden": "iob"}, "forbidden='iob': expected 'bio', 'bioes'"),
-        ([ONE], [["A"]], {"forbidden": "bio"}, "the label 'A' does not fit the scheme 'bio'"),
     ],
 )
 def test_build_refuses(sequences, outputs, options, message):
@@ -621,16 +497,10 @@ def test_build_refuses(sequences, outputs, options, message):
     ("sequences", "outputs", "weights", "message"),
     [
         ([ONE, []], None, None, "sequence 1 is empty"),
-        ([ONE, ONE * 2], [["O"], ["O"]], None, "sequence 1: found 1 labels for 2 tokens"),
-        ([ONE, ONE], [["O"]], None, "found labels for 1 sequences, expected 2"),
         ([ONE, ONE * 2], [["O"], ["O", "B-y"]], None, "sequence 1, token 1: found the label 'B-y'"),
-        ([ONE, ONE], [["O"], [set()]], None, "sequence 1, token 0: found an empty set"),
-        ([ONE], ["O"], None, "sequence 0: found the string 'O'"),
         ([ONE, ONE], [["O"], ["I-x"]], None, "sequence 1, token 0: found the label 'I-x' after the start"),
-        ([ONE * 2], [["O", "I-x"]], None, "sequence 0, token 1: found the label 'I-x' after 'O'"),
         ([ONE * 2] * 2, [["O", "O"], ["O", {"I-x"}]], None, "sequence 1, token 1: found the label 'I-x'"),
         ([ONE], None, [-1.0], "example 0 has the weight -1"),
-        ([ONE, ONE], None, [1.0, np.nan], "example 1 has the weight nan"),
         ([ONE], None, [1.0, 1.0], r"weights of shape \(2,\), expected \(1,\)"),
     ],
 )
@@ -638,18 +508,6 @@ def test_encode_refuses(sequences, outputs, weights, message):
     chain, _ = bio_chain()
     with pytest.raises(DataError, match=message):
         chain.encode(table(sequences), outputs, weights)
-
-
-def test_sequences_that_no_labelling_fits():
-    inputs = table([[[], []]])
-    chain = Chain.build(inputs, [["B-x", "E-x"]], forbidden="bioes")
-    with pytest.raises(DataError, match=r"sequence 1: .* rule out every labelling of its 3 tokens"):
-        chain.encode(table([[[]] * 2, [[]] * 3]))
-
-
-def test_values_that_are_not_finite():
-    with pytest.raises(DataError, match="sequence 1, token 0: attribute 'a' has the value nan"):
-        table([ONE, [[("a", np.nan)]]])
 
 
 def test_scores_of_unknown_outputs():
@@ -664,21 +522,6 @@ def test_scores_of_unknown_outputs():
             chain.best(w, bare, np.ones(1))
         with pytest.raises(DataError, match="no complete labels"):
             chain.best_rescaled(w, bare)
-
-
-@pytest.mark.parametrize(
-    ("start", "labels", "message"),
-    [
-        (0, ["Z"], "the label 'Z' is not among"),
-        (2, ["O", "O"], "sequence 0 has 3 tokens: found 2 labels from token 2"),
-        (-1, ["O"], "found 1 labels from token -1"),
-        (0, [], "found 0 labels"),
-    ],
-)
-def test_segments_that_do_not_exist(start, labels, message):
-    chain, shard = bio_chain()
-    with pytest.raises(DataError, match=message):
-        chain.segment_probability(np.zeros(chain.n_weights), shard, 0, start, labels)
 
 
 def test_n_best_needs_a_number():
@@ -697,10 +540,3 @@ def test_no_sequences():
     assert [a.size for a in chain.best(w, shard)] == [0, 0]
     assert [a.size for a in chain.best_rescaled(w, shard)] == [0, 0]
     assert chain.marginals(w, shard).shape == (0, 3)
-
-
-def test_segments_of_labels_that_read_alike():
-    inputs = table([[[("a", 1.0)], [("a", 1.0)]]])
-    chain = Chain.build(inputs, [[1, "B"]])
-    shard, w = chain.encode(inputs), np.zeros(chain.n_weights)
-    assert chain.segment_probability(w, shard, 0, 0, [1]) == pytest.approx(0.5)

@@ -1,16 +1,15 @@
-"""Labels as arrays: known, unknown, and sets; and what is refused."""
+"""Labels as arrays, and the rules of which may follow which, read off whole label sequences."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains import agrees, blur, draw_rules, labellings
+from chains import agrees, blur, draw_rules, is_allowed, labellings
 from structune.errors import DataError
-from structune.tagging.structure.labels import Labelling, encode_labels
-from structune.tagging.structure.rules import allowed_moves
+from structune.tagging.structure.labels import allowed_moves, encode_labels, mixing_steps, possible_lengths
 
 
 def encode(outputs, names=None):
@@ -25,13 +24,7 @@ def test_known_labels():
     assert labelling.allowed.shape == (0, 2)
 
 
-def test_a_given_set_keeps_its_order():
-    labelling = encode([["b", "a"]], ["c", "b", "a"])
-    assert labelling.names == ["c", "b", "a"]
-    assert labelling.labels.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "c"], ("c", "a"), ["a", "a", "c"]])
+@pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "a", "c"]])
 def test_sets_of_labels(choice):
     labelling = encode([[choice, "b"], [None]])
     assert labelling.names == ["a", "b", "c"]
@@ -40,33 +33,17 @@ def test_sets_of_labels(choice):
     assert labelling.allowed.tolist() == [[True, False, True], [False, True, False], [True, True, True]]
 
 
-def test_a_set_of_one_is_a_known_label():
-    assert encode([[{"a"}, None]], ["a", "b"]).labels.tolist() == [0, -1]
-
-
-def test_none_of_one_label_is_known():
-    labelling = encode([[None]], ["a"])
-    assert labelling.labels.tolist() == [0]
-    assert labelling.allowed.tolist() == [[True]]
-
-
 def test_arrays_of_numbers():
     labelling = encode([np.array([2, 10, 1])])
     assert labelling.names == [1, 10, 2]  # sorted as text
+    assert all(type(name) is int for name in labelling.names)
     assert labelling.labels.tolist() == [2, 1, 0]
-
-
-def test_no_outputs():
-    labelling = Labelling.unknown(["a", "b"])
-    assert labelling.labels.size == 0
-    assert not labelling.is_partly_known
 
 
 @pytest.mark.parametrize(
     ("outputs", "lengths", "names", "message"),
     [
         ([["a"]], [1, 1], None, "found labels for 1 sequences, expected 2"),
-        ([["a"], ["a"]], [1, 2], None, "sequence 1: found 1 labels for 2 tokens"),
         (["ab"], [2], None, "sequence 0: found the string 'ab', expected a list"),
         (
             [["a"], ["a", "z"]],
@@ -74,11 +51,9 @@ def test_no_outputs():
             ["a"],
             r"sequence 1, token 1: found the label 'z', expected one of \['a'\]",
         ),
-        ([["a"], ["a", {"z"}]], [1, 2], ["a"], "sequence 1, token 1: found the label 'z'"),
         ([[None], [None, ()]], [1, 2], ["a"], "sequence 1, token 1: found an empty set"),
         ([[None], [None, set()]], [1, 2], None, "no token has a label"),
         ([["a"]], [1], ["a", "b", "a"], "no two alike"),
-        ([["a", 3]], [2], ["a"], "sequence 0, token 1: found the label 3"),
     ],
 )
 def test_wrong_labels(outputs, lengths, names, message):
@@ -155,13 +130,94 @@ def test_what_is_said_of_them(outputs, message):
         labelling.check_moves(offsets, moves)
 
 
-@pytest.mark.parametrize("label", [float("nan"), 1.5, {"A": 1}, b"A"])
+@pytest.mark.parametrize("label", [1.5, {"A": 1}])
 def test_labels_of_another_type_are_refused_by_place(label):
     with pytest.raises(DataError, match="sequence 1, token 0: found the label"):
         encode_labels([["A"], [label, "A"]], np.array([1, 2]))
 
 
-def test_numpy_labels_become_plain():
-    names = encode_labels([np.array([3, 1])], np.array([2])).names
-    assert names == [1, 3]
-    assert all(type(name) is int for name in names)
+# --- rules ------------------------------------------------------------------------------------------------
+
+
+def follows_moves(labels, sequence, moves):
+    transition, start, end = moves
+    ids = [labels.index(y) for y in sequence]
+    return bool(start[ids[0]] and end[ids[-1]] and transition[ids[:-1], ids[1:]].all())
+
+
+def check_moves(labels, forbidden, longest=4):
+    moves = allowed_moves(labels, forbidden)
+    for length in range(1, longest + 1):
+        for sequence in product(labels, repeat=length):
+            assert follows_moves(labels, sequence, moves) == is_allowed(sequence, forbidden), sequence
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels"),
+    [
+        ("bio", ["O", "B-x", "I-x", "B-y", "I-y"]),
+        ("bio", ["B", "I", "O"]),
+        ("bio", ["I-x-y", "B-x-y", "B-x"]),
+        ("bioes", ["O", "B-x", "I-x", "E-x", "S-x", "E-y"]),
+        ("bioes", ["B", "E"]),
+        ("bioes", ["B-x", "I-x", "B-y", "I-y", "E-y"]),
+    ],
+)
+def test_schemes(scheme, labels):
+    check_moves(labels, scheme, 3 if len(labels) > 5 else 4)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 1000), n_labels=st.integers(1, 3))
+def test_lists_of_rules(seed, n_labels):
+    labels = list("ABC"[:n_labels])
+    check_moves(labels, draw_rules(np.random.default_rng(seed), labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "forbidden", "message"),
+    [
+        (["A"], "BIO", "forbidden='BIO': expected 'bio', 'bioes', or a list"),
+        (
+            ["O", "X-a"],
+            "bio",
+            r"the label 'X-a' does not fit the scheme 'bio': expected one of \['B', 'I', 'O'\]",
+        ),
+        (["A"], [("A", "B")], r"forbidden transition \('A', 'B'\): the label 'B' is not among \['A'\]"),
+        (["A"], [("A",)], r"forbidden transition \('A',\): expected a pair"),
+    ],
+)
+def test_wrong_rules(labels, forbidden, message):
+    with pytest.raises(DataError, match=message):
+        allowed_moves(labels, forbidden)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "steps"),
+    [
+        ([[1]], 1),
+        ([[0]], None),
+        ([[1, 1], [1, 1]], 1),
+        ([[1, 1], [1, 0]], 2),
+        ([[0, 1], [1, 0]], None),  # never all at once
+        ([[1, 1], [0, 1]], None),  # no way back
+        ([[0, 1, 0], [0, 0, 1], [1, 1, 0]], 5),
+        (np.roll(np.eye(12), 1, axis=1) + np.eye(12), None),  # 11 steps: beyond the limit
+    ],
+)
+def test_mixing_steps(allowed, steps):
+    allowed = np.array(allowed) > 0
+    assert mixing_steps(allowed) == steps
+    if steps is not None:
+        powers = [np.linalg.matrix_power(allowed.astype(int), k) > 0 for k in range(1, steps + 4)]
+        assert [power.all() for power in powers] == [k >= steps for k in range(1, steps + 4)]
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10_000), n_labels=st.integers(1, 3))
+def test_possible_lengths(seed, n_labels):
+    rng, labels = np.random.default_rng(seed), list("ABC"[:n_labels])
+    ends = [None, *labels]
+    rules = [(a, b) for a in ends for b in ends if (a or b) and rng.random() < 0.6]
+    found = possible_lengths(allowed_moves(labels, rules), 5)
+    assert found.tolist() == [False, *(bool(labellings(labels, n, rules)) for n in range(1, 6))]

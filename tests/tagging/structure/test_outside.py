@@ -7,7 +7,7 @@ from structune import SegmentTagger, SequenceTagger, load
 from structune.compat import CRF, Tagger
 from structune.errors import CapabilityError, DataError
 from structune.tagging import read_crfsuite
-from structune.tagging.structure.outside import ForbiddenLabelsWarning, LeftOut, fit_to_rules
+from structune.tagging.structure.labels import ForbiddenLabelsWarning, LeftOut, fit_to_rules
 
 NOISY = [["O", "I-x"], ["B-x", "I-x"], ["O", "I-x", "O"], ["B-x", "I-y"], ["b-x"], ["O"]]
 X = [[{"w": label} for label in labels] for labels in NOISY]
@@ -28,14 +28,6 @@ def test_sequences_that_break_the_rules_are_left_out_and_counted():
     assert noisy.state_features_ == pytest.approx(good.state_features_)
     assert [s for s, _ in noisy.skipped_] == [0, 2, 3, 4]
     assert "'b-x' does not fit the scheme" in noisy.skipped_[3][1]
-
-
-@pytest.mark.parametrize(
-    ("outside", "message"), [("error", "^sequence 0, token 1: found"), ("skip", "of all 1")]
-)
-def test_nothing_that_could_be_learned(outside, message):
-    with pytest.raises(DataError, match=message):
-        SequenceTagger(forbidden="bio", outside=outside).fit(X[:1], NOISY[:1])
 
 
 def test_labels_that_break_the_rules_are_unknown():
@@ -78,12 +70,6 @@ def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_
         tagger.set_params(forbidden=[("DET", "O")]).predict(X)
 
 
-def test_rules_of_an_iterator_hold_more_than_once(tagger):
-    tagger.set_params(forbidden=iter([("O", "I-x"), (None, "I-x")]))
-    for _ in range(2):
-        assert all(("O", "I-x") not in zip(["O", *y], y, strict=False) for y in tagger.predict(X))
-
-
 def test_rules_of_a_model_of_crfsuite(tmp_path):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(verbose=False)
@@ -101,12 +87,6 @@ def test_rules_of_a_model_of_crfsuite(tmp_path):
     one.set(tokens[0])
     assert one.marginal("I-x", 0) == crf.predict_marginals(tokens)[0][0]["I-x"] == 0.0
     assert one.probability(["I-x", "I-x"]) == 0.0
-
-
-def test_a_warm_start_under_rules_for_new_labels():
-    tagger = SequenceTagger(warm_start=True).fit([[["a"]]], [["A"]])
-    tagger.set_params(forbidden=[("B", "A")]).fit([[["a"], ["b"]]], [["A", "B"]])
-    assert tagger.classes_ == ["A", "B"]
 
 
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])

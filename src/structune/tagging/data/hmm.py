@@ -42,11 +42,21 @@ def simulate_hmm(
     x : ndarray of int8, shape (n_sequences, length, n_features)
         Observed features, 0 or 1.
     """
-    _check(n_sequences, n_relevant, n_features, length, stay, agreement)
+    if min(n_sequences, length, n_features) < 1:
+        raise DataError(
+            f"found {n_sequences} sequences of length {length} with {n_features} features, "
+            "expected at least 1 of each"
+        )
+    if not 0 <= n_relevant <= n_features:
+        raise DataError(f"found {n_relevant} relevant features of {n_features}, expected 0 to {n_features}")
+    if not (0 <= stay <= 1 and 0 <= agreement <= 1):
+        raise DataError(f"found stay={stay} and agreement={agreement}, expected probabilities")
     rng = np.random.default_rng(random_state)
+    # A state is the sum, modulo 2, of all changes so far; the first "change" draws the first state.
     change = np.full(length, 1 - stay)
     change[:1] = 0.5
     y = np.bitwise_xor.accumulate(_flips(rng, (n_sequences, length), change), axis=1)
+    # A relevant feature is the state, flipped with probability 1 - agreement; a noise feature is a coin.
     is_relevant = np.arange(n_features) < n_relevant
     disagreement = np.where(is_relevant, 1 - agreement, 0.5)
     x = _flips(rng, (n_sequences, length, n_features), disagreement) ^ (y[:, :, None] & is_relevant)
@@ -85,7 +95,7 @@ def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
 
     These are the paper's hyperparameter groups; the transitions are its third.
     """
-    return {name: "relevant" if _feature(name) < n_relevant else "noise" for name in names}
+    return {name: "relevant" if int(name[1:].partition("=")[0]) < n_relevant else "noise" for name in names}
 
 
 def _flips(
@@ -105,21 +115,3 @@ def _table(
         None,
         [f"x{j}={v}" for j in range(x.shape[2]) for v in values],
     )
-
-
-def _feature(name: str) -> int:
-    return int(name[1:].partition("=")[0])
-
-
-def _check(
-    n_sequences: int, n_relevant: int, n_features: int, length: int, stay: float, agreement: float
-) -> None:
-    if min(n_sequences, length, n_features) < 1:
-        raise DataError(
-            f"found {n_sequences} sequences of length {length} with {n_features} features, "
-            "expected at least 1 of each"
-        )
-    if not 0 <= n_relevant <= n_features:
-        raise DataError(f"found {n_relevant} relevant features of {n_features}, expected 0 to {n_features}")
-    if not (0 <= stay <= 1 and 0 <= agreement <= 1):
-        raise DataError(f"found stay={stay} and agreement={agreement}, expected probabilities")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,116 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
-from structune.structure import offsets_of, place_of, segment_indices
-from structune.tagging.features.items import Block, column_names, read_blocks
-from structune.tagging.features.names import Names
-from structune.tagging.kernels.names import drop_unknown
+from structune.structure import FloatArray, IntArray, offsets_of, place_of, segment_indices
+from structune.tagging.features.strings import Names, Strings
+from structune.tagging.kernels.text import drop_unknown
+
+_TOKENS = 1 << 10  # at a time: their strings stay in the caches
+NUMBERS = (float, int, np.floating, np.integer, np.bool_)
+PLAIN = {str, float, int, bool, np.float64}
+
+
+def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]]]:
+    """Some sequences at a time, and the number of the first."""
+    some, first, n_tokens = list[Sequence[Any]](), 0, 0
+    for s, sequence in enumerate(X):
+        if isinstance(sequence, str) or not isinstance(sequence, Sequence | np.ndarray):
+            raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
+        some.append(sequence)
+        n_tokens += len(sequence)
+        if n_tokens >= _TOKENS:
+            yield first, some
+            some, first, n_tokens = [], s + 1, 0
+    yield first, some
+
+
+def _read(
+    sequences: list[Sequence[Any]], first: int, join: str
+) -> tuple[IntArray, Strings, FloatArray | None]:
+    """How many attributes each token has, their names, and their values, or None for ones."""
+    tokens = list(chain.from_iterable(sequences))
+    kinds = set(map(type, tokens))
+    try:  # the common cases at once: lists of strings, and flat dicts of strings and numbers
+        if kinds <= {list, tuple}:
+            return _counts(tokens), Strings.of(list(chain.from_iterable(tokens))), None
+        if kinds == {dict}:
+            given = list(chain.from_iterable(map(dict.values, tokens)))
+            types = set(map(type, given))
+            if types <= PLAIN:
+                pairs = zip(chain.from_iterable(tokens), given, strict=True)
+                names = [f"{key}{join}{value}" if type(value) is str else key for key, value in pairs]
+                values = [1.0 if type(value) is str else value for value in given]
+                return _counts(tokens), Strings.of(names), None if types == {str} else np.array(values, float)
+    except (TypeError, OverflowError):  # what only the long way can read, or can tell of
+        pass
+    return _read_each(sequences, first, join)
+
+
+def _counts(tokens: list[Any]) -> IntArray:
+    return np.fromiter(map(len, tokens), np.int64, len(tokens))
+
+
+def _read_each(sequences: list[Sequence[Any]], first: int, join: str) -> tuple[IntArray, Strings, FloatArray]:
+    """As `_read`, token by token."""
+    counts, names, values = list[int](), list[str](), list[float]()
+    for s, sequence in enumerate(sequences, first):
+        for t, token in enumerate(sequence):
+            before = len(names)
+            try:
+                _append(token, join, names, values)
+            except (TypeError, OverflowError) as error:
+                raise DataError(f"sequence {s}, token {t}: {error}") from None
+            counts.append(len(names) - before)
+    return np.array(counts, np.int64), Strings.of(names), np.array(values, np.float64)
+
+
+def _append(token: Any, join: str, names: list[str], values: list[float]) -> None:
+    if isinstance(token, Mapping):
+        _append_mapping(token, "", join, names, values)
+    elif isinstance(token, Iterable) and not isinstance(token, str | bytes):
+        attributes = list(token)
+        wrong = [a for a in attributes if not isinstance(a, str)]
+        if wrong:
+            raise TypeError(f"found the attribute {wrong[0]!r}, expected a string")
+        names += attributes
+        values += [1.0] * len(attributes)
+    else:
+        raise TypeError(f"found {token!r}, expected a list of strings or a dict")
+
+
+def _append_mapping(
+    mapping: Mapping[Any, Any], prefix: str, join: str, names: list[str], values: list[float]
+) -> None:
+    for key, value in mapping.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, NUMBERS):
+            names.append(name)
+            values.append(float(value))
+        elif isinstance(value, Mapping):
+            _append_mapping(value, f"{name}{join}", join, names, values)
+        else:  # one string or several are attributes, several numbers are columns
+            is_array, is_set = isinstance(value, np.ndarray), isinstance(value, set | frozenset)
+            is_several = is_array or is_set or isinstance(value, list | tuple)
+            items = np.atleast_1d(value).tolist() if is_array else list(value) if is_several else [value]
+            if all(isinstance(item, str) for item in items):
+                names += [f"{name}{join}{item}" for item in items]
+                values += [1.0] * len(items)
+            elif not is_several:
+                raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
+            elif is_set or not all(isinstance(item, NUMBERS) for item in items):
+                raise TypeError(
+                    f"found {value!r} for the attribute {name!r}, expected strings only, which are "
+                    "attributes, or a list of numbers only, which are columns"
+                )
+            else:
+                names += column_names(name, len(items))
+                values += map(float, items)
+
+
+@lru_cache(maxsize=64)
+def column_names(name: str, n: int) -> list[str]:
+    """Names of the columns of an array; all are of one template."""
+    return [f"{name}:{j}" for j in range(n)]
 
 
 @dataclass(frozen=True)
@@ -51,16 +159,12 @@ class AttributeTable:
             )
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < len(self.names):
             raise DataError(f"an attribute index lies outside the {len(self.names)} named columns")
-        if self.values is not None:
-            self._check_values(self.values)
-
-    def _check_values(self, values: NDArray[np.float64]) -> None:
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size:
-            sequence, token = self.place(int(np.searchsorted(self.indptr, bad[0], side="right")) - 1)
+        if self.values is not None and not np.isfinite(self.values).all():
+            bad = int(np.argmin(np.isfinite(self.values)))
+            sequence, token = self.place(int(np.searchsorted(self.indptr, bad, side="right")) - 1)
             raise DataError(
-                f"sequence {sequence}, token {token}: attribute {self.names[self.indices[bad[0]]]!r} "
-                f"has the value {values[bad[0]]}, expected a finite number"
+                f"sequence {sequence}, token {token}: attribute {self.names[self.indices[bad]]!r} "
+                f"has the value {self.values[bad]}, expected a finite number"
             )
 
     def place(self, row: int) -> tuple[int, int]:
@@ -80,7 +184,9 @@ class AttributeTable:
         return self.indptr.size - 1
 
     @classmethod
-    def from_items(cls, X: Iterable[Sequence[Any]], names: Names | None = None) -> AttributeTable:
+    def from_items(
+        cls, X: Iterable[Sequence[Any]], names: Names | None = None, join: str = "="
+    ) -> AttributeTable:
         """From lists of tokens, each a list of strings or a dict.
 
         Parameters
@@ -93,6 +199,8 @@ class AttributeTable:
             numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
         names : Names, optional
             Attributes to keep, and the columns of the table; by default all that occur.
+        join : str
+            What stands between a key and a string.
 
         Raises
         ------
@@ -100,13 +208,27 @@ class AttributeTable:
             Names the sequence and token of the first attribute that cannot be used.
         """
         kept = Names() if names is None else names
-        parts = [_read(block, kept, grow=names is None) for block in read_blocks(X)]
-        lengths, counts, columns, values = zip(*parts, strict=True)
+        lengths, parts = list[int](), []
+        for first, sequences in _runs(X):
+            lengths += map(len, sequences)
+            counts, strings, values = _read(sequences, first, join)
+            if names is None:
+                columns = kept.enter(strings, strings.__getitem__)
+            else:
+                columns = kept.find(strings)
+                n = drop_unknown(counts, columns, np.empty(0) if values is None else values)
+                columns, values = columns[:n], None if values is None else values[:n]
+            parts.append((counts, columns, values))
+        all_values = None
+        if any(values is not None for *_, values in parts):
+            all_values = _unless_ones(
+                np.concatenate([np.ones(c.size) if v is None else v for _, c, v in parts])
+            )
         return cls(
-            np.concatenate(lengths),
-            offsets_of(np.concatenate(counts)),
-            np.concatenate(columns),
-            _join_values(columns, values),
+            np.array(lengths, np.int64),
+            offsets_of(np.concatenate([counts for counts, *_ in parts])),
+            np.concatenate([columns for _, columns, _ in parts]),
+            all_values,
             kept.strings,
         )
 
@@ -183,18 +305,16 @@ class AttributeTable:
         names = column_names(name, array.shape[1])
         if not set(names).isdisjoint(self.names):
             raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
+        # Each row gets its new entries behind those that it has.
         indptr = self.indptr + np.arange(self.indptr.size) * len(names)
         is_new = np.ones(indptr[-1], dtype=bool)
-        is_new[np.arange(self.indices.size) + len(names) * self._rows()] = False
+        rows = np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))
+        is_new[np.arange(self.indices.size) + len(names) * rows] = False
         columns, values = np.empty(is_new.size, np.int32), np.empty(is_new.size)
         columns[~is_new], values[~is_new] = self.indices, 1.0 if self.values is None else self.values
         columns[is_new] = np.tile(np.arange(len(names)) + len(self.names), self.n_tokens)
         values[is_new] = array.ravel()
         return AttributeTable(self.lengths, indptr, columns, values, [*self.names, *names])
-
-    def _rows(self) -> NDArray[np.int64]:
-        """The row of each entry."""
-        return np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))
 
     def used(self) -> AttributeTable:
         """The same table without the columns that no token has."""
@@ -233,7 +353,8 @@ def as_table(X: Any, names: Names | None = None) -> AttributeTable:
     """
     if isinstance(X, AttributeTable):
         return X
-    if isinstance(X, tuple) and len(X) == 2 and _has_rows(X[0]) and not is_matrix(X[1]):
+    is_pair = isinstance(X, tuple) and len(X) == 2 and not is_matrix(X[1])
+    if is_pair and (hasattr(X[0], "tocsr") or is_matrix(X[0])):
         return AttributeTable.from_csr(*X)
     if isinstance(X, Sequence | np.ndarray) and any(map(is_matrix, X)):
         return AttributeTable.from_arrays(X)
@@ -243,10 +364,6 @@ def as_table(X: Any, names: Names | None = None) -> AttributeTable:
 def is_matrix(X: Any) -> bool:
     """Whether it is an array of numbers with two axes, of tokens and columns."""
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-
-
-def _has_rows(X: Any) -> bool:
-    return hasattr(X, "tocsr") or is_matrix(X)
 
 
 def as_lengths(lengths: Any) -> NDArray[np.int64]:
@@ -263,23 +380,5 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _read(block: Block, names: Names, grow: bool) -> tuple[Any, ...]:
-    """Lengths of sequences, attributes of each token, their columns and their values, or None for ones."""
-    counts, values = block.counts, block.values
-    lengths = np.array(block.lengths, dtype=np.int64)
-    if grow:
-        return lengths, counts, names.enter(block.strings, block.name_of), values
-    columns = names.find(block.strings)
-    n = drop_unknown(counts, columns, np.empty(0) if values is None else values)
-    return lengths, counts, columns[:n], None if values is None else values[:n]
-
-
-def _join_values(columns: Sequence[Any], values: Sequence[Any]) -> NDArray[np.float64] | None:
-    if all(some is None for some in values):
-        return None
-    pairs = zip(columns, values, strict=True)
-    return _unless_ones(np.concatenate([np.ones(c.size) if v is None else v for c, v in pairs]))
-
-
 def _unless_ones(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    return None if bool(np.all(values == 1.0)) else values
+    return None if bool((values == 1.0).all()) else values

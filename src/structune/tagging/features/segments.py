@@ -21,7 +21,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.categorical import Categorical
+from structune.tagging.features.strings import Categorical
 from structune.tagging.features.templates import Shape
 
 SegmentFunction = Callable[[list[str], int, int], Iterable[str]]
@@ -33,21 +33,13 @@ _WORD_TEMPLATES = ("w[0]", "w", "word")
 
 @dataclass(frozen=True)
 class SegmentReader:
-    """What makes attributes of segments.
+    """What makes attributes of segments."""
 
-    Attributes
-    ----------
-    words : str or None
-        The template of attributes whose value is a token's word; None if tokens have none.
-    gazetteers : dict of str to frozenset of str
-        Entries by name, the words of each joined by a blank.
-    function : callable or None
-        Strings for the words of a sequence and the start and stop of a segment.
-    """
-
-    words: str | None
-    gazetteers: Mapping[str, frozenset[str]]
-    function: SegmentFunction | None = None
+    words: str | None  # the template of attributes whose value is a token's word; None if tokens have none
+    gazetteers: Mapping[str, frozenset[str]]  # entries by name, the words of each joined by a blank
+    function: SegmentFunction | None = (
+        None  # strings for words of a sequence, and start and stop of a segment
+    )
 
     def __post_init__(self) -> None:
         if self.function is not None and not callable(self.function):
@@ -88,6 +80,7 @@ class SegmentReader:
             is_word = np.zeros(len(table.names), dtype=bool)
             is_word[list(values)] = True
             entries = np.flatnonzero(is_word[table.indices])
+            # An entry belongs to the last row that begins at or before it.
             rows = np.searchsorted(table.indptr, entries, side="right") - 1
             for row, column in zip(rows.tolist(), table.indices[entries].tolist(), strict=True):
                 words[row] = values[column]
@@ -96,8 +89,7 @@ class SegmentReader:
     def attributes(self, tokens: Tokens, starts: IntArray, stops: IntArray) -> Iterator[list[str]]:
         """All attributes of the given segments, one after the other."""
         of_sequence = np.searchsorted(tokens.offsets, starts, side="right") - 1
-        firsts = tokens.offsets[of_sequence]
-        ends = tokens.offsets[of_sequence + 1]
+        firsts, ends = tokens.offsets[of_sequence], tokens.offsets[of_sequence + 1]
         for start, stop, first, end in zip(*(a.tolist() for a in (starts, stops, firsts, ends)), strict=True):
             found = []
             if tokens.has_words:
@@ -125,30 +117,27 @@ class SegmentReader:
 
     def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
         """The segments of up to `longest` tokens that have known attributes, and these."""
-        stops, lengths, columns = list[int](), list[int](), list[int]()
+        found = list[tuple[int, int, int]]()  # stop, length, column
         for first, end in pairwise(tokens.offsets.tolist()):
             for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
                 for start in range(first, end if prefixes else first):
+                    # Words are joined one by one, and the search ends where no known text begins so: most
+                    # starts end at once.
                     text = ""
                     for stop in range(start + 1, min(start + longest, end) + 1):
                         text = words[start] if stop == start + 1 else f"{text} {words[stop - 1]}"
                         here = prefixes.get(text)
                         if here is None:
                             break
-                        for column in here:
-                            stops.append(stop)
-                            lengths.append(stop - start)
-                            columns.append(column)
+                        found += ((stop, stop - start, column) for column in here)
             if self.function is not None:
                 sentence = tokens.words[first:end]
                 for start in range(first, end):
                     for stop in range(start + 1, min(start + longest, end) + 1):
-                        for name in self._own(sentence, start - first, stop - first):
-                            if name in known.columns:
-                                stops.append(stop)
-                                lengths.append(stop - start)
-                                columns.append(known.columns[name])
-        return Spans.of(len(tokens.words), longest, *map(np.array, (stops, lengths, columns)))
+                        names = self._own(sentence, start - first, stop - first)
+                        columns = (known.columns[name] for name in names if name in known.columns)
+                        found += ((stop, stop - start, column) for column in columns)
+        return Spans.of(len(tokens.words), longest, *np.array(found, np.int64).reshape(-1, 3).T)
 
 
 @dataclass(frozen=True)
@@ -189,26 +178,16 @@ class KnownAttributes:
 
 @dataclass(frozen=True)
 class Spans:
-    """Segments with attributes, by rising stop and length, in CSR rows.
+    """Segments with attributes, by rising stop and length, in CSR rows."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_tokens + 1,)
-        Those that end with token t are ``offsets[t]:offsets[t + 1]``.
-    lengths : ndarray of int64, shape (n_spans,)
-    indptr : ndarray of int64, shape (n_spans + 1,)
-    columns : ndarray of int64, shape (n_entries,)
-    """
-
-    offsets: IntArray
-    lengths: IntArray
-    indptr: IntArray
+    offsets: IntArray  # those that end with token t are offsets[t]:offsets[t + 1]
+    lengths: IntArray  # (n_spans,)
+    indptr: IntArray  # (n_spans + 1,)
     columns: IntArray
 
     @classmethod
     def of(cls, n_tokens: int, longest: int, stops: IntArray, lengths: IntArray, columns: IntArray) -> Spans:
         """From segments in any order, by the token after the last one."""
-        stops, lengths, columns = (a.astype(np.int64) for a in (stops, lengths, columns))
         keys = (stops - 1) * (longest + 1) + lengths
         order = np.lexsort((columns, keys))
         found, counts = np.unique(keys, return_counts=True)

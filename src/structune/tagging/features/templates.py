@@ -30,14 +30,27 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.tagging.features.attributes import AttributeTable, as_lengths
-from structune.tagging.features.categorical import Categorical
-from structune.tagging.features.strings import Strings
+from structune.tagging.features.strings import Categorical, Strings
 
 _COLUMN = r"[^\s,=|\[\]]+"
 _OFFSET = r"[+-]?[0-9]{1,4}"
 _TOKEN = re.compile(rf"({_COLUMN})\[({_OFFSET})\](?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)))?")
 _WINDOW = re.compile(rf"\[({_OFFSET})\.\.({_OFFSET})\]")
 _EXPECTED = "a form such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ or __EOS__"
+# of the first column, and of each further one, in CRFsuite's chunking example
+_WORDS = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
+_TAGS = (
+    "{0}[-2..2] {0}[-2]|{0}[-1] {0}[-1]|{0}[0] {0}[0]|{0}[1] {0}[1]|{0}[2] "
+    "{0}[-2]|{0}[-1]|{0}[0] {0}[-1]|{0}[0]|{0}[1] {0}[0]|{0}[1]|{0}[2]"
+)
+_LETTERS = (
+    "{0}[0].lower {0}[0].prefix1 {0}[0].prefix2 {0}[0].prefix3 {0}[0].prefix4 "
+    "{0}[0].suffix1 {0}[0].suffix2 {0}[0].suffix3 {0}[0].suffix4 "
+    "{0}[-1].prefix3 {0}[-1].suffix3 {0}[1].prefix3 {0}[1].suffix3 "
+    "{0}[0].shape {0}[-1].shape|{0}[0].shape {0}[0].shape|{0}[1].shape "
+    "{0}[-1].shape|{0}[0].shape|{0}[1].shape"
+)
+_WORDS_AND_TAGS = "{0}[0]|{1}[-1..1] {0}[-1]|{1}[0] {0}[1]|{1}[0]"
 
 
 class Template(ABC):
@@ -196,7 +209,16 @@ def parse_template(text: str) -> Template:
     """
     if text in ("__BOS__", "__EOS__"):
         return Boundary(text)
-    parts = [_parse_token(part, text) for part in text.split("|")]
+    parts = list[Token]()
+    for match in map(_TOKEN.fullmatch, text.split("|")):
+        if match is None:
+            raise DataError(f"found the template {text!r}, expected {_EXPECTED}")
+        column, offset, view, affix, size = match.groups()
+        if affix is not None:
+            parts.append((Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size)))
+        else:
+            make = {None: Token, "lower": Lower, "shape": Shape}[view]
+            parts.append(make(column, int(offset)))
     return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 
@@ -208,7 +230,23 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
     template given twice counts once.
     """
     items = [templates] if isinstance(templates, str) else templates
-    parsed = (template for item in items for template in _parse_item(item))
+    parsed = list[Template]()
+    for item in items:
+        if isinstance(item, Template):
+            parsed.append(item)
+            continue
+        for word in filter(None, re.split(r"[\s,]+", item)):
+            match = _WINDOW.search(word)
+            if match is None:
+                parsed.append(parse_template(word))
+                continue
+            first, last = int(match[1]), int(match[2])
+            if first > last:
+                raise DataError(
+                    f"found the window {word!r}, expected its first offset to be at most its last"
+                )
+            offsets = range(first, last + 1)
+            parsed += [parse_template(word.replace(match[0], f"[{offset}]")) for offset in offsets]
     return list(dict.fromkeys(parsed))
 
 
@@ -249,6 +287,7 @@ def extract(
     n_names = 0
     for k, template in enumerate(parsed):
         values = template.read(corpus)
+        # Codes of all templates share one numbering: those of a template follow those of the one before.
         codes[:, k] = np.where(values.codes < 0, -1, values.codes + n_names)
         names.append(template.names(values.categories))
         n_names += len(names[-1])
@@ -285,58 +324,69 @@ class _Corpus:
                 f"the template {str(template)!r} reads the column {name!r}, found the columns {found}"
             )
         if name not in self._categoricals:
-            self._categoricals[name] = _categorical(name, self.columns[name], self.n_tokens)
+            given = self.columns[name]
+            values = given.tolist() if isinstance(given, np.ndarray) else list(given)
+            if len(values) != self.n_tokens:
+                raise DataError(
+                    f"column {name!r}: found {len(values)} values, expected {self.n_tokens}, the sum of the "
+                    "lengths"
+                )
+            try:
+                self._categoricals[name] = Categorical.from_values(values)
+            except TypeError:
+                row = next(row for row, value in enumerate(values) if not isinstance(value, str))
+                raise DataError(
+                    f"column {name!r}, token {row}: found {values[row]!r}, expected a string"
+                ) from None
         return self._categoricals[name]
 
 
-def _categorical(name: str, values: Sequence[str], n_tokens: int) -> Categorical:
-    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    if len(values) != n_tokens:
-        raise DataError(
-            f"column {name!r}: found {len(values)} values, expected {n_tokens}, the sum of the lengths"
-        )
-    try:
-        return Categorical.from_values(values)
-    except TypeError:
-        row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
-        raise DataError(f"column {name!r}, token {row}: found {value!r}, expected a string") from None
-
-
-def _parse_token(text: str, whole: str) -> Token:
-    match = _TOKEN.fullmatch(text)
-    if match is None:
-        raise DataError(f"found the template {whole!r}, expected {_EXPECTED}")
-    column, offset, view, affix, size = match.groups()
-    if affix is not None:
-        return (Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size))
-    template = {None: Token, "lower": Lower, "shape": Shape}[view]
-    return template(column, int(offset))
-
-
-def _parse_item(item: str | Template) -> list[Template]:
-    if isinstance(item, Template):
-        return [item]
-    return [parse_template(text) for word in re.split(r"[\s,]+", item) if word for text in _expand(word)]
-
-
-def _expand(text: str) -> list[str]:
-    """The texts that a window stands for."""
-    match = _WINDOW.search(text)
-    if match is None:
-        return [text]
-    first, last = int(match[1]), int(match[2])
-    if first > last:
-        raise DataError(f"found the window {text!r}, expected its first offset to be at most its last")
-    return [text.replace(match[0], f"[{offset}]") for offset in range(first, last + 1)]
-
-
 def _shape(value: str) -> str:
-    return "".join(symbol for symbol, _ in groupby(map(_symbol, value)))
+    symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
+    return "".join(symbol for symbol, _ in groupby(symbols))
 
 
-def _symbol(character: str) -> str:
-    if character.isupper():
-        return "X"
-    if character.isalpha():
-        return "x"
-    return "d" if character.isdigit() else character
+def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
+    """The templates of CRFsuite's chunking example (``example/chunking.py``), in its order."""
+    return symbol_templates(word, [tag])
+
+
+def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Template]:
+    """Windows of five tokens, pairs of neighbours, the ends; of each column of `tags` triples as well.
+
+    For tokens whose letters say nothing: bases, residues, events.
+
+    Raises
+    ------
+    DataError
+        `tags` that are a string.
+    """
+    if isinstance(tags, str):
+        raise DataError(f"tags={tags!r}: expected a list of columns")
+    columns = [_WORDS.format(symbol), *(_TAGS.format(tag) for tag in tags)]
+    return parse_templates([*columns, "__BOS__ __EOS__"])
+
+
+def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
+    """Those of symbols, and the letters of words and of their neighbours, and words together with tags.
+
+    The default of the command line for names, phrases and parts of speech.
+
+    Parameters
+    ----------
+    word : str
+        Column of the words.
+    tags : sequence of str
+        Columns of what is known about each word, such as its part of speech.
+
+    Returns
+    -------
+    list of Template
+
+    Raises
+    ------
+    DataError
+        `tags` that are a string.
+    """
+    together = [_WORDS_AND_TAGS.format(word, tag) for tag in tags]
+    return parse_templates([*symbol_templates(word, tags), _LETTERS.format(word), *together])

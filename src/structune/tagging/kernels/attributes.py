@@ -16,6 +16,7 @@ def count_entries(indptr, columns, n_dense, as_pairs, pair_offsets, dense_starts
     for t in range(indptr.size - 1):
         dense, pairs = dense_starts[t], pair_starts[t]
         for e in range(indptr[t], indptr[t + 1]):
+            # A dense attribute is one entry, another is one entry for each label that it has a weight for.
             a = columns[e]
             if 0 <= a < n_dense and not as_pairs:
                 dense += 1
@@ -35,6 +36,7 @@ def lay_out(
     """
     d = p = 0
     for t in range(indptr.size - 1):
+        # With `as_pairs`, dense attributes first, then the others: two turns over the same entries.
         for turn in range(2 if as_pairs else 1):
             for e in range(indptr[t], indptr[t + 1]):
                 a = columns[e]
@@ -58,6 +60,8 @@ def dense_scores(starts, indices, values, dense, first, last, lanes, out):
     c_dense, c_out, zero = cells(dense), cells(out), dense.dtype.type(0.0)
     for t in range(last - first):
         for step in range(0, n, width(lanes)):
+            # The last run of a row is moved back to end with it: it writes some cells twice, with the same
+            # values.
             k = min(step, n - width(lanes))
             row = splat(zero, lanes)
             for e in range(starts[first + t], starts[first + t + 1]):
@@ -74,6 +78,7 @@ def add_dense_counts(starts, indices, values, rows, first, last, power, lanes, d
     for t in range(last - first):
         for step in range(0, n, width(lanes)):
             k = min(step, n - width(lanes))
+            # Counts are added to, so cells that the run before has are set to 0 here.
             row = fresh(load(c_rows, t * n + k, lanes), n - step)
             for e in range(starts[first + t], starts[first + t + 1]):
                 at = indices[e] * n + k

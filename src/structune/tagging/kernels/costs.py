@@ -21,6 +21,7 @@ def _fill(rows, kept, first, last, scores, transition_t, true, lanes):
     if first > 0:
         rows[0] = kept[first // _SEGMENT]
     else:
+        # A first token has one wrong token or none, by whether its label is the true one.
         rows[1, :, :2] = -np.inf
         for y in range(n_labels):
             rows[1, y, int(y != true[0])] = scores[0, y]
@@ -30,6 +31,8 @@ def _fill(rows, kept, first, last, scores, transition_t, true, lanes):
         for y in range(n_labels):
             at, wrong = before + (n_labels + y) * n_cells, int(y != true[t])
             score = splat(scores[t, y], lanes)
+            # v_t(y, c) = score_t(y) + max_x (v_{t-1}(x, c - [y is wrong]) + transition(x, y)), for all c at
+            # once: a wrong label moves the row by one cell, which is where it is stored.
             for c in range(0, t + 1, width(lanes)):
                 best = splat(-np.inf, lanes)
                 for x in range(n_labels):
@@ -42,6 +45,8 @@ def _fill(rows, kept, first, last, scores, transition_t, true, lanes):
 @kernel
 def _largest(row, n, rate):
     """The largest ``c * (score + rate)`` for 0 <= c <= n wrong tokens, its c, and its last label."""
+    # Slack rescaling: max over y' of Delta(y, y') (score(y') - score(y) + rate). For a given Delta = c the
+    # best labelling is the one of the highest score, so the maximum over c of c (score_c + rate) is exact.
     best, cost, last = 0.0, 0, -1
     for c in range(1, n + 1):
         for y in range(row.shape[0]):
@@ -77,6 +82,8 @@ def best_rescaled(offsets, scores, transition_t, true_labels, rates, lanes, labe
     for s in range(offsets.size - 1):
         start, stop = offsets[s], offsets[s + 1]
         n, u, true = stop - start, scores[start:stop], true_labels[start:stop]
+        # Forwards: of every _SEGMENT rows the last is kept, which takes length / 64 rows of memory, not
+        # length.
         for first in range(0, n, _SEGMENT):
             if first > 0:
                 kept[first // _SEGMENT] = rows[_SEGMENT]
@@ -84,6 +91,7 @@ def best_rescaled(offsets, scores, transition_t, true_labels, rates, lanes, labe
         values[s], cost, label = _largest(rows[(n - 1) % _SEGMENT + 1], n, rates[s])
         if cost == 0:
             label = true[n - 1]
+        # Backwards: rows of a segment are computed once more from the kept one, and read from its end.
         for first in range((n - 1) // _SEGMENT * _SEGMENT, -1, -_SEGMENT):
             last = min(first + _SEGMENT, n)
             if last < n:

@@ -11,13 +11,19 @@ from structune.kernels.jit import kernel
 
 
 @kernel
-def _log_sum(values):
-    high = values.max()
-    if high == -np.inf:
-        return high
-    total = 0.0
+def log_sum(values):
+    """The log of the sum of exponentials, of real or complex numbers."""
+    # log sum exp(v) = high + log sum exp(v - high): the largest term is 1, so nothing overflows.
+    high = -np.inf
+    # The maximum is taken of real parts, and terms of -inf are left out: exp of a complex -inf would be nan.
     for k in range(values.size):
-        total += np.exp(values[k] - high)
+        high = max(high, values[k].real)
+    if high == -np.inf:
+        return values.dtype.type(high)
+    total = values.dtype.type(0.0)
+    for k in range(values.size):
+        if values[k].real > -np.inf:
+            total += np.exp(values[k] - high)
     return high + np.log(total)
 
 
@@ -29,19 +35,21 @@ def forward_backward(scores, transition, start, end, alpha, beta):
     for y in range(n_labels):
         alpha[0, y] = start[y] + scores[0, y]
         beta[n - 1, y] = end[y]
+    # a_t(y) = score_t(y) + log sum_x exp(a_{t-1}(x) + transition(x, y)).
     for t in range(1, n):
         for y in range(n_labels):
             for x in range(n_labels):
                 terms[x] = alpha[t - 1, x] + transition[x, y]
-            alpha[t, y] = _log_sum(terms) + scores[t, y]
+            alpha[t, y] = log_sum(terms) + scores[t, y]
+    # b_t(x) = log sum_y exp(transition(x, y) + score_{t+1}(y) + b_{t+1}(y)).
     for t in range(n - 2, -1, -1):
         for x in range(n_labels):
             for y in range(n_labels):
                 terms[y] = transition[x, y] + scores[t + 1, y] + beta[t + 1, y]
-            beta[t, x] = _log_sum(terms)
+            beta[t, x] = log_sum(terms)
     for y in range(n_labels):
         terms[y] = alpha[n - 1, y] + end[y]
-    return _log_sum(terms)
+    return log_sum(terms)
 
 
 @kernel
@@ -49,10 +57,11 @@ def expectations(scores, transition, alpha, beta, weight, token_out, transition_
     """Weighted label marginals of every token; adds the weighted expected transitions."""
     n, n_labels = scores.shape
     for t in range(n):
-        log_z = _log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
+        log_z = log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
         for y in range(n_labels):
             token_out[t, y] = weight * np.exp(alpha[t, y] + beta[t, y] - log_z)
             if t > 0:
+                # P(x, y) = exp(a_{t-1}(x) + transition(x, y) + score_t(y) + b_t(y) - log Z).
                 tail = scores[t, y] + beta[t, y] - log_z
                 for x in range(n_labels):
                     transition_counts[x, y] += weight * np.exp(alpha[t - 1, x] + transition[x, y] + tail)
@@ -71,9 +80,12 @@ def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_
     for y in range(n_labels):
         before[0, y] = d_start[y] + d_scores[0, y]
         after[n - 1, y] = d_end[y]
+    # Given label y at t, label x came before with the share exp(a_{t-1}(x) + transition(x, y)) / sum over x.
+    # What is summed here is the mean of the direction's score under these shares.
     for t in range(1, n):
         for y in range(n_labels):
             before[t, y] = d_scores[t, y]
+            # Without the token's own score, alpha is the log of the sum that shares are relative to.
             mass = alpha[t, y] - scores[t, y]
             if scores[t, y] > -np.inf and mass > -np.inf:
                 mean, total = 0.0, 0.0
@@ -82,6 +94,7 @@ def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_
                     mean += share * (before[t - 1, x] + d_transition[x, y])
                     total += share
                 before[t, y] += mean / total
+    # The same from the other side: shares of the labels that follow x.
     for t in range(n - 2, -1, -1):
         for x in range(n_labels):
             if beta[t, x] > -np.inf:
@@ -92,7 +105,9 @@ def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_
                     total += share
                 after[t, x] = mean / total
     for t in range(n):
-        log_z = _log_sum(alpha[t] + beta[t])
+        # Cov[1(y_t = y), d] = p_t(y) (E[d | y_t = y] - E[d]), d the direction's score of the whole sequence.
+        # The conditional mean is `before` + `after`.
+        log_z = log_sum(alpha[t] + beta[t])
         mean, total = 0.0, 0.0
         for y in range(n_labels):
             p = np.exp(alpha[t, y] + beta[t, y] - log_z)
@@ -106,5 +121,7 @@ def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_
                 tail = scores[t, y] + beta[t, y] - log_z
                 for x in range(n_labels):
                     p = np.exp(alpha[t - 1, x] + transition[x, y] + tail)
+                    # The same for a pair of labels: E[d | x, y] - E[d], with what both moves and tokens in
+                    # between score.
                     shift = before[t - 1, x] + d_transition[x, y] + d_scores[t, y] + after[t, y] - mean
                     counts[x, y] += weight * p * shift

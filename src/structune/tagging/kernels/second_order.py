@@ -38,6 +38,9 @@ def forward(offsets, emission, start, moves, end, before_starts, before, lanes, 
 
     ``alpha`` is (n_tokens, L + 1, L): by the label before and the token's own.
     """
+    # alpha_t(y, z) = emission_t(z) sum_x alpha_{t-1}(x, y) moves(x, y, z), the recursion of `linear_domain`
+    # over states that are pairs: the new state has to begin with the label that the old one ends with. Hence
+    # L^3 steps a token, not L^4.
     n = start.size
     states, c_before = (n + 1) * n, cells(before)
     c_emission, c_start, c_moves = cells(emission), cells(start), cells(moves)
@@ -48,6 +51,7 @@ def forward(offsets, emission, start, moves, end, before_starts, before, lanes, 
         for t in range(first, last):
             at, c = t * states, zero
             for k in range(n * n, states):
+                # No token but the first follows "start".
                 c_alpha[at + k] = zero
             if t == first:
                 for k in range(n * n):
@@ -59,6 +63,7 @@ def forward(offsets, emission, start, moves, end, before_starts, before, lanes, 
                 lo, hi = before_starts[y], before_starts[y + 1]
                 for step in range(0, n, width(lanes)):
                     k = min(step, n - width(lanes))
+                    # At the second token, "start" is the only label before the one before.
                     if t == first + 1:
                         row = splat(c_alpha[at - n + y], lanes) * load(c_moves, y * states + n * n + k, lanes)
                     else:
@@ -67,6 +72,7 @@ def forward(offsets, emission, start, moves, end, before_starts, before, lanes, 
                         )
                     row = row * load(c_emission, t * n + k, lanes)
                     store(c_alpha, at + y * n + k, row)
+                    # Cells that the run before has counted are left out of the sum.
                     c += total(fresh(row, n - step))
             inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
             for k in range(at, at + states):
@@ -117,6 +123,8 @@ def expectations(
     c_rows, zero = cells(rows), emission.dtype.type(0.0)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1]
+        # beta is kept for one token only, transposed: c_beta[y, x] of the state (x, y), so that sums over x
+        # run along rows. It begins with end / z, as in `linear_domain`.
         weight, sum_ = weights[s] + zero, zero
         for k in range(states):
             sum_ += c_alpha[(last - 1) * states + k] * c_end[k]
@@ -126,6 +134,7 @@ def expectations(
                 ends[x, y] += weight * c_alpha[(last - 1) * states + x * n + y] * c_beta[y * (n + 1) + x]
         for t in range(last - 1, first - 1, -1):
             for y in range(n):
+                # The marginal of a label sums over the label before it.
                 p = zero
                 for x in range(n + 1):
                     p += c_alpha[t * states + x * n + y] * c_beta[y * (n + 1) + x]
@@ -135,12 +144,16 @@ def expectations(
             at, inverse = (t - first - 1) * n * n, 1.0 / scale[t]
             for y in range(n):
                 for z in range(n):
+                    # message_t(y, z) = emission_t(z) beta_t(y, z) / c_t: what comes after the pair (y, z),
+                    # without the move.
                     factor = c_emission[t * n + z] * inverse
                     c_messages[at + y * n + z] = factor * c_beta[z * (n + 1) + y]
             for y in range(n):
                 lo, hi = after_starts[y], after_starts[y + 1]
                 for step in range(0, n + 1, width(lanes)):
                     k = min(step, n + 1 - width(lanes))
+                    # beta_{t-1}(x, y) = sum_z moves(x, y, z) message_t(y, z), over the labels z that may
+                    # follow y.
                     row = _sum_over(
                         c_messages, at + y * n, 1, c_after, lo, hi, c_moves, y * states, n + 1, k, lanes
                     )
@@ -157,6 +170,7 @@ def _add_moves(c_alpha, first, c_messages, n_moves, weight, before_starts, befor
     for y in range(n if n_moves > 0 else 0):
         for step in range(0, n, width(lanes)):
             k, new = min(step, n - width(lanes)), n - step
+            # The first move of a sequence comes from "start", which is one row of `counts`.
             at = (y * (n + 1) + n) * n + k
             run = fresh(load(c_messages, y * n + k, lanes) * splat(weight, lanes), new)
             start = splat(c_alpha[first * states + n * n + y], lanes)
@@ -173,6 +187,8 @@ def _add_moves(c_alpha, first, c_messages, n_moves, weight, before_starts, befor
                         store(c_counts, at, row)
                     i += 1
                     continue
+                # Four moves at a time, as `_add_outer` of `linear_domain` does, but for the rows that rules
+                # allow.
                 b, c, d = a + states, a + 2 * states, a + 3 * states
                 m1, m2, m3 = m + n * n, m + 2 * n * n, m + 3 * n * n
                 run1 = fresh(load(c_messages, m1, lanes) * splat(weight, lanes), new)
@@ -213,6 +229,8 @@ def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, sp
     c_scores, c_moves, c_space = cells(scores), cells(moves), cells(space)
     for s in range(offsets.size - 1):
         first, length = offsets[s], offsets[s + 1] - offsets[s]
+        # v_t(y, z) = score_t(z) + max_x (v_{t-1}(x, y) + moves(x, y, z)); v_1 has states that follow "start"
+        # alone.
         space[:length, n] = -np.inf
         space[0, :n] = -np.inf
         for y in range(n):
@@ -240,6 +258,7 @@ def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, sp
         best[s] = high
         for t in range(length - 1, 0, -1):
             labels[first + t] = label
+            # Back from the best last state: the label two before is the one whose sum gave the maximum.
             at, high = n if t == 1 else 0, -np.inf
             for x in range(n + 1):
                 score = space[t - 1, x, before_label] + moves[before_label, x, label]
@@ -256,6 +275,7 @@ def n_best(scores, start, moves, end, labels, best):
     kept = np.full((n_tokens, n + 1, n, n_kept), -np.inf)
     pointers = np.zeros((n_tokens, n + 1, n, n_kept), np.int64)
     kept[0, n, :, 0] = start + scores[0]
+    # As `n_best` of `linear_domain`, for states; a pointer is the label two before * n_kept + rank.
     for t in range(1, n_tokens):
         for y in range(n):
             for z in range(n):
@@ -273,6 +293,7 @@ def n_best(scores, start, moves, end, labels, best):
                 if not insert(best, tails, kept[-1, x, y, k] + end[x, y], (x * n + y) * n_kept + k):
                     break
     for i in range(n_kept):
+        # A tail is (x * n + y) * n_kept + rank.
         k, y = tails[i] % n_kept, tails[i] // n_kept
         x, y = y // n, y % n
         for t in range(n_tokens - 1, -1, -1):

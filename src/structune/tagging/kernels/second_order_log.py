@@ -7,25 +7,14 @@ forbidden scores -inf. Analytic, too: only real parts are compared.
 import numpy as np
 
 from structune.kernels.jit import kernel
-
-
-@kernel
-def _log_sum(values):
-    high = -np.inf
-    for k in range(values.size):
-        high = max(high, values[k].real)
-    if high == -np.inf:
-        return values.dtype.type(high)
-    total = values.dtype.type(0.0)
-    for k in range(values.size):
-        if values[k].real > -np.inf:
-            total += np.exp(values[k] - high)
-    return high + np.log(total)
+from structune.tagging.kernels.log_domain import log_sum
 
 
 @kernel
 def _shift(values):
     """Take the largest real part off all values, and return it; 0 where all are -inf."""
+    # Forward values grow with the length of a sequence, and with them the rounding errors of their
+    # differences. With the largest at 0, errors are those of one token.
     cells, high = values.reshape(-1), -np.inf
     for k in range(cells.size):
         high = max(high, cells[k].real)
@@ -48,6 +37,7 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
     terms = np.empty(n + 1, scores.dtype)
     alpha[:] = -np.inf
     beta[:] = -np.inf
+    # The only states of a first token follow "start", which is label n.
     for y in range(n):
         alpha[0, n, y] = start[y] + scores[0, y]
     peaks[0] = _shift(alpha[0])
@@ -56,7 +46,7 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
             for z in range(n):
                 for x in range(n + 1):
                     terms[x] = alpha[t - 1, x, y] + moves[y, x, z]
-                alpha[t, y, z] = _log_sum(terms) + scores[t, z]
+                alpha[t, y, z] = log_sum(terms) + scores[t, z]
         peaks[t] = _shift(alpha[t])
     beta[n_tokens - 1] = end
     for t in range(n_tokens - 2, -1, -1):
@@ -64,11 +54,12 @@ def forward_backward(scores, start, moves, end, alpha, beta, peaks):
             for x in range(n + 1):
                 for z in range(n):
                     terms[z] = moves[y, x, z] + scores[t + 1, z] + beta[t + 1, y, z]
-                beta[t, x, y] = _log_sum(terms[:n])
+                beta[t, x, y] = log_sum(terms[:n])
+        # What is taken off beta is not kept: probabilities are normalised at each token anew.
         _shift(beta[t])
     for t in range(n_tokens):
         log_z += peaks[t]
-    return log_z + _log_sum((alpha[n_tokens - 1] + end).reshape(-1))
+    return log_z + log_sum((alpha[n_tokens - 1] + end).reshape(-1))
 
 
 @kernel
@@ -78,7 +69,8 @@ def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
     rows[:] = 0.0
     for t in range(n_tokens):
         both = alpha[t] + beta[t]
-        log_z = _log_sum(both.reshape(-1))
+        # log Z as this token has it, up to the shifts of alpha and beta: the same shifts are in `both`.
+        log_z = log_sum(both.reshape(-1))
         for y in range(n + 1):
             for z in range(n):
                 if both[y, z].real == -np.inf:
@@ -89,6 +81,8 @@ def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
                     ends[y, z] += p
                 if t == 0:
                     continue
+                # P(x, y, z) = exp(a_{t-1}(x, y) + move + score_t(z) + b_t(y, z) - log Z). alpha of the token
+                # before lacks the shift of this token, which log Z has: `peaks[t]` makes up for it.
                 tail = scores[t, z] + beta[t, y, z] - log_z - peaks[t]
                 for x in range(n + 1):
                     score = alpha[t - 1, x, y] + moves[y, x, z]

@@ -31,11 +31,15 @@ def fill(offsets, tokens, lasts, lengths, span_offsets, span_lengths, spans, beg
             column = 0
             for y in range(longest.size):
                 n = min(longest[y], t - offsets[s] + 1)
+                # Backwards from the last token t: `inner` gathers the scores of tokens that go on, and a
+                # segment of k + 1 tokens adds that of its first token, which has another tag.
                 inner = lasts[t, y]
                 for k in range(n):
                     cells[t, column + k] = inner + tokens[t - k, begin[y]] + lengths[column + k]
                     if k + 1 < n:
                         inner += tokens[t - k, begin[y] + 1]
+                # Segments with attributes of their own are listed with their last token; those longer than
+                # the label allows have no cell.
                 for e in range(span_offsets[t], span_offsets[t + 1]):
                     if span_lengths[e] <= n:
                         cells[t, column + span_lengths[e] - 1] += spans[e, y]
@@ -50,6 +54,8 @@ def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, l
             column = 0
             for y in range(longest.size):
                 n = min(longest[y], t - offsets[s] + 1)
+                # Token t - k goes on in all segments that begin before it: their counts add up from the
+                # longest on.
                 longer = tokens.dtype.type(0.0)
                 for k in range(n - 1, -1, -1):
                     if k + 1 < n:
@@ -67,6 +73,9 @@ def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, l
 def _enter(before, transition, potentials, peaks, lanes, entry, shares):
     """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
     n = peaks.size
+    # entry(y) = log sum_x exp(alpha(x) + transition(x, y)). alpha is shifted by its maximum and transitions
+    # by their maximum to each label, so all exponentials are at most 1, and each is taken once, not L^2
+    # times.
     high = before[0].real
     for x in range(1, n):
         high = max(high, before[x].real)
@@ -123,6 +132,9 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
     shares, ends = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
+        # alpha(t, y) = log sum_k exp(entry(t - k, y) + cell(t, y, k)) over the lengths k + 1 of a segment
+        # that ends at t, and entry(t, y) = log sum_x exp(alpha(t - 1, x) + transition(x, y)) (Sarawagi &
+        # Cohen 2004, section 3.2).
         entry = np.empty((stop - first, n_labels), alpha.dtype)
         for y in range(n_labels):
             entry[0, y] = start[y]
@@ -139,6 +151,7 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
                 for k in range(n):
                     cells[t, column + k] -= high
                 for k in range(n, longest[y]):
+                    # Such a segment would begin before the sequence: its share is 0.
                     cells[t, column + k] = _VANISHES
                 alpha[t, y] = high
                 column += longest[y]
@@ -148,6 +161,8 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
                 total = alpha.dtype.type(0.0)
                 for k in range(longest[y]):
                     total += cells[t, column + k]
+                # Divided by their sum, exponentials are P(segment has k + 1 tokens | it ends at t with label
+                # y).
                 share = 1.0 / total
                 for k in range(longest[y]):
                     cells[t, column + k] *= share
@@ -176,6 +191,10 @@ def probabilities(
         for y in range(n_labels):
             ended[stop - 1 - first, y] *= weights[s]
             ends[y] += ended[stop - 1 - first, y]
+        # ended(t, y) = P(a segment of label y ends at t), begun likewise. From the end on: P(segment) is
+        # ended times its share, what begins at t sums over segments, and what ended before is begun(t, y)
+        # times the share of each label before. No backward sums are needed, and no difference of large logs
+        # is taken.
         for t in range(stop - 1, first - 1, -1):
             column = 0
             for y in range(n_labels):
@@ -214,6 +233,8 @@ def tangent(
         d_entry, d_alpha = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
         for y in range(n_labels):
             d_entry[0, y] = d_start[y]
+        # d log sum exp(s) = sum share * d s: the derivative of alpha is the mean, under the shares, of what
+        # it sums.
         for t in range(stop - first):
             if t > 0:
                 _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
@@ -230,6 +251,7 @@ def tangent(
         ended, d_ended = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
         last = stop - 1 - first
         _end(alpha[stop - 1], end, ended[last])
+        # The derivative of log Z. d p = p (d s - mean) for the share of the last label.
         mean = 0.0
         for y in range(n_labels):
             mean += ended[last, y] * (d_alpha[last, y] + d_end[y])
@@ -241,6 +263,8 @@ def tangent(
             column = 0
             for y in range(n_labels):
                 for k in range(min(longest[y], t + 1)):
+                    # P = ended * share: d P = d_ended * share + ended * d_share, and d_share = share (d s -
+                    # d_alpha).
                     share, at = shares[first + t, column + k], column + k
                     p = ended[t, y] * share
                     slope = d_entry[t - k, y] + d_cells[first + t, at] - d_alpha[t, y]
@@ -255,6 +279,8 @@ def tangent(
                 for x in range(n_labels):
                     for y in range(n_labels):
                         p = begun[t, y] * move[x, y]
+                        # The same for moves: the share of x before y has the derivative move * (d s -
+                        # d_entry).
                         slope = d_alpha[t - 1, x] + d_transition[x, y] - d_entry[t, y]
                         change = d_begun[t, y] * move[x, y] + p * slope
                         d_moves[x, y] += change
@@ -279,6 +305,8 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
             column = 0
             for y in range(n_labels):
                 if t > 0:
+                    # entry and alpha as in `forward`, over maxima; `before` and `length` are the arguments of
+                    # the maxima.
                     before[t, y] = 0
                     for x in range(1, n_labels):
                         p = before[t, y]
@@ -297,6 +325,8 @@ def best(offsets, longest, transition, start, end, begin, cells, tags, scores):
                 y = x
         scores[s] = alpha[n_tokens - 1, y] + end[y]
         t = n_tokens
+        # Back from the end, segment by segment: its first token gets the tag that begins, others the next
+        # tag.
         while t > 0:
             n = length[t - 1, y]
             tags[first + t - n] = begin[y]
@@ -321,6 +351,8 @@ def n_best(longest, transition, start, end, begin, cells, tags, scores):
         column = 0
         for y in range(n_labels):
             for x in range(n_labels if t > 0 else 0):
+                # Entries and ends each keep their n best, in falling order: the first that does not fit ends
+                # the search.
                 for j in range(n_kept):
                     score = kept[t - 1, x, j] + transition[x, y]
                     if not insert(entry[t, y], before[t, y], score, x * n_kept + j):
@@ -339,6 +371,7 @@ def n_best(longest, transition, start, end, begin, cells, tags, scores):
             if not insert(scores, last, kept[n_tokens - 1, y, j] + end[y], y * n_kept + j):
                 break
     for i in range(n_kept):
+        # A state is label * n_kept + rank, and a pointer inside is (length - 1) * n_kept + rank of the entry.
         state, t = last[i], n_tokens - 1
         while t >= 0:
             y = state // n_kept

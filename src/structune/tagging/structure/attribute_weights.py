@@ -16,19 +16,11 @@ _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faste
 
 @dataclass(frozen=True)
 class Entries:
-    """CSR rows.
+    """CSR rows."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n_rows + 1,)
-    indices : ndarray of unsigned integers, shape (n_entries,)
-    values : ndarray of float64, shape (n_entries,) or (0,)
-        Size 0 stands for ones.
-    """
-
-    starts: IntArray
-    indices: Array
-    values: FloatArray
+    starts: IntArray  # (n_rows + 1,)
+    indices: Array  # unsigned integers, (n_entries,)
+    values: FloatArray  # (n_entries,), or (0,) for ones
 
     @property
     def nbytes(self) -> int:
@@ -86,6 +78,8 @@ class AttributeWeights:
 
     def __init__(self, keys: IntArray, n_attributes: int, n_labels: int) -> None:
         self.keys, self.n_attributes, self.n_labels = keys, n_attributes, n_labels
+        # Pairs of attribute a are keys[offsets[a]:offsets[a + 1]]. Dense are those before the first attribute
+        # with weights for less than a sixth of the labels: attributes come by falling number of labels.
         offsets = np.searchsorted(keys, np.arange(n_attributes + 1) * n_labels)
         sparse = np.flatnonzero(np.diff(offsets) * _DENSE_SHARE < n_labels)
         self._n_dense = int(sparse[0]) if sparse.size else n_attributes
@@ -146,6 +140,8 @@ class AttributeWeights:
     def observed(self, rows: AttributeRows, labels: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Row, weight and value of every entry whose attribute has a weight for the row's label."""
         row, pair_row = (np.repeat(np.arange(len(rows)), np.diff(e.starts)) for e in (rows.dense, rows.pairs))
+        # A dense attribute may have no weight for the label; a pair is listed once for each label that it
+        # has.
         column = find_keys(self.keys, rows.dense.indices.astype(np.int64) * self.n_labels + labels[row])
         known, hit = column >= 0, self._labels[rows.pairs.indices] == labels[pair_row]
         chosen = ((rows.dense, known), (rows.pairs, hit))
@@ -164,6 +160,7 @@ class AttributeWeights:
             return OpenWeights(np.empty((0, self.n_labels), w.dtype), w)
         if self._complete:
             return OpenWeights(w[: self._dense_keys.size].reshape(-1, self.n_labels), w)
+        # Labels without a weight score 0 in a full row.
         dense = np.zeros((self._n_dense, self.n_labels), w.dtype)
         dense.reshape(-1)[self._dense_keys] = w[: self._dense_keys.size]
         return OpenWeights(dense, w)
@@ -215,6 +212,7 @@ class AttributeWeights:
 
 def order_attributes(keys: IntArray, n_attributes: int, n_labels: int) -> tuple[IntArray, IntArray]:
     """Attributes by falling number of labels, and the pair keys in that order."""
+    # Stable, so that the order of names does not depend on the sorting method.
     order = np.argsort(-np.bincount(keys // n_labels, minlength=n_attributes), kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(n_attributes)

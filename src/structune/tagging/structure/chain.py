@@ -1,24 +1,65 @@
-"""First-order linear-chain CRFs: sums over all label sequences, and the best ones."""
+"""Linear chains: what those of both orders have, and the first-order chain."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
 
+import numpy as np
+import scipy
+
+from structune.errors import DataError
 from structune.kernels.vectors import all_lanes, lanes_for
-from structune.structure import Array, FloatArray, HessianProduct, IntArray
+from structune.structure import (
+    Array,
+    FloatArray,
+    Groups,
+    HessianProduct,
+    IntArray,
+    Structure,
+    check_offsets,
+    check_weights,
+    offsets_of,
+    template_of,
+)
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.strings import Names, Strings
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
-from structune.tagging.kernels.whole_shard import expectations
-from structune.tagging.structure.attribute_weights import OpenWeights
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.posterior import LinearPosterior, MoveScores, log_posterior
-from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.attribute_weights import (
+    AttributeWeights,
+    OpenWeights,
+    find_keys,
+    order_attributes,
+)
+from structune.tagging.structure.labels import (
+    BoolArray,
+    Labelling,
+    Rules,
+    allowed_moves,
+    as_rules,
+    encode_labels,
+    mixing_steps,
+    possible_lengths,
+)
+from structune.tagging.structure.posterior import LinearPosterior, MoveScores, Posterior, log_posterior
+from structune.tagging.structure.shard import (
+    ChainShard,
+    check_room,
+    runs_of_sequences,
+    token_costs,
+    wrong_tokens,
+)
 
 
-class Chain(ChainInference):
+class Chain(Structure):
     """A first-order linear chain: label sequences scored by token attributes and label transitions.
 
-    Build one with `build`.
+    The weights are, in this order: attribute-label pairs, starts, ends, transitions. Build one with `build`.
 
     Parameters
     ----------
@@ -33,73 +74,513 @@ class Chain(ChainInference):
         Whether starts and ends have weights.
     forbidden : rules of `allowed_moves`
         Transitions of probability 0, in training and decoding.
+
+    Attributes
+    ----------
+    order : int
+        How many labels before a token's own the score of that looks at.
     """
 
+    name = "chain"
     capabilities = frozenset(
-        {
-            *("log_partition", "hessian", "best", "cost", "rescaled", "within"),
-            *("complex", "n_best", "marginals"),
-        }
+        ("log_partition", "hessian", "best", "cost", "rescaled", "within", "complex", "n_best", "marginals")
     )
-
-    order, _tables = 1, (0, 3)
-    _posteriors = (LinearPosterior, log_posterior)
+    order = 1
+    _most_labels, _growth = 4096, "square"
+    _tables = (0, 3)  # of states, of a sequence: to find its best labels, and for sums
+    _posteriors: tuple[Any, Any] = (LinearPosterior, log_posterior)  # in the linear, and in the log domain
+    _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
+    _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
+    _other: Self | None = None  # the last of `like`: schemes take a while for many labels
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        attributes: Sequence[str],
+        pair_keys: IntArray,
+        transitions: IntArray,
+        boundary: bool = True,
+        forbidden: Rules = None,
+    ) -> None:
+        self.labels, self.attributes = list(labels), attributes
+        self.transitions, self.boundary = transitions, boundary
+        n_labels = len(self.labels)
+        if n_labels > self._most_labels:
+            raise DataError(
+                f"found {n_labels} labels, expected at most {self._most_labels}: tables grow as their "
+                f"{self._growth}"
+            )
+        self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
+        self._forbid(as_rules(forbidden))
+        sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
+        # The weight vector: pairs of attributes and labels, starts, ends, transitions, each part a slice.
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        self._pairs, self._starts, self._ends, self._transitions = (
+            slice(int(a), int(b)) for a, b in pairwise(ends)
+        )
+
+    def _forbid(self, forbidden: Rules) -> None:
+        self.forbidden, self.moves = forbidden, allowed_moves(self.labels, forbidden)
+        self._mixing = mixing_steps(self.moves[0])
+
+    def like(self, forbidden: Rules) -> Self:
+        """The chain with other forbidden transitions, and the same weights."""
+        rules = as_rules(forbidden)
+        if rules == self.forbidden:
+            return self
+        if self._other is None or self._other.forbidden != rules:
+            self._other = None  # of the copy, too
+            other = copy(self)
+            other._forbid(rules)
+            self._other = other
+        return self._other
+
+    @classmethod
+    def build(
+        cls,
+        inputs: AttributeTable,
+        outputs: Any,
+        *,
+        states: str = "seen",
+        transitions: str = "all",
+        boundary: bool = True,
+        forbidden: Rules = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """The chain over the attributes and labels of a training set.
+
+        Parameters
+        ----------
+        inputs : AttributeTable
+        outputs : sequence of sequences of labels
+            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+        states, transitions : {"seen", "all"}
+            Which attribute-label pairs, and which transitions, have weights: those that occur in the
+            training set (or may, under partial labels), or all.
+        labels : sequence of str, optional
+            The label set; by default the sorted labels of `outputs`.
+
+        Raises
+        ------
+        DataError
+            Empty training set, no labels, a wrong option, or anything `encode` refuses.
+        """
+        for name, value in (("states", states), ("transitions", transitions)):
+            if value not in ("seen", "all"):
+                raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
+        if not len(inputs):
+            raise DataError("the training set is empty: expected at least one sequence")
+        # An attribute that no token has would get weights that nothing can determine.
+        inputs = inputs.used()
+        labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
+        n_labels = len(labelling.names)
+        # A key is attribute * n_labels + label: sorted keys are in the order of attributes.
+        if states == "all":
+            pair_keys = np.arange(len(inputs.names) * n_labels)
+        else:
+            pair_keys = labelling.seen_pairs(inputs.indptr, inputs.indices, len(inputs.names))
+        moves = cls._all_moves(labelling.names, boundary, forbidden)
+        if transitions == "seen":
+            seen = cls._seen_moves(labelling, inputs.lengths)
+            moves = {name: np.intersect1d(keys, seen[name]) for name, keys in moves.items()}
+        return cls._ordered(labelling.names, inputs.names, pair_keys, moves, boundary, forbidden)
+
+    @classmethod
+    def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
+        """Keys of all that neighbouring labels can have weights for, by the parameter that takes them."""
+        return {"transitions": np.flatnonzero(allowed_moves(labels, forbidden)[0])}
+
+    @classmethod
+    def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
+        """Keys of those that occur, or may under partial labels."""
+        return {"transitions": np.flatnonzero(labelling.seen_transitions(lengths))}
+
+    def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
+        """Keys of its own among `n_labels` labels, of which its labels are those numbered `ids`."""
+        before, after = np.divmod(self.transitions, self.n_labels)
+        return {"transitions": ids[before] * n_labels + ids[after]}
+
+    @property
+    def move_keys(self) -> dict[str, IntArray]:
+        """Keys of its own, in the order of their weights, which are the last ones."""
+        return {"transitions": self.transitions}
+
+    @classmethod
+    def _ordered(
+        cls,
+        labels: list[str],
+        attributes: Sequence[str],
+        pair_keys: IntArray,
+        moves: dict[str, IntArray],
+        boundary: bool,
+        forbidden: Rules,
+    ) -> Self:
+        """A chain whose attributes come in the order that is fast."""
+        order, pair_keys = order_attributes(pair_keys, len(attributes), len(labels))
+        names = [attributes[a] for a in order.tolist()]
+        return cls(labels, names, pair_keys, boundary=boundary, forbidden=forbidden, **moves)
+
+    @classmethod
+    def merge(cls, chains: Sequence[Self], *, states: str = "seen", transitions: str = "seen") -> Self:
+        """The chain over the union of several vocabularies (of shards, tasks or workers).
+
+        Parameters
+        ----------
+        states, transitions : {"seen", "all"}
+            "seen": weights that one of the chains has; "all" as in `build`.
+        """
+        first = chains[0]
+        if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
+            told = "chains with different boundary weights or forbidden transitions cannot be merged"
+            raise DataError(told)
+        labels = sorted({label for c in chains for label in c.labels})
+        names = dict.fromkeys(name for c in chains for name in c.attributes)
+        attributes = {name: a for a, name in enumerate(names)}
+        label_id = {label: y for y, label in enumerate(labels)}
+        pairs, moves = [], []
+        for c in chains:
+            y = np.array([label_id[label] for label in c.labels])
+            a = np.fromiter((attributes[name] for name in c.attributes), np.int64, len(c.attributes))
+            # Keys over the labels and attributes of one chain become keys over those of all.
+            attribute, label = np.divmod(c.pairs.keys, c.n_labels)
+            pairs.append(a[attribute] * len(labels) + y[label])
+            moves.append(c._moved(y, len(labels)))
+        pair_keys = np.unique(np.concatenate(pairs))
+        if states == "all":
+            pair_keys = np.arange(len(attributes) * len(labels))
+        union = {name: np.unique(np.concatenate([keys[name] for keys in moves])) for name in moves[0]}
+        if transitions == "all":
+            union = cls._all_moves(labels, first.boundary, first.forbidden)
+        return cls._ordered(labels, list(attributes), pair_keys, union, first.boundary, first.forbidden)
+
+    def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
+        """The chain with some of its weights, and attributes that are in one.
+
+        Parameters
+        ----------
+        which : ndarray of bool, shape (n_weights,)
+            Of attribute-label pairs, transitions and trigrams; starts and ends stay.
+
+        Returns
+        -------
+        chain : Chain
+        before : ndarray of int64, shape (n_weights,)
+            Numbers that its weights have here.
+        """
+        kept = np.flatnonzero(which[self._pairs])
+        n, keys = self.n_labels, self.pairs.keys[kept]
+        used, attribute = np.unique(keys // n, return_inverse=True)
+        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
+        names = [self.attributes[a] for a in used[order].tolist()]
+        keys = np.argsort(order)[attribute] * n + keys % n
+        # Attributes are put in the order that is fast, and their keys with them: weights change places.
+        rising = np.argsort(keys)
+        moves, end = {}, self._ends.stop
+        numbers = [kept[rising], np.arange(self._starts.start, end)]
+        for name, all_keys in self.move_keys.items():
+            chosen = np.flatnonzero(which[end : end + all_keys.size])
+            moves[name] = all_keys[chosen]
+            numbers.append(end + chosen)
+            end += all_keys.size
+        chain = type(self)(
+            self.labels, names, keys[rising], boundary=self.boundary, forbidden=self.forbidden, **moves
+        )
+        return chain, np.concatenate(numbers)
+
+    # --- vocabulary ---------------------------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_weights(self) -> int:
+        return self._transitions.stop
+
+    def weight_names(self) -> list[str]:
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
+        bounded = self.labels if self.boundary else ()
+        return [
+            *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
+            *(f"(start) -> {y}" for y in bounded),
+            *(f"{y} -> (end)" for y in bounded),
+            *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
+        ]
+
+    def groups(self) -> Groups:
+        """One group per template (see `template_of`), and the transitions.
+
+        Starts and ends go with the transitions: all are weights between neighbours.
+        """
+        templates = [template_of(name) for name in self.attributes]
+        groups = Groups.by_name([*templates, "transitions"])
+        index = np.full(self.n_weights, groups.index[-1])
+        index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]
+        return Groups(index, groups.names)
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> Names:
+        """The attributes, to be looked up."""
+        return Names.of(self.attributes)
+
+    def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
+        """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
+
+        Raises
+        ------
+        DataError
+            An empty sequence, ragged lengths, a label outside the set, a label sequence that only forbidden
+            transitions allow, or weights that are negative, not finite or too few. Names the sequence.
+        """
+        empty = np.flatnonzero(inputs.lengths <= 0)
+        if empty.size:
+            raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
+        offsets = offsets_of(inputs.lengths)
+        if outputs is None:
+            nothing = np.empty(0, np.int64), np.empty((0, self.n_labels), bool)
+            labelling = Labelling(self.labels, *nothing)
+            self.check_lengths(inputs.lengths)
+        else:
+            labelling = encode_labels(outputs, inputs.lengths, self.labels)
+            labelling.check_moves(offsets, self.moves)
+        example_weights = check_weights(weights, len(inputs))
+        columns, values = inputs.indices, np.empty(0) if inputs.values is None else inputs.values
+        # A table that was read with this chain's names has its columns already: nothing is looked up twice.
+        if inputs.names is not self.attributes:
+            columns = self.names.find(Strings.of(inputs.names))[columns]
+        rows = self.pairs.layout(inputs.indptr, columns, values, only_read=outputs is None)
+        return ChainShard(example_weights, offsets, rows, labelling.labels, labelling.allowed)
+
+    def check_shard(self, shard: ChainShard) -> None:
+        n, n_tokens = shard.weights.size, len(shard.rows)
+        check_offsets(shard.offsets, n, n_tokens)
+        if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
+            raise DataError("found an empty sequence, expected at least one token")
+        self.pairs.check(shard.rows, n_tokens)
+        labelling = Labelling(self.labels, shard.labels, shard.allowed)
+        labelling.check(n_tokens)
+        labelling.check_moves(shard.offsets, self.moves)
+
+    def check_lengths(self, lengths: IntArray) -> None:
+        """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
+        if self.forbidden is None:
+            return
+        # Rules such as "bioes" allow no labelling at all of some lengths.
+        possible = possible_lengths(self.moves, int(lengths.max(initial=0)))
+        bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
+        if bad.size:
+            raise DataError(
+                f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
+                f"{lengths[bad[0]]} tokens"
+            )
+
+    # --- scores and features ------------------------------------------------------------------------------
+
+    def _move_scores(self, w: Array, fill: float = -np.inf) -> MoveScores:
+        """Transition, start and end scores under `w`; `fill` where forbidden."""
+        dtype = np.result_type(w, np.float64)
+        transition = np.zeros((self.n_labels, self.n_labels), dtype)
+        transition.reshape(-1)[self.transitions] = w[self._transitions]
+        start, end = np.zeros((2, self.n_labels), dtype)
+        if self.boundary:
+            start[:], end[:] = w[self._starts], w[self._ends]
+        # What is forbidden scores -inf; in the direction of a derivative it moves nothing, so `fill` is 0
+        # there.
+        if self.forbidden is not None:
+            for scores, allowed in zip((transition, start, end), self.moves, strict=True):
+                scores[~allowed] = fill
+        return MoveScores(transition, start, end)
+
+    def _no_moves(self, dtype: Any) -> Array:
+        """Counts of 0, of all that neighbouring labels can have weights for."""
+        return np.zeros((self.n_labels, self.n_labels), dtype)
+
+    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
+        """Counts in given labels, (n_tokens,), by the weight of each token."""
+        counts = self._no_moves(np.float64)
+        # All tokens but the first of each sequence have one before them.
+        later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
+        np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
+        return counts
+
+    def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        """Add counts of starts, ends and transitions to a weight vector."""
+        out[self._transitions] += transitions.reshape(-1)[self.transitions]
+        if self.boundary:
+            out[self._starts] += starts
+            out[self._ends] += ends
+
+    def _add_block(
+        self,
+        out: Array,
+        tokens: OpenWeights,
+        shard: ChainShard,
+        block: slice,
+        rows: Array,
+        transitions: Array,
+        power: int = 1,
+    ) -> None:
+        """Add the counts of a block, given by its token rows and its transitions."""
+        first, offsets = int(shard.offsets[block.start]), shard.offsets[block.start : block.stop + 1]
+        self.pairs.add_counts(tokens, shard.rows, first, rows, power)
+        # Marginals of first and last tokens are the counts of starts and ends.
+        starts, ends = rows[offsets[:-1] - first].sum(axis=0), rows[offsets[1:] - first - 1].sum(axis=0)
+        self._add_moves(out, starts, ends, transitions)
+
+    def features(
+        self,
+        shard: ChainShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        labels = self._labels_of(shard, outputs)
+        rows = np.zeros((shard.n_parts, self.n_labels))
+        per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
+        # A labelling is a distribution with all mass on one label a token: the same code adds its counts.
+        rows[np.arange(labels.size), labels] = per_token
+        counts = self._count_moves(labels, shard.offsets, per_token)
+        tokens = self.pairs.open_counts(out)
+        self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
+        self.pairs.close_counts(tokens)
+
+    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        labels = self._labels_of(shard, outputs)
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        token, pairs, values = self.pairs.observed(shard.rows, labels)
+        later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
+        # Transitions without a weight of their own score 0, and are no features.
+        moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
+        later, moves = later[moves >= 0], moves[moves >= 0]
+        n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
+        rows = np.concatenate((sequence[token], sequence[later], n, n))
+        columns = np.concatenate((
+            pairs,
+            moves + self._transitions.start,
+            self._starts.start + labels[shard.offsets[n]],
+            self._ends.start + labels[shard.offsets[n + 1] - 1],
+        ))  # fmt: skip
+        values = np.concatenate((values, np.ones(rows.size - values.size)))
+        table = scipy.sparse.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
+        return table.tocsr()
+
+    def _labels_of(self, shard: ChainShard, outputs: IntArray | None = None) -> IntArray:
+        labels = shard.labels if outputs is None else np.asarray(outputs)
+        if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
+            raise DataError("the shard has no complete labels")
+        return labels
+
+    # --- blocks of sequences ------------------------------------------------------------------------------
 
     @property
     def _n_states(self) -> int:
+        """Of a token."""
         return self.n_labels
 
-    # --- inference ----------------------------------------------------------------------------------------
+    def _blocks(self, shard: ChainShard, n_cells: int) -> Iterator[slice]:
+        """Runs of sequences with about `n_cells` cells in each."""
+        return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
 
-    def _whole_shard(
+    def memory_of(self, n: int, n_tables: int, n_marginals: int = 0) -> float:
+        """Bytes that a sequence of n tokens takes: so many tables of states, beside the scores of labels."""
+        return 8.0 * n * ((1 + n_marginals) * self.n_labels + n_tables * self._n_states)
+
+    def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
+        check_room(shard, lambda n: self.memory_of(n, n_tables, n_marginals), self.n_labels)
+
+    def _scores_of(
+        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, cost: FloatArray | None = None
+    ) -> tuple[IntArray, Array]:
+        """Offsets within a block, and the scores of its tokens; -inf for labels that are ruled out."""
+        first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+        offsets = shard.offsets[block.start : block.stop + 1] - first
+        scores = self.pairs.scores(w, shard.rows, first, last)
+        if within:
+            scores[~shard.allowed[first:last]] = -np.inf
+        # A wrong label is worth its cost more: the best labels are then those of cost-augmented search.
+        if cost is not None:
+            own = self._labels_of(shard)[first:last]
+            scores += token_costs(cost[block], np.diff(offsets), own, self.n_labels)
+        return offsets, scores
+
+    # --- sums ---------------------------------------------------------------------------------------------
+
+    def _reach(self, within: bool) -> int:
+        """Steps after which every state has been reached from any other; see `fits_double`."""
+        # Masks of partial labels may close the way between labels, unless every label follows every other.
+        if self._mixing is None or (within and self._mixing > 1):
+            return int(np.iinfo(np.int64).max)
+        return self._mixing + self.order - 1
+
+    def _posterior(
+        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
+    ) -> Posterior:
+        offsets, scores = self._scores_of(w, shard, block, within)
+        peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
+        # The linear domain serves blocks for which a bound shows that no value leaves the range of a double.
+        kernels.shift_rows(offsets, scores, peaks, spreads)
+        is_linear = kernels.fits_double(
+            offsets, spreads, moves.spread, self._reach(within), self.n_labels, self._safe_range
+        )
+        posterior: Posterior = self._posteriors[0 if is_linear else 1](moves, offsets, scores, peaks)
+        return posterior
+
+    def log_partition(
         self,
-        opened: OpenWeights,
-        moves: MoveScores,
+        w: Array,
         shard: ChainShard,
-        expected: Array | None,
-        tokens: OpenWeights | None,
-        weights: FloatArray,
-        within: bool,
-    ) -> tuple[Array, list[slice]]:
-        """`log_partition` in the linear domain, and the blocks whose scores leave its range."""
-        blocks = list(self._blocks(shard, self._cache_cells))
-        n, dtype = self.n_labels, opened.w.dtype
-        bounds = np.array([0, *(block.stop for block in blocks)])
-        longest = int(shard.sizes().max(initial=0)), int(np.diff(shard.offsets[bounds]).max(initial=0))
-        peaks, log_z = np.zeros(len(shard)), np.zeros(len(shard), dtype)
-        fits, edges, transitions = (
-            np.empty(len(blocks), bool),
-            np.zeros((2, n), dtype),
-            np.zeros((n, n), dtype),
-        )
-        counts = opened if tokens is None else tokens  # not written to where there are none
-        expectations(
-            bounds,
-            shard.offsets,
-            self.pairs.arrays(shard.rows),
-            shard.allowed if within else np.empty((0, n), bool),
-            weights,
-            (opened.dense, opened.w),
-            moves.potentials,
-            moves.spread,
-            self._reach(within),
-            self._safe_range,
-            lanes_for(dtype, n),
-            np.empty((3, longest[1], n), dtype),
-            np.empty((longest[0] + 1, n), dtype),
-            peaks,
-            log_z,
-            fits,
-            tokens is not None,
-            (counts.dense, counts.w),
-            edges,
-            transitions,
-        )
-        log_z += moves.shift(peaks, shard.sizes())
-        if expected is not None:
-            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
-        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        self._check_room(shard, self._tables[1])
+        within = within and shard.is_partly_known
+        weights = shard.weights if weights is None else weights
+        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
+        tokens = None if expected is None else self.pairs.open_counts(expected)
+        if self.order == 1:  # in the linear domain, in one call; left are blocks whose scores leave its range
+            blocks = list(self._blocks(shard, self._cache_cells))
+            n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
+            bounds = np.array([0, *(block.stop for block in blocks)])
+            longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
+            # One row more than the longest sequence has: a shard may have no sequences.
+            peaks, log_z, fits = (
+                np.zeros(len(shard)),
+                np.zeros(len(shard), dtype),
+                np.empty(len(blocks), bool),
+            )
+            edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
+            counts = opened if tokens is None else tokens  # not written to where there are none
+            kernels.expectations(
+                bounds, shard.offsets, self.pairs.arrays(shard.rows),
+                shard.allowed if within else np.empty((0, n), bool), weights,
+                (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
+                self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
+                np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
+                tokens is not None, (counts.dense, counts.w), edges, transitions,
+            )  # fmt: skip
+            log_z += moves.shift(peaks, lengths)
+            if expected is not None:
+                # The kernel counts transitions relative to their potential, exp(score - peak).
+                self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
+            left = [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+        else:
+            log_z = np.empty(len(shard), opened.w.dtype)
+            left = list(self._blocks(shard, self._block_cells))
+        for block in left:
+            posterior = self._posterior(opened, moves, shard, block, within)
+            log_z[block] = posterior.log_z
+            if expected is not None and tokens is not None:
+                counts = self._no_moves(w.dtype)
+                rows = posterior.expectations(weights[block], counts)
+                self._add_block(expected, tokens, shard, block, rows, counts)
+        if tokens is not None:
+            self.pairs.close_counts(tokens)
+        return log_z
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
@@ -107,20 +588,17 @@ class Chain(ChainInference):
         moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         blocks = list(self._blocks(shard, self._block_cells))
         posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
+        # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
         for block, posterior in zip(blocks, posteriors, strict=True):
             posterior.keep(shard.weights[block])
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
-            direction, v_pairs, tokens = (
-                self._move_scores(v, fill=0.0),
-                self.pairs.open(v),
-                self.pairs.open_counts(out),
-            )
+            direction, v_pairs = self._move_scores(v, fill=0.0), self.pairs.open(v)
+            tokens = self.pairs.open_counts(out)
             for block, posterior in zip(blocks, posteriors, strict=True):
-                first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+                _, scores = self._scores_of(v_pairs, shard, block, within=False)
                 counts = np.zeros((self.n_labels, self.n_labels))
-                scores = self.pairs.scores(v_pairs, shard.rows, first, last)
                 rows = posterior.tangent(direction, scores, counts)
                 self._add_block(out, tokens, shard, block, rows, counts)
             self.pairs.close_counts(tokens)
@@ -128,16 +606,102 @@ class Chain(ChainInference):
 
         return product
 
+    def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        out = np.zeros(self.n_weights)
+        tokens = self.pairs.open_counts(out)
+        for block in self._blocks(shard, self._block_cells):
+            posterior = self._posterior(pairs, moves, shard, block, within=False)
+            weights = np.repeat(shard.weights[block], shard.sizes()[block])[:, None]
+            counts = self._no_moves(w.dtype)
+            rows = posterior.expectations(shard.weights[block], counts)
+            # A label is there or not: p (1 - p), and the weight of the example once, not squared. Transitions
+            # are pooled over the block, as if they were one draw of many.
+            rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
+            counts *= 1.0 - counts / (counts.sum() or 1.0)
+            self._add_block(out, tokens, shard, block, rows, counts, power=2)
+        self.pairs.close_counts(tokens)
+        return out
+
+    def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
+        """Probability of each label at each token, shape (n_tokens, n_labels)."""
+        self._check_room(shard, self._tables[1], 1)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        out = np.empty((shard.n_parts, self.n_labels))
+        for block in self._blocks(shard, self._block_cells):
+            posterior = self._posterior(pairs, moves, shard, block, within=False)
+            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
+            out[rows] = posterior.expectations(np.ones(block.stop - block.start))
+        return out
+
+    def segment_probability(
+        self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
+    ) -> float:
+        """Probability that tokens ``start, start + 1, ...`` of a sequence carry exactly `labels`.
+
+        Raises
+        ------
+        DataError
+            A label outside the set, or a segment that leaves the sequence.
+        """
+        one = shard.take([sequence])
+        if not labels or start < 0 or start + len(labels) > one.n_parts:
+            raise DataError(
+                f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}"
+            )
+        allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
+        for i, label in enumerate(labels):
+            if label not in self.labels:
+                raise DataError(f"the label {label!r} is not among {self.labels}")
+            allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
+        # P(labels) = Z of the labellings that have them / Z of all.
+        restricted = self.log_partition(w, replace(one, allowed=allowed), within=True)
+        return float(np.exp(restricted - self.log_partition(w, one))[0])
+
     # --- decoding -----------------------------------------------------------------------------------------
 
     def _viterbi(
         self, moves: MoveScores, offsets: IntArray, scores: FloatArray, labels: IntArray, best: FloatArray
     ) -> None:
+        """Write the best labels of a block, and their scores; may overwrite those of tokens."""
         lanes = lanes_for(np.float64, self.n_labels)
         kernels.viterbi(offsets, scores, moves.transition, moves.start, moves.end, lanes, labels, best)
 
+    def best(
+        self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
+    ) -> tuple[IntArray, FloatArray]:
+        """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        self._check_room(shard, self._tables[0])
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
+        for block in self._blocks(shard, self._block_cells):
+            first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
+            offsets, scores = self._scores_of(pairs, shard, block, within and shard.is_partly_known, cost)
+            self._viterbi(moves, offsets, scores, labels[first:last], best[block])
+        return labels, best
+
+    def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
+        """Hamming cost: the number of tokens labelled differently."""
+        return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
+
     def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
+        """Write the best labellings of one sequence, and their scores; -inf where there are fewer."""
         kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
+
+    def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
+        """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
+        if n < 1:
+            raise DataError(f"n={n}: expected at least 1")
+        self._check_room(shard, 2 * n)
+        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        results = []
+        # One sequence at a time: tables grow with n.
+        for s in range(len(shard)):
+            _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
+            labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)
+            self._n_best(moves, scores, labels, best)
+            results.append((labels[best > -np.inf], best[best > -np.inf]))
+        return results
 
     def best_rescaled(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
@@ -151,28 +715,22 @@ class Chain(ChainInference):
         DataError
             Some labels of the shard are unknown.
         """
-        moves, pairs, own = self._move_scores(w), self.pairs.open(w), self._labels_of(shard, None)
+        moves, pairs, own = self._move_scores(w), self.pairs.open(w, shard.rows), self._labels_of(shard)
         transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
+        # The kernel maximises c (score - own score + rate) over the number c of wrong tokens.
         rates = np.zeros(len(shard)) if cost is None else cost
         labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
-            first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets = shard.offsets[block.start : block.stop + 1] - first
-            scores = self.pairs.scores(pairs, shard.rows, first, last)
-            _subtract_own(scores, moves, offsets, own[first:last])
+            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
+            offsets, scores = self._scores_of(pairs, shard, block, within=False)
+            firsts, of_token, true = offsets[:-1], np.arange(len(scores)), own[rows]
+            scores[firsts] += moves.start
+            scores[offsets[1:] - 1] += moves.end
+            of_own = scores[of_token, true]  # which is taken off: the true labels score 0 together
+            later = np.delete(of_token, firsts)
+            of_own[later] += moves.transition[true[later - 1], true[later]]
+            scores -= of_own[:, None]
             chain_costs.best_rescaled(
-                offsets, scores, transition_t, own[first:last], rates[block], lanes,
-                labels[first:last], values[block],
-            )  # fmt: skip
+                offsets, scores, transition_t, true, rates[block], lanes, labels[rows], values[block]
+            )
         return labels, values
-
-
-def _subtract_own(scores: FloatArray, moves: MoveScores, offsets: IntArray, own: IntArray) -> None:
-    """Add starts and ends to the scores of tokens, and take off what each token's own label scores."""
-    firsts, lasts = offsets[:-1], offsets[1:] - 1
-    scores[firsts] += moves.start
-    scores[lasts] += moves.end
-    of_own = scores[np.arange(own.size), own]
-    later = np.delete(np.arange(own.size), firsts)
-    of_own[later] += moves.transition[own[later - 1], own[later]]
-    scores -= of_own[:, None]

@@ -1,49 +1,149 @@
-"""Label sequences as arrays: known labels, unknown ones, and sets of labels."""
+"""Labels as arrays, the rules of which may follow which, and training labels that break these."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
-from structune.structure import check_range, offsets_of, place_of
-from structune.tagging.structure.rules import BoolArray, Moves
+from structune.errors import DataError, warn
+from structune.files.text import some_of
+from structune.structure import Array, IntArray, check_range, offsets_of, place_of
 
-IntArray = NDArray[np.int64]
+Rules = str | Iterable[tuple[str | None, str | None]] | None
+BoolArray = NDArray[np.bool_]
+_PREFIXES = {"bio": "BIO", "bioes": "BIOES"}
+Moves = tuple[BoolArray, BoolArray, BoolArray]  # transitions (L, L), starts (L,), ends (L,)
 _CHOICE = (set, frozenset, list, tuple)
 _NAME = (str, int, np.integer)
+OUTSIDE = ("skip", "trim", "error")
+_MOST_NAMED, _MOST_KEPT = 5, 1000
+
+
+def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
+    """Allowed transitions (L, L), starts (L,) and ends (L,).
+
+    Parameters
+    ----------
+    labels : sequence of str
+    forbidden : None, "bio", "bioes", or iterable of (from, to)
+        In a list, None as `from` forbids a start with `to`, and None as `to` an end with `from`. "bio" lets
+        ``I-x`` follow only ``B-x`` and ``I-x``; "bioes" also closes every segment with ``E-x`` or ``S-x``.
+        Labels are a prefix, a hyphen and a type, or the prefix alone.
+
+    Raises
+    ------
+    DataError
+        An unknown scheme or label, or a label that the scheme cannot read.
+    """
+    forbidden = as_rules(forbidden)
+    if isinstance(forbidden, str):
+        prefixes, parts = _PREFIXES.get(forbidden), list[tuple[str, str]]()
+        if prefixes is None:
+            raise DataError(f"forbidden={forbidden!r}: expected 'bio', 'bioes', or a list of pairs of labels")
+        for label in labels:
+            prefix, _, segment = str(label).partition("-")
+            if prefix not in tuple(prefixes):
+                raise DataError(
+                    f"the label {label!r} does not fit the scheme {forbidden!r}: expected one of "
+                    f"{list(prefixes)} first"
+                )
+            parts.append((prefix, segment))
+        parts.append(("O", ""))  # the start and the end
+        moves = np.array([[_fits(a, b, forbidden) for b in parts] for a in parts], dtype=bool)
+    else:
+        moves = np.ones((len(labels) + 1, len(labels) + 1), dtype=bool)
+        index: dict[str | None, int] = {label: y for y, label in enumerate(labels)}
+        index[None] = len(labels)
+        for move in forbidden or ():
+            for end in move:
+                if end not in index:
+                    raise DataError(
+                        f"forbidden transition {move!r}: the label {end!r} is not among {list(labels)}"
+                    )
+            moves[index[move[0]], index[move[1]]] = False
+    return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]  # the last row: start; the last column: end
+
+
+def moves_of_readable(labels: Sequence[str], forbidden: Rules) -> tuple[Moves, dict[str, str]]:
+    """`allowed_moves`, with no moves of labels that a scheme cannot read; and why it cannot, by label."""
+    strange = dict[str, str]()
+    is_scheme = isinstance(forbidden, str) and forbidden in _PREFIXES
+    for label in labels if is_scheme else ():
+        try:
+            allowed_moves([label], forbidden)
+        except DataError as error:
+            strange[label] = str(error)
+    # Rows and columns of labels that the scheme cannot read stay False: whatever they touch breaks the rules.
+    known = [y for y, label in enumerate(labels) if label not in strange]
+    n, found = len(labels), allowed_moves([labels[y] for y in known], forbidden)
+    transition, start, end = np.zeros((n, n), bool), np.zeros(n, bool), np.zeros(n, bool)
+    transition[np.ix_(known, known)], start[known], end[known] = found
+    return (transition, start, end), strange
+
+
+def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | None:
+    """The rules as a value to keep and compare, each checked to be a pair; reads an iterator."""
+    if forbidden is None or isinstance(forbidden, str):
+        return forbidden
+    rules = list(forbidden)
+    for move in rules:
+        if not isinstance(move, tuple | list) or len(move) != 2:
+            raise DataError(f"forbidden transition {move!r}: expected a pair of labels (from, to)")
+    return [(a, b) for a, b in rules]
+
+
+def possible_lengths(moves: Moves, longest: int) -> BoolArray:
+    """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labelling."""
+    transition, reach, end = moves
+    possible = np.zeros(longest + 1, dtype=bool)
+    # `reach` are the labels that some allowed labelling of so many tokens ends with; once it stays the same,
+    # it stays for good.
+    for length in range(1, longest + 1):
+        possible[length] = (reach & end).any()
+        before, reach = reach, reach @ transition
+        if (reach == before).all():
+            possible[length:] = possible[length]
+            break
+    return possible
+
+
+def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
+    # "bio": I-x goes on with B-x or I-x. "bioes": an open segment (B, I) has to go on (I, E) with its type,
+    # and nothing else may. Start and end are as O.
+    if scheme == "bio":
+        return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
+    if before[0] in "BI":  # an open segment goes on
+        return after[0] in "IE" and before[1] == after[1]
+    return after[0] not in "IE"
+
+
+def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
+    """Fewest steps after which every label can follow every label; None if `limit` steps do not do."""
+    step = allowed.astype(np.float32)  # products of whole numbers are many times slower
+    reach = allowed
+    # reach[a, b] says whether b can be the label so many steps after a.
+    for steps in range(1, limit + 1):
+        if reach.all():
+            return steps
+        reach = reach.astype(np.float32) @ step > 0
+    return None
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels of the tokens of a batch.
+    """Labels of the tokens of a batch."""
 
-    Attributes
-    ----------
-    names : list of str
-        The label set.
-    labels : ndarray of int64, shape (n_tokens,) or (0,)
-        -1 where the label is not known to one.
-    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
-        Labels that each token may have; empty if every label is known.
-    """
-
-    names: list[str]
-    labels: IntArray
-    allowed: BoolArray
+    names: list[str]  # the label set
+    labels: IntArray  # (n_tokens,) or (0,); -1 where the label is not known to one
+    allowed: BoolArray  # (n_tokens, n_labels) or (0, n_labels): labels that each token may have, if not known
 
     @property
     def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
-
-    @classmethod
-    def unknown(cls, names: list[str]) -> Labelling:
-        """Of sequences that come without outputs."""
-        return cls(names, np.empty(0, np.int64), np.empty((0, len(names)), bool))
 
     def seen_pairs(self, indptr: IntArray, indices: Any, n_attributes: int) -> IntArray:
         """Rising ``attribute * n_labels + label`` of those that occur, or may, of CSR rows of attributes."""
@@ -58,9 +158,7 @@ class Labelling:
 
     def seen_transitions(self, lengths: IntArray) -> BoolArray:
         """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
-        is_later = np.ones(int(lengths.sum()), dtype=bool)
-        is_later[(np.cumsum(lengths) - lengths)[lengths > 0]] = False
-        later = np.flatnonzero(is_later)
+        later = np.setdiff1d(np.arange(int(lengths.sum())), np.cumsum(lengths) - lengths)
         seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
         if self.is_partly_known:
             before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
@@ -76,10 +174,10 @@ class Labelling:
         n = len(self.names)
         seen = np.zeros((n + 1, n, n + 1), dtype=bool)
         outside = np.append(np.zeros(n, bool), True)
+        # Under partial labels, trigram (a, y, c) may occur where a token may have y, the one before a, the
+        # next c: a product of Boolean matrices for each y.
         padded = np.hstack((self.allowed, np.zeros((len(self.allowed), 1), bool)))
-        before, after = np.roll(padded, 1, axis=0), np.roll(padded, -1, axis=0)
-        full = lengths > 0
-        before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = outside
+        before, after = _neighbours(padded, offsets, outside)
         for y in range(n):
             own = self.allowed[:, y]
             seen[:, y] = before[own].T.astype(np.float32) @ after[own].astype(np.float32) > 0
@@ -104,6 +202,8 @@ class Labelling:
         """Sequences that only forbidden transitions could label, the first token that needs one, and why."""
         if all(m.all() for m in moves):
             return
+        # Where all labels are known, a look at neighbouring pairs finds the few sequences that a search is
+        # worth.
         suspects = range(offsets.size - 1) if self.is_partly_known else self._suspects(offsets, moves)
         for s in suspects:
             tokens = slice(int(offsets[s]), int(offsets[s + 1]))
@@ -119,15 +219,11 @@ class Labelling:
 
     def _suspects(self, offsets: IntArray, moves: Moves) -> list[int]:
         """Sequences with a forbidden transition, where all labels are known."""
-        transition, start, end = moves
-        y, later = self.labels, np.ones(self.labels.size, dtype=bool)
-        full = np.diff(offsets) > 0
-        firsts, lasts = offsets[:-1][full], offsets[1:][full] - 1
-        later[firsts] = False
-        bad = np.zeros(y.size, dtype=bool)
-        bad[later] = ~transition[y[:-1][later[1:]], y[later]]
-        bad[firsts] |= ~start[y[firsts]]
-        bad[lasts] |= ~end[y[lasts]]
+        n = len(self.names)
+        allowed = np.ones((n + 1, n + 1), dtype=bool)  # the last row: start; the last column: end
+        allowed[:n, :n], allowed[n, :n], allowed[:n, n] = moves
+        before, after = _neighbours(self.labels, offsets, n)
+        bad = ~(allowed[before, self.labels] & allowed[self.labels, after])
         found: list[int] = np.unique(np.searchsorted(offsets, np.flatnonzero(bad), side="right") - 1).tolist()
         return found
 
@@ -142,6 +238,7 @@ def first_offence(allowed: BoolArray, moves: Moves) -> int | None:
     """The first token of a sequence at which no labels that tokens may have keep to the moves."""
     transition, start, end = moves
     reach = start
+    # `reach`: labels of this token to which some allowed labelling of the tokens so far leads.
     for t, row in enumerate(allowed):
         reach = (reach if t == 0 else reach.astype(np.int64) @ transition.astype(np.int64) > 0) & row
         if not reach.any():
@@ -185,10 +282,10 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
 
 
 def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str, int]) -> Labelling:
+    # A mask of the labels that a token may have; None allows all.
     allowed = np.zeros((len(flat), len(names)), dtype=bool)
     for t, label in enumerate(flat):
-        choices: Iterable[Any] = names if label is None else label if isinstance(label, _CHOICE) else (label,)
-        for choice in choices:
+        for choice in names if label is None else _choices(label):
             if not isinstance(choice, Hashable) or choice not in ids:
                 raise DataError(f"{_where(t, lengths)}: found the label {choice!r}, expected one of {names}")
             allowed[t, ids[choice]] = True
@@ -203,10 +300,17 @@ def trigram_keys(labels: IntArray, offsets: IntArray, n_labels: int) -> IntArray
     The key of a, b, c is ``(a * n_labels + b) * (n_labels + 1) + c``; `n_labels` stands for the start and the
     end.
     """
-    before, after = np.roll(labels, 1), np.roll(labels, -1)
-    full = np.diff(offsets) > 0
-    before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = n_labels
+    before, after = _neighbours(labels, offsets, n_labels)
     return (before * n_labels + labels) * (n_labels + 1) + after
+
+
+def _neighbours(tokens: Array, offsets: IntArray, outside: Any) -> tuple[Array, Array]:
+    """What the tokens before and after each have; `outside` at the start and end of sequences."""
+    # Neighbours of first and last tokens lie in other sequences, and are overwritten.
+    before, after = np.roll(tokens, 1, axis=0), np.roll(tokens, -1, axis=0)
+    full = np.diff(offsets) > 0
+    before[offsets[:-1][full]] = after[offsets[1:][full] - 1] = outside
+    return before, after
 
 
 def single_labels(allowed: BoolArray) -> IntArray:
@@ -216,31 +320,25 @@ def single_labels(allowed: BoolArray) -> IntArray:
 
 def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     """The labels that occur, sorted by their text, as plain str and int."""
+    found = set[Any]()
     try:
-        found = {choice for label in _distinct(flat) for choice in _choices(label)}
-    except TypeError:
-        found = {None}  # something that cannot be hashed: the search below names it
-    if not found:
-        raise DataError("no token has a label: expected at least one known label")
-    if not all(isinstance(name, _NAME) for name in found):
-        _refuse_strange(flat, lengths)
-    return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
-
-
-def _distinct(flat: list[Any]) -> Iterable[Any]:
-    try:
-        return set(flat)
-    except TypeError:  # lists and sets of labels
-        return flat
-
-
-def _refuse_strange(flat: list[Any], lengths: IntArray) -> None:
-    for t, label in enumerate(flat):
+        try:
+            distinct: Iterable[Any] = set(flat)
+        except TypeError:  # lists and sets of labels
+            distinct = flat
+        found = {choice for label in distinct for choice in _choices(label)}
+        is_sound = all(isinstance(name, _NAME) for name in found)
+    except TypeError:  # something that cannot be hashed
+        is_sound = False
+    for t, label in enumerate(flat if not is_sound else ()):
         for choice in _choices(label):
             if not isinstance(choice, _NAME):
                 raise DataError(
                     f"{_where(t, lengths)}: found the label {choice!r}, expected a string or an integer"
                 )
+    if not found:
+        raise DataError("no token has a label: expected at least one known label")
+    return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
 
 
 def _choices(label: Any) -> Iterable[Any]:
@@ -265,5 +363,104 @@ def check_lengths(outputs: Any, lengths: IntArray) -> None:
 
 
 def _where(token: int, lengths: IntArray) -> str:
-    s, t = place_of(token, lengths)
-    return f"sequence {s}, token {t}"
+    return named_place(*place_of(token, lengths))
+
+
+class ForbiddenLabelsWarning(UserWarning):
+    """Some training labels break the rules of which labels may follow which."""
+
+
+def named_place(sequence: int, token: int) -> str:
+    """A token, counted from 0."""
+    return f"sequence {sequence}, token {token}"
+
+
+@dataclass
+class LeftOut:
+    """What was left out of training sequences, which may come block by block."""
+
+    n_sequences: int = 0  # that were looked at
+    n_skipped: int = 0
+    n_trimmed: int = 0  # labels that were taken for unknown
+    skipped: list[tuple[int, str]] = field(default_factory=list)  # sequences and why; the first thousand
+    _named: list[str] = field(default_factory=list)  # the first places
+    _n_named: int = 0
+
+    def add(self, sequence: int, place: str, reason: str, n_trimmed: int = 0) -> None:
+        """One sequence that breaks the rules, first at a place; without labels to trim it is skipped."""
+        self.n_trimmed += n_trimmed
+        self._n_named += 1
+        if len(self._named) < _MOST_NAMED:
+            self._named.append(f"{place} ({reason})")
+        if not n_trimmed:
+            self.n_skipped += 1
+            if len(self.skipped) < _MOST_KEPT:
+                self.skipped.append((self.n_sequences + sequence, reason))
+
+    def report(self, forbidden: Rules) -> None:
+        """Warn once of all that was left out; raise `DataError` if nothing is left."""
+        rules = f"forbidden={forbidden!r:.60}"
+        named = some_of(self._named, _MOST_NAMED, self._n_named)
+        if self.n_skipped == self.n_sequences > 0:
+            raise DataError(f"{rules} rules out the labels of all {self.n_sequences} sequences: {named}")
+        skipped = [f"skipped {self.n_skipped} of {self.n_sequences} sequences"] if self.n_skipped else []
+        trimmed = [f"{self.n_trimmed} labels are taken for unknown"] if self.n_trimmed else []
+        if told := "; ".join(skipped + trimmed):
+            warn(f"found labels that {rules} rules out; {told}: {named}", ForbiddenLabelsWarning)
+
+
+def fit_to_rules(
+    outputs: Any,
+    lengths: IntArray,
+    forbidden: Rules,
+    outside: str,
+    left_out: LeftOut,
+    place: Callable[[int, int], str] = named_place,
+) -> tuple[IntArray, Any]:
+    """The sequences whose labels keep to the rules, or can be made to; and the labels of these.
+
+    Sequences that break the rules are left out ("skip"), lose the labels that do ("trim"), or are an error;
+    `left_out` counts them, and `place` names a token. A label that a scheme cannot read breaks it, too.
+
+    Raises
+    ------
+    DataError
+        Labels that break the rules, if that is an error, and what `encode_labels` refuses.
+    """
+    if outside not in OUTSIDE:
+        raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
+    check_lengths(outputs, lengths)
+    if forbidden is None or not lengths.any():
+        return np.arange(lengths.size), outputs
+    labelling, offsets = encode_labels(outputs, lengths), offsets_of(lengths)
+    moves, strange = moves_of_readable(labelling.names, as_rules(forbidden))
+    kept, outputs = np.ones(lengths.size, dtype=bool), list(outputs)
+    for s, t, reason in labelling.offences(offsets, moves):
+        why = strange.get(outputs[s][t], reason) if isinstance(outputs[s][t], Hashable) else reason
+        if outside == "error":
+            raise DataError(f"{place(s, t)}: {why}")
+        unknown = _unknown(labelling.rows(slice(*offsets[s : s + 2])), moves) if outside == "trim" else []
+        kept[s] = bool(unknown)
+        outputs[s] = [None if k in unknown else label for k, label in enumerate(outputs[s])]
+        left_out.add(s, place(s, t), why, len(unknown))
+    left_out.n_sequences += lengths.size
+    chosen = np.flatnonzero(kept)
+    return chosen, [outputs[s] for s in chosen.tolist()]
+
+
+def _unknown(allowed: BoolArray, moves: Moves) -> list[int]:
+    """The tokens of a sequence whose labels are taken for unknown, so that the others keep to the rules.
+
+    They are those at which the rules are broken, or the ones before, where these are unknown already; none if
+    no labels keep to the rules.
+    """
+    unknown, anything = list[int](), moves[0].any(axis=0) | moves[1]
+    while (t := first_offence(allowed, moves)) is not None:
+        # The token at which no labelling goes on, or, if that is unknown already, the last known one before
+        # it.
+        known = [k for k in range(t, -1, -1) if k not in unknown]
+        if not known:
+            return []
+        unknown.append(known[0])
+        allowed[known[0]] = anything
+    return unknown

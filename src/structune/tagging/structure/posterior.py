@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from structune.errors import CapabilityError
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.kernels import linear_domain as linear
@@ -30,12 +30,6 @@ class MoveScores:
         """Largest transition, start and end score: what the potentials are scaled by."""
         return _peak(self.transition), _peak(self.start), _peak(self.end)
 
-    @property
-    def parts(self) -> tuple[MoveScores, MoveScores]:
-        """Real and imaginary parts."""
-        arrays = self.transition, self.start, self.end
-        return MoveScores(*(a.real.copy() for a in arrays)), MoveScores(*(a.imag.copy() for a in arrays))
-
     @cached_property
     def spread(self) -> float:
         """Widest range of the allowed scores of a kind."""
@@ -51,14 +45,21 @@ class MoveScores:
 
     def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
         """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
+        # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
         transition, start, end = self.peaks
         return peaks + start + end + transition * (lengths - 1)
 
 
 def _peak(scores: Array) -> float:
     """Largest score; 0 where all are forbidden."""
+    # Exponentials of (score - peak) are at most 1 and one of them is 1.
     high = float(scores.real.max())
     return high if high > -np.inf else 0.0
+
+
+def slices_of(offsets: IntArray) -> list[slice]:
+    """The tokens of each sequence of a block."""
+    return [slice(a, b) for a, b in pairwise(offsets)]
 
 
 class LinearPosterior:
@@ -67,6 +68,7 @@ class LinearPosterior:
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
         self.moves, self.offsets = moves, offsets
         transition, _, start, end = moves.potentials
+        # In place: the scores are not needed any more, and tables are what takes the memory.
         self.emission = np.exp(scores, out=scores)
         self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype)
         self.scale = np.empty(scores.shape[0], scores.dtype)
@@ -129,25 +131,18 @@ class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
-        if np.iscomplexobj(scores):
-            raise CapabilityError(
-                "the complex step works in the linear domain, and these weights leave its range"
-            )
-        self.moves, self.offsets, self.scores = moves, offsets, scores
+        self.moves, self.scores, self._slices = moves, scores, slices_of(offsets)
         self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
         arrays = moves.transition, moves.start, moves.end
         self.log_z = peaks + np.array([
-            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices()
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices
         ])  # fmt: skip
-
-    def _slices(self) -> list[slice]:
-        return [slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
     def expectations(self, weights: FloatArray, counts: FloatArray | None = None) -> FloatArray:
         """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
         out = np.empty_like(self.scores)
         counts = np.zeros_like(self.moves.transition) if counts is None else counts
-        for s, weight in zip(self._slices(), weights, strict=True):
+        for s, weight in zip(self._slices, weights, strict=True):
             log.expectations(
                 self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], weight, out[s], counts
             )
@@ -160,33 +155,36 @@ class LogPosterior:
     def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
         """Directional derivative of `expectations`; `scores` is the direction's."""
         out = np.empty_like(scores)
-        for s, weight in zip(self._slices(), self.weights, strict=True):
+        for s, weight in zip(self._slices, self.weights, strict=True):
             log.tangent(
                 self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], scores[s],
                 direction.transition, direction.start, direction.end, weight, out[s], counts,
             )  # fmt: skip
         return out
 
-    def means(self, direction: MoveScores, scores: FloatArray) -> FloatArray:
-        """The mean of a direction's score, shape (n_sequences,)."""
-        found, p = np.empty(self.log_z.size), np.empty_like(scores)
-        for k, s in enumerate(self._slices()):
-            counts = np.zeros_like(self.moves.transition)
-            log.expectations(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], 1.0, p[s], counts
-            )
-            ends = p[s][0] @ direction.start + p[s][-1] @ direction.end
-            found[k] = np.sum(p[s] * scores[s]) + np.sum(counts * direction.transition) + ends
-        return found
-
 
 class LogStep:
     """A complex step in the log domain: what it is used for is the first order in the imaginary parts."""
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        self.offsets, (real, self._direction), self._step = offsets, moves.parts, scores.imag.copy()
+        # log Z(w + i e v) = log Z(w) + i e dlog Z: the first order is exact in floating point, as e^2
+        # vanishes, and the derivative of log Z is the mean of the direction's score.
+        parts = [(a.real.copy(), a.imag.copy()) for a in (moves.transition, moves.start, moves.end)]
+        real, self._direction = (MoveScores(*arrays) for arrays in zip(*parts, strict=True))
+        self.offsets, self._step = offsets, scores.imag.copy()
         self._at = LogPosterior(real, offsets, scores.real.copy(), peaks)
-        self.log_z = self._at.log_z + 1j * self._at.means(self._direction, self._step)
+        self.log_z = self._at.log_z + 1j * self._means()
+
+    def _means(self) -> FloatArray:
+        """The mean of the direction's score, shape (n_sequences,)."""
+        at, direction, scores = self._at, self._direction, self._step
+        found, p = np.empty(at.log_z.size), np.empty_like(scores)
+        for k, s in enumerate(slices_of(self.offsets)):
+            counts = np.zeros_like(direction.transition)
+            log.expectations(at.scores[s], at.moves.transition, at.alpha[s], at.beta[s], 1.0, p[s], counts)
+            ends = p[s][0] @ direction.start + p[s][-1] @ direction.end
+            found[k] = np.sum(p[s] * scores[s]) + np.sum(counts * direction.transition) + ends
+        return found
 
     def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
         """As those of the other classes."""

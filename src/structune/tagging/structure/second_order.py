@@ -3,24 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, Groups, IntArray
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels
+from structune.tagging.kernels import second_order_log as log
 from structune.tagging.structure.attribute_weights import find_keys
-from structune.tagging.structure.inference import ChainInference
-from structune.tagging.structure.labels import Labelling, trigram_keys
-from structune.tagging.structure.pair_posterior import LinearPairs, LogPairs, Neighbours, TrigramScores
-from structune.tagging.structure.posterior import MoveScores
-from structune.tagging.structure.rules import Rules, allowed_moves
+from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
+from structune.tagging.structure.posterior import MoveScores, slices_of
 from structune.tagging.structure.shard import ChainShard
 
+Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
-class SecondOrderChain(ChainInference):
+
+def neighbours_of(allowed: BoolArray) -> Neighbours:
+    """By allowed transitions, (L, L): where the lists start of labels that may come before each label, the
+    lists, and both of those that may come after it."""
+    before, after = (
+        (offsets_of(table.sum(axis=1)), np.nonzero(table)[1].copy()) for table in (allowed.T, allowed)
+    )
+    return *before, *after
+
+
+@dataclass(frozen=True)
+class TrigramScores(MoveScores):
+    """Scores of three labels in a row, -inf where forbidden.
+
+    ``transition`` (L, L + 1, L) is by the label in the middle, the first, and the last; ``end`` (L + 1, L) by
+    the last two labels.
+    """
+
+    neighbours: Neighbours
+
+
+class LinearPairs:
+    """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
+
+    def __init__(self, moves: TrigramScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        self.moves, self.offsets = moves, offsets
+        transition, _, start, end = moves.potentials
+        self.emission = np.exp(scores, out=scores)
+        n_tokens, n = scores.shape
+        self.alpha = np.empty((n_tokens, n + 1, n), scores.dtype)
+        self.scale = np.empty(n_tokens, scores.dtype)
+        self.log_z = np.empty(offsets.size - 1, scores.dtype)
+        self.lanes = lanes_for(np.float64, n)  # runs of complex numbers, too: no kernel takes exponentials
+        kernels.forward(
+            offsets, self.emission, start, transition, end, *moves.neighbours[:2], self.lanes,
+            self.alpha, self.scale, self.log_z,
+        )  # fmt: skip
+        self.log_z += moves.shift(peaks, np.diff(offsets))
+
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected trigrams to `counts`."""
+        transition, transposed, _, end = self.moves.potentials
+        n, dtype = self.emission.shape[1], self.emission.dtype
+        longest = int(np.diff(self.offsets).max(initial=0))
+        rows, relative, ends = np.empty_like(self.emission), np.zeros_like(transition), np.zeros_like(end)
+        kernels.expectations(
+            self.offsets, self.emission, self.scale, transposed, end,
+            self.moves.neighbours, self.alpha, weights, self.lanes,
+            np.empty((longest, n, n), dtype), np.empty((n, n + 1), dtype), rows, relative, ends,
+        )  # fmt: skip
+        # The kernel counts moves relative to their potential, as that of the first order does.
+        if counts is not None:
+            relative *= transition
+            _add(relative, ends, counts)
+        return rows
+
+
+class LogPairs:
+    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
+
+    def __init__(self, moves: TrigramScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        self.moves, self.scores, self._slices = moves, scores, slices_of(offsets)
+        n_tokens, n = scores.shape
+        self.alpha, self.beta = np.empty((2, n_tokens, n + 1, n), scores.dtype)
+        self.peaks, arrays = np.empty(n_tokens), (moves.start, moves.transition, moves.end)
+        self.log_z = peaks + np.array([
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s], self.peaks[s])
+            for s in self._slices
+        ])  # fmt: skip
+
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected trigrams to `counts`."""
+        rows = np.empty_like(self.scores)
+        both = np.zeros_like(self.moves.transition), np.zeros_like(self.moves.end)
+        for s, weight in zip(self._slices, weights, strict=True):
+            log.expectations(
+                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], self.peaks[s], weight,
+                rows[s], *both,
+            )  # fmt: skip
+        if counts is not None:
+            _add(*both, counts)
+        return rows
+
+
+def _add(moves: Array, ends: Array, counts: Array) -> None:
+    """Add counts of moves, by the middle label first, and of last states."""
+    n = ends.shape[1]
+    counts[:, :, :n] += moves.swapaxes(0, 1)
+    counts[:, :, n] += ends
+
+
+class SecondOrderChain(Chain):
     """A second-order linear chain: the score of a label looks at the two before it.
 
     Trigram weights add to those of `Chain`. They are a group of their own, so that regularisation that is
@@ -37,15 +129,11 @@ class SecondOrderChain(ChainInference):
     """
 
     name = "second-order chain"
-    capabilities = frozenset(
-        {
-            *("log_partition", "hessian", "best", "cost", "within"),
-            *("complex", "n_best", "marginals"),
-        }
-    )
+    capabilities = Chain.capabilities - {"rescaled"}
     order, _tables = 2, (1, 2)
     _posteriors = (LinearPairs, LogPairs)
     _most_labels, _growth = 256, "cube"
+    linearize, best_rescaled = Structure.linearize, Structure.best_rescaled
 
     def __init__(
         self,
@@ -64,13 +152,14 @@ class SecondOrderChain(ChainInference):
 
     def _forbid(self, forbidden: Rules) -> None:
         super()._forbid(forbidden)
-        self._neighbours = Neighbours.of(self.moves[0])
+        self._neighbours = neighbours_of(self.moves[0])
 
     # --- vocabulary ---------------------------------------------------------------------------------------
 
     @classmethod
     def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
         transition, start, end = allowed_moves(labels, forbidden)
+        # Row n stands for the start and column n for the end, where these have weights.
         before = np.vstack((transition, start & boundary))
         after = np.column_stack((transition, end & boundary))
         trigrams = np.flatnonzero(before[:, :, None] & after)
@@ -122,11 +211,15 @@ class SecondOrderChain(ChainInference):
     def _move_scores(self, w: Array, fill: float = -np.inf) -> TrigramScores:
         """Scores of three labels in a row, the transition between the last two among them."""
         first, n = super()._move_scores(w, fill), self.n_labels
+        # Scores by (first, middle, last): the trigram, the transition middle -> last or the end; the first
+        # may be the start, and the last the end.
         scores = self._no_moves(first.transition.dtype)
         scores.reshape(-1)[self.trigrams] = w[self._trigrams]
         scores[:, :, :n] += first.transition
         scores[:, :, n] += first.end
+        # Forbidden pairs at the front; those at the back have come with the first order's scores.
         scores[:n][~self.moves[0]] = fill
+        # Kernels read by the label in the middle: sums over the first and runs over the last are then rows.
         moves = np.ascontiguousarray(scores[:, :, :n].swapaxes(0, 1))
         return TrigramScores(moves, first.start, scores[:, :, n].copy(), self._neighbours)
 
@@ -140,6 +233,7 @@ class SecondOrderChain(ChainInference):
         return counts
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
+        # A transition is in the trigram that ends with it, whatever its first label, the start among them.
         super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
         out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
 
@@ -158,7 +252,7 @@ class SecondOrderChain(ChainInference):
     ) -> None:
         n, longest = self.n_labels, int(np.diff(offsets).max(initial=0))
         kernels.viterbi(
-            offsets, scores, moves.start, moves.transition, moves.end, *self._neighbours.before,
+            offsets, scores, moves.start, moves.transition, moves.end, *self._neighbours[:2],
             lanes_for(np.float64, n), np.empty((longest, n + 1, n)), labels, best,
         )  # fmt: skip
 

@@ -19,25 +19,13 @@ _LABEL = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the typ
 
 @dataclass(frozen=True)
 class Segmentation:
-    """Segments of a batch of sequences, one after the other; tokens outside are segments of one token.
+    """Segments of a batch of sequences, one after the other; tokens outside are segments of one token."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
-    starts, stops : ndarray of int64, shape (n_segments,)
-        Tokens of each, counted over all sequences.
-    types : list of str, length n_segments
-        "O" for tokens outside; empty for segments whose labels are ``B`` and ``I`` alone.
-    scheme : {"bio", "bioes"}
-        "bioes" if some label begins with E or S.
-    """
-
-    offsets: IntArray
-    starts: IntArray
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    starts: IntArray  # tokens of each segment, counted over all sequences
     stops: IntArray
-    types: list[str]
-    scheme: str
+    types: list[str]  # "O" outside; empty for segments whose labels are B and I alone
+    scheme: str  # "bioes" if some label begins with E or S, else "bio"
 
     def place(self, segment: int) -> tuple[int, int, int]:
         """The sequence of a segment, and its start and stop there."""

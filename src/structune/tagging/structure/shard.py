@@ -1,39 +1,27 @@
-"""Encoded sequences of a linear chain."""
+"""Encoded sequences of chains and of semi-Markov chains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from structune.running.memory import require_memory
-from structune.structure import IntArray, SequenceShard, take_segments
+from structune.structure import Array, FloatArray, IntArray, SequenceShard, take_segments
 from structune.tagging.structure.attribute_weights import AttributeRows
-from structune.tagging.structure.rules import BoolArray
+from structune.tagging.structure.labels import BoolArray
 
 
 @dataclass(frozen=True)
 class ChainShard(SequenceShard):
-    """Encoded sequences.
+    """Encoded sequences of a chain."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Tokens of sequence s are ``offsets[s]:offsets[s + 1]``.
-    rows : AttributeRows
-        The attributes of each token.
-    labels : ndarray of int64, shape (n_tokens,) or (0,)
-        Label of each token, -1 where it is not known to one label; empty without outputs.
-    allowed : ndarray of bool, shape (n_tokens, n_labels) or (0, n_labels)
-        Labels that each token may have; empty where all labels are known.
-    """
-
-    offsets: IntArray
-    rows: AttributeRows
-    labels: IntArray
-    allowed: BoolArray
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    rows: AttributeRows  # the attributes of each token
+    labels: IntArray  # (n_tokens,), -1 where not known to one label; empty without outputs
+    allowed: BoolArray  # (n_tokens, n_labels): labels that each token may have; empty where all are known
 
     @property
     def bounds(self) -> IntArray:
@@ -54,10 +42,6 @@ class ChainShard(SequenceShard):
             self.allowed[tokens] if self.is_partly_known else self.allowed,
         )
 
-    def with_allowed(self, allowed: BoolArray) -> ChainShard:
-        """The same sequences, each token restricted to the labels in `allowed`."""
-        return replace(self, allowed=np.asarray(allowed, bool))
-
 
 def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
     """Runs of about `n_tokens` tokens, one sequence in each at least."""
@@ -71,7 +55,50 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
         start = max(stop, start + 1)
 
 
-def check_room(needed: float, n: int, n_labels: int) -> None:
-    """Refuse a sequence of n tokens if there is not so much memory."""
+def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels: int) -> None:
+    """Refuse a sequence for which there is not enough memory, by its length: none is worked on in parts."""
+    n = int((shard.bounds[1:] - shard.bounds[:-1]).max(initial=0))
     what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
-    require_memory(needed, what, "it cut into shorter ones, or fewer labels")
+    require_memory(bytes_of(n), what, "it cut into shorter ones, or fewer labels")
+
+
+@dataclass(frozen=True)
+class SegmentShard(SequenceShard):
+    """Encoded sequences of a semi-Markov chain."""
+
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    tokens: AttributeRows  # the attributes of each token
+    lasts: AttributeRows  # attributes that each token has as the last one of a segment
+    spans: AttributeRows  # attributes of the segments that have any
+    span_offsets: IntArray  # those that end with token t are span_offsets[t]:span_offsets[t + 1]
+    span_lengths: IntArray  # tokens of each, rising for each last token
+    tags: IntArray  # of the segmentation, (n_tokens,); empty without outputs
+
+    @property
+    def bounds(self) -> IntArray:
+        return self.offsets
+
+    def take(self, indices: Any) -> SegmentShard:
+        chosen = self._chosen(indices)
+        offsets, tokens = take_segments(self.offsets, chosen)
+        span_offsets, spans = take_segments(self.span_offsets, tokens)
+        return SegmentShard(
+            self.weights[chosen],
+            offsets,
+            self.tokens.take(tokens),
+            self.lasts.take(tokens),
+            self.spans.take(spans),
+            span_offsets,
+            self.span_lengths[spans],
+            self.tags[tokens] if self.tags.size else self.tags,
+        )
+
+
+def token_costs(cost: FloatArray, lengths: IntArray, own: IntArray, n_labels: int) -> Array:
+    """The cost of every label, shape (n_tokens, n_labels), if a wrong one costs `cost` of its sequence."""
+    return np.asarray(np.repeat(cost, lengths)[:, None] * (own[:, None] != np.arange(n_labels)))
+
+
+def wrong_tokens(own: IntArray, found: IntArray, starts: IntArray) -> FloatArray:
+    """The number of tokens of each sequence that are labelled differently."""
+    return np.add.reduceat((own != found).astype(np.float64), starts)
