@@ -20,12 +20,11 @@ from structune.cli.checks import counted_from_one
 from structune.errors import DataError
 from structune.rna import fold_commands, recipes
 from structune.rna.examples import Example
-from structune.rna.formats.bpseq import read_bpseq
-from structune.rna.formats.ct import read_ct
-from structune.rna.formats.dot_bracket import read_dot_bracket, write_dot_bracket
+from structune.rna.fold_commands import Recipe
+from structune.rna.formats.pair_tables import read_bpseq, read_ct
 from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import read_dot_bracket, write_dot_bracket
 from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
-from structune.rna.recipes import Recipe
 from structune.running import memory
 
 QUIET = ["--quiet", "--jobs", "1"]

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.plots.comparison import plot_precisions_by_method
-from structune.rna.formats.dot_bracket import partners
-from structune.rna.plots.accuracy import plot_sensitivity_ppv
+from structune.rna.formats.sequences import partners
 from structune.rna.plots.drawing import plot_structure
 from structune.rna.plots.layout import PAIR_LENGTH, layout
-from structune.rna.plots.pairs import plot_pair_probabilities
+from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

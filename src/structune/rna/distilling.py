@@ -11,7 +11,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.strands import STRANDS
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.inputs import checked_number, checked_strings
 from structune.structure import FloatArray, IntArray, offsets_of
 

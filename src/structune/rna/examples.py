@@ -19,13 +19,17 @@ from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
-from structune.rna.formats.constraint_lines import end_in_constraints
-from structune.rna.formats.dot_bracket import without_energy
-from structune.rna.formats.reactivities import Reactivities, check_letters, read_reactivities
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.strands import STRANDS
+from structune.rna.formats.sequences import end_in_constraints, without_energy
 from structune.rna.inputs import Draws
-from structune.rna.probing import ReactivityModel, deigan_log_odds
+from structune.rna.probing import (
+    Reactivities,
+    ReactivityModel,
+    check_letters,
+    deigan_log_odds,
+    read_reactivities,
+)
 from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
 
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)

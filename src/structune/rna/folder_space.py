@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError, warn
-from structune.rna.formats.brackets import drop_pseudoknots, partners
-from structune.rna.formats.strands import STRANDS, bases_of, check_cut, cut_as
+from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, cut_as, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
-from structune.rna.structure.shard import RNAShard
+from structune.rna.structure.shard import Output, RNAShard
 from structune.rna.structure.space import Offence
 from structune.structure import FloatArray, IntArray
 

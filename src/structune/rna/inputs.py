@@ -16,7 +16,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.encoding import Output
+from structune.rna.structure.shard import Output
 from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 

@@ -16,8 +16,9 @@ from structune.cli.batches import Progress
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.rna.examples import Example
+from structune.rna.fold_commands import in_order
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.dot_bracket import largest_nested, partners
+from structune.rna.formats.sequences import largest_nested, partners
 from structune.rna.metrics import (
     ROC_GAMMAS,
     BasePairScores,
@@ -27,7 +28,6 @@ from structune.rna.metrics import (
     roc_area,
     sensitivity_ppv_curve,
 )
-from structune.rna.recipes import in_order
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -105,7 +105,7 @@ class FoldingScores:
 
     def plot_curve(self, path: Path) -> None:
         """Draw sensitivity over PPV for all gamma."""
-        from structune.rna.plots.accuracy import plot_sensitivity_ppv
+        from structune.rna.plots.pairs import plot_sensitivity_ppv
 
         if self.curve is not None:
             plot_sensitivity_ppv({"model": (self.curve.sensitivity, self.curve.ppv)}, path)

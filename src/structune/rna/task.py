@@ -192,7 +192,7 @@ class RNATask(Task):
         from structune.cli.tables import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
         from structune.rna.folder_space import OutsideSpaceWarning
-        from structune.rna.formats.dot_bracket import partners
+        from structune.rna.formats.sequences import partners
 
         examples = read_with_structures(files, learning.input_format)
         groups = None if learning.families is None else read_families(learning.families).of(examples)

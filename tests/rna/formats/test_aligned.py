@@ -7,7 +7,7 @@ import pytest
 
 from structune.errors import DataError
 from structune.rna import read_alignments
-from structune.rna.formats.aligned import RNAAlignment, stockholm_text
+from structune.rna.formats.alignments import RNAAlignment, stockholm_text
 
 STOCKHOLM = """# STOCKHOLM 1.0
 #=GF ID fam one

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from rna_records import structured_records
 from structune.errors import DataError
-from structune.rna.formats.bpseq import read_bpseq, write_bpseq
+from structune.rna.formats.pair_tables import read_bpseq, write_bpseq
 from structune.rna.formats.record import RNARecord
 
 BASES = "1 G 4\n2 A 0\n3 A 0\n4 C 1\n"

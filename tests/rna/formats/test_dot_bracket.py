@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rna_records import partner_arrays, structured_records
 from structune.errors import DataError
-from structune.rna.formats.dot_bracket import (
+from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import (
     drop_pseudoknots,
     largest_nested,
     partners,
@@ -20,7 +21,6 @@ from structune.rna.formats.dot_bracket import (
     to_dot_bracket,
     write_dot_bracket,
 )
-from structune.rna.formats.record import RNARecord
 from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.rna.formats.fasta import read_fasta, write_fasta
 from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import read_fasta, write_fasta
 
 TEXT = ">a first one\nACGU\nNRYSWKMB\n\n>b\nDHVX\n"
 RECORDS = [RNARecord("a", "ACGUNRYSWKMB"), RNARecord("b", "DHVX")]

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from structune.errors import DataError
+from structune.rna.formats.alignments import read_stockholm
 from structune.rna.formats.record import RNARecord
-from structune.rna.formats.stockholm import read_stockholm
 
 TEXT = """# STOCKHOLM 1.0
 #=GF ID test

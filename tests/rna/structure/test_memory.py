@@ -6,9 +6,9 @@ import pytest
 from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
 from structune.rna.examples import Example
+from structune.rna.fold_commands import Recipe
 from structune.rna.formats.record import RNARecord
 from structune.rna.options import Wanted
-from structune.rna.recipes import Recipe
 from structune.rna.structure import sums
 from structune.rna.structure.constraints import Constraints
 

@@ -12,15 +12,19 @@ from pathlib import Path
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
-from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
-from structune.rna.formats.constraint_lines import check_masked, checked_masks
-from structune.rna.formats.ct import parse_ct, write_ct
-from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
-from structune.rna.formats.fasta import parse_fasta, write_fasta
-from structune.rna.formats.pair_table import is_label
-from structune.rna.formats.plain import parse_plain
+from structune.rna.formats.alignments import parse_stockholm
+from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.stockholm import parse_stockholm
+from structune.rna.formats.sequences import (
+    STRUCTURE,
+    check_masked,
+    checked_masks,
+    parse_dot_bracket,
+    parse_fasta,
+    parse_plain,
+    write_dot_bracket,
+    write_fasta,
+)
 
 Skipped = Callable[[DataError], None] | None
 Unused = Callable[[], None] | None

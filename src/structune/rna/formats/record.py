@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
-from structune.rna.formats.brackets import partners
-from structune.rna.formats.strands import STRANDS, bases_of, check_cut, check_strands
+from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, check_strands, partners
 
 BASES = "ACGUNRYSWKMBDHVX"
 GAPS = "-._~"  # of aligned sequences

@@ -10,10 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.strands import STRANDS, check_cut
+from structune.rna.formats.brackets import STRANDS, check_cut
 from structune.rna.kernels.sums import row
-from structune.rna.structure.space import Space, check_notation, n_cells, nested_pairs, offences, partners_of
-from structune.rna.structure.strands import nick_of, opened, places, strands_of
+from structune.rna.structure.space import (
+    Space,
+    check_notation,
+    n_cells,
+    nested_pairs,
+    nick_of,
+    offences,
+    opened,
+    partners_of,
+    places,
+    strands_of,
+)
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs

@@ -1,4 +1,4 @@
-"""Structures of one RNA sequence: the best by score, by expected accuracy, and at random."""
+"""Structures of one RNA sequence: the best by score, by expected accuracy, at random, or with pseudoknots."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.vectors import all_lanes
+from structune.rna.formats.brackets import STRANDS, bases_of, cut_as, partners
 from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
@@ -21,7 +22,7 @@ from structune.rna.structure.inference import (
     share_below,
 )
 from structune.rna.structure.potentials import Scores, with_ends
-from structune.rna.structure.space import Space, n_cells
+from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
 from structune.running.steps import step
 from structune.structure import Array, FloatArray, IntArray
@@ -239,3 +240,54 @@ def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Ar
     for i in np.flatnonzero(partner > np.arange(n)):
         out[place_of_row(i, n, reach) + partner[i]] += bonus
     return out
+
+
+def knotted(structure: str, pairs: Any, gamma: float) -> str:
+    """A nested structure, and in square brackets helices of bases that it leaves, which cross it.
+
+    Parameters
+    ----------
+    structure : str
+        As it was predicted.
+    pairs : ndarray or sparse array, shape (n, n), symmetric
+        Probabilities.
+    gamma : float
+        Of the second layer: how much a right pair counts beside two right unpaired bases.
+
+    Notes
+    -----
+    As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
+    programme. Pairs of the second are stacked, each on another.
+    """
+    first = partners(structure)
+    second = _second(first, pairs, gamma, structure.find(STRANDS))
+    marks = list(bases_of(structure))
+    for i, j in enumerate(second.tolist()):
+        if j > i and _crosses(first, i, j):
+            marks[i], marks[j] = "[", "]"
+    return cut_as(structure, "".join(marks))
+
+
+def _second(first: IntArray, pairs: Any, gamma: float, nick: int) -> IntArray:
+    """The best structure of the bases that the first leaves; strands end before base `nick`, or -1."""
+    from scipy.sparse import coo_array  # which takes longer to import than a fold
+
+    n, free = first.size, np.flatnonzero(first < 0)
+    table = coo_array(pairs[free][:, free])
+    row, column = table.coords
+    kept = row < column
+    left, right = free[row[kept]], free[column[kept]]
+    if nick >= 0:  # a place between the strands: no pairs are stacked across it
+        n, left, right = n + 1, left + (left >= nick), right + (right >= nick)
+    reach = int(np.max(right - left, initial=0))
+    flat = np.zeros(n_cells(n, reach))
+    flat[row_of(left, n, reach) + right] = table.data[kept]
+    del table, row, column, kept, left, right  # as large as the rest
+    found = accuracy(gamma).best(flat, n, reach, lonely=False)
+    return found if nick < 0 else np.delete(found - (found > nick), nick)
+
+
+def _crosses(partner: IntArray, i: int, j: int) -> bool:
+    """Whether a pair crosses another: whether one has a base within, and one outside."""
+    inner = partner[i + 1 : j]
+    return bool(np.any((inner >= 0) & ((inner < i) | (inner > j))))

@@ -21,8 +21,7 @@ from structune.rna.structure.potentials import (
     spans,
     with_ends,
 )
-from structune.rna.structure.space import Space, n_cells, row_of
-from structune.rna.structure.strands import is_base, nick_of
+from structune.rna.structure.space import Space, is_base, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
 
