@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,9 +15,8 @@ from structune.errors import DataError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
-from structune.learning.estimator import Encoded, StructuredEstimator
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
-from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
 from structune.rna.consensus import consensus
@@ -45,18 +44,228 @@ from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
 from structune.running.executors import make_executor
 from structune.running.memory import require_memory
-from structune.structure import FloatArray, check_weights
+from structune.structure import FloatArray, IntArray, check_weights
 
 
-class RNAPredictions(StructuredEstimator):
-    """The predictions of `RNAFolder`."""
+@parameters
+class RNAFolder(BlockEstimator):
+    """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
 
-    gamma: float
-    decoding: str
-    max_span: int | None
-    circular: bool
-    initiation: float
-    rna_: RNA
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        Loss that training minimizes. "log": the negative log-probability of the training structures.
+        "margin": the margin loss with 1 - recall of base pairs as cost. "ramp": the ramp loss, which gives up
+        on sequences that are far off (Chapelle et al. 2008).
+    groups : "kind", "single", "separate", or callable
+        Which weights share a regularization strength. "kind": those of one kind of feature, the 15 groups of
+        Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": all. "separate": none. Or
+        those that a function of a weight's name gives the same group name; names look like
+        ``helix_stacking_ACGU``.
+    penalty : float or dict
+        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
+        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+    l1 : float or dict
+        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
+        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
+        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        `penalty`. "implicit" and "direct" need the log loss.
+    gamma : float
+        How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
+        pair ("centroid"). More predicts more pairs.
+    decoding : {"mea", "centroid"}
+        Which structure is predicted. "mea": the one of maximum expected accuracy, in which right unpaired
+        bases count (Do, Woods & Batzoglou 2006). "centroid": the gamma-centroid, in which pairs alone count
+        (Hamada et al. 2009).
+    min_hairpin : int
+        Fewest unpaired bases in a hairpin.
+    noncanonical : bool
+        Whether all bases may pair, and not only AU, CG and GU.
+    max_span : int, optional
+        Largest distance between the bases of a pair. Time and memory then grow with the length of a sequence,
+        not with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
+    circular : bool
+        Whether sequences are circles, the last base followed by the first.
+    initiation : float
+        Score of two strands, "A&B", being together, before any pair, at concentrations of 1 M. At other
+        concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
+        about that part of energies in units of kT.
+    features : {"contrafold", "extended"}
+        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind of which is one more
+        group.
+    outside : {"skip", "trim", "error"}
+        What to do with training structures that the model cannot produce, which would have an infinite loss.
+        These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
+        30 unpaired bases. "skip" leaves them out and "trim" their offending pairs alone, with a warning;
+        "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
+    center : "pretrained" or RNAFolder, optional
+        Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
+        not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
+        pretrained).
+    holdout : float
+        Share of the examples that tuning holds out.
+    folds : int, optional
+        Number of cross-validation folds for tuning, in place of a single held-out part.
+    tolerance : float
+        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
+        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
+        object has a tolerance of its own.
+    warm_start : bool
+        Start at the weights of the previous fit. Has no effect with `tuning`.
+    random_state : int
+        Random seed of held-out splits.
+    verbose : int
+        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores. The result does not depend on it.
+    run : Run, optional
+        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_weights,)
+        Named by ``rna_.weight_names()``.
+    skipped_ : list of (int, str)
+        Training examples that were left out, and why; of a folder of shards at most a thousand.
+    rna_ : RNA
+    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
+        What every fit keeps: see `structune.learning.StructuredEstimator`.
+
+    Raises
+    ------
+    CapabilityError
+        Of methods that need probabilities (all predictions but the most probable structure and scores): the
+        model was not fitted by log loss.
+
+    Examples
+    --------
+    >>> from structune import RNAFolder
+    >>> X = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"]
+    >>> y = ["(((....)))", "(((....)))", "........"]
+    >>> RNAFolder(penalty=0.1).fit(X, y).predict(["GGGAAAACCC"])
+    ['(((....)))']
+    """
+
+    _learns_tasks = True
+    _natural_groups = "kind"
+    _ranges: ClassVar = {"gamma": Range(0)}
+
+    gamma: float = 4.0
+    decoding: str = "mea"
+    min_hairpin: int = 3
+    noncanonical: bool = False
+    max_span: int | None = None
+    circular: bool = False
+    initiation: float = INITIATION
+    features: str = "contrafold"
+    outside: str = "skip"
+    center: Any = None
+    rna_: RNA = field(init=False)
+
+    # --- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from sequences with known structures.
+
+        Parameters
+        ----------
+        X : list of str
+            Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair. Two
+            strands have ``&`` between them, in sequence and structure.
+        y : list of str or Constraints
+            Their structures in dot-bracket notation or, where they are only partly known, `Constraints`: what
+            must be, and log odds of bases to be paired, as probing gives them. Needs loss="log", which is
+            then -log of the probability of the evidence, summed over structures.
+        sample_weight : array-like, shape (n_sequences,), optional
+        groups : array-like, shape (n_sequences,), optional
+            Sequences of one group (a family, say) stay on one side of every held-out split.
+
+        Raises
+        ------
+        DataError
+            Names the sequence that cannot be used.
+
+        Warns
+        -----
+        OutsideSpaceWarning
+            Some structures were left out or lost pairs, see `outside`.
+        """
+        return self._fit(self._encode_training(X, y, sample_weight, groups))
+
+    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
+        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
+        examples, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
+        left_out.report()
+        return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": examples.skipped})
+
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
+        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
+        for number, (X, y, *more) in enumerate(blocks()):
+            weights, groups, names = [*more, None, None, None][:3]  # files have names of their sequences
+            with in_block(number) if names is None else nullcontext():
+                _, shard, groups = self._training(rna, left_out, X, y, weights, groups, names)
+            yield shard, groups
+        if left_out.n_examples:
+            left_out.report()
+        self.rna_, self.skipped_ = rna, left_out.first
+
+    def _training(
+        self,
+        rna: RNA,
+        left_out: LeftOut,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        names: Sequence[str] | None = None,
+    ) -> tuple[FittingExamples, RNAShard, Any]:
+        """Examples in the space of the model, encoded, with their groups."""
+        sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
+        if not sequences:
+            raise DataError("the training set is empty: expected at least one sequence")
+        rna.encode(sequences)  # refuses what is no sequence
+        weights = check_weights(sample_weight, len(sequences))
+        examples = fit_into_space(rna, sequences, structures, self.outside, names)
+        shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
+        left_out.add(examples, names)
+        groups = chosen_groups(groups, examples.kept, len(sequences))
+        return examples, replace(shard, numbers=shard.numbers + start), groups
+
+    def _origin(self, structure: Any) -> FloatArray | None:
+        """The weights of the center for another structure; 0 where it has none."""
+        center, loss = self.center, self._make_loss()
+        if center is None:
+            return None
+        if isinstance(center, str) and center == "pretrained":
+            center = load_shipped("structune.rna")
+        if not (hasattr(center, "rna_") and hasattr(center, "coef_")):
+            raise DataError(f"center={center!r}: expected 'pretrained', a fitted RNAFolder, or None")
+        if not loss.smooth:
+            raise DataError(f"found a center and loss={loss.name!r}, expected loss='log'")
+        known = dict(zip(center.rna_.weight_names(), center.coef_.tolist(), strict=True))
+        if more := sorted(set(known) - set(structure.weight_names())):
+            raise DataError(
+                f"found features={structure.feature_set!r}, expected {center.rna_.feature_set!r}, those of "
+                f"the center (it has weights such as {more[0]})"
+            )
+        return np.array([known.get(name, 0.0) for name in structure.weight_names()])
+
+    def __sklearn_clone__(self) -> Self:
+        """With the same center: it is fitted, and is not to be emptied."""
+        center, self.center = self.center, None
+        try:
+            return super().__sklearn_clone__().set_params(center=center)
+        finally:
+            self.center = center
+
+    def _rna(self) -> RNA:
+        space = self.min_hairpin, self.noncanonical, self.features
+        return RNA(*space, self.max_span, self.circular, self.initiation)
+
+    # --- predictions --------------------------------------------------------------------------------------
 
     @property
     def _structure(self) -> RNA:
@@ -179,11 +388,7 @@ class RNAPredictions(StructuredEstimator):
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
 
-        def fold(part: RNAShard) -> list[str]:
-            partners, _ = self._structure.best(self.coef_, part)
-            return dot_brackets(partners, part.letters, part.offsets)
-
-        return self._each(self._encode(X, constraints), fold)
+        return self._folded(X, constraints, lambda rna, part: rna.best(self.coef_, part)[0])
 
     def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
         """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
@@ -192,12 +397,15 @@ class RNAPredictions(StructuredEstimator):
         """
         self._require_probabilities()
         checked_threshold(threshold)
+        return self._folded(X, constraints, lambda rna, part: rna.best_centroid(self.coef_, part, threshold))
+
+    def _folded(self, X: Any, constraints: Any, partners: Callable[[RNA, RNAShard], IntArray]) -> list[str]:
+        shard, rna = self._encode(X, constraints), self._structure
 
         def fold(part: RNAShard) -> list[str]:
-            partners = self._structure.best_centroid(self.coef_, part, threshold)
-            return dot_brackets(partners, part.letters, part.offsets)
+            return dot_brackets(partners(rna, part), part.letters, part.offsets)
 
-        return self._each(self._encode(X, constraints), fold)
+        return self._each(shard, fold)
 
     def predict_nbest(
         self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
@@ -347,27 +555,25 @@ class RNAPredictions(StructuredEstimator):
         if len(sequences) != len(structures):
             raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
 
-        def of_one(s: int) -> Judgement:
+        def judged(s: int) -> Judgement:
+            given = [sequences[s]], [structures[s]]
             try:
-                return self._judged(sequences[s], structures[s])
+                loss = float(self.log_loss(*given)[0])
+                log_odds = -np.inf  # of pseudoknots, too; but their pairs have probabilities
+                if not np.isinf(loss):
+                    shard = rna.encode(*given)
+                    value, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
+                    is_best = np.isclose(value, best, rtol=1e-12, atol=1e-9)  # but for the order of sums
+                    log_odds = 0.0 if is_best else min(0.0, value - best)
+                expected = expected_accuracy(structures[s], self.pair_probabilities(sequences[s]))
             except DataError as error:
                 raise DataError(str(error).replace("sequence 0", f"sequence {s}", 1)) from None
+            return Judgement(min(0.0, -loss), log_odds, *expected)
 
-        return list(make_executor(self.n_jobs).map(of_one, range(len(sequences))))
-
-    def _judged(self, sequence: str, structure: str) -> Judgement:
-        """Of one structure, which may have pseudoknots: then it has no probability, but its pairs have."""
-        loss = float(self.log_loss([sequence], [structure])[0])
-        log_odds = -np.inf if np.isinf(loss) else self._log_odds(sequence, structure)
-        expected = expected_accuracy(structure, self.pair_probabilities(sequence))
-        return Judgement(min(0.0, -loss), log_odds, *expected)
-
-    def _log_odds(self, sequence: str, structure: str) -> float:
-        """Against the most probable structure; 0 where only the order of sums differs."""
+        self._require_probabilities()
+        self._check_fitted()
         rna, w = self._structure, self.coef_
-        shard = rna.encode([sequence], [structure])
-        score, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
-        return 0.0 if np.isclose(score, best, rtol=1e-12, atol=1e-9) else min(0.0, score - best)
+        return list(make_executor(self.n_jobs).map(judged, range(len(sequences))))
 
     def score(self, X: Any, y: Any) -> float:
         """F1 of the base pairs that `predict` finds, pooled over sequences.
@@ -387,257 +593,6 @@ class RNAPredictions(StructuredEstimator):
         self._check_fitted()
         given = None if constraints is None else as_list(constraints, "constraints")
         return self._structure.encode(checked_strings(X, "sequence"), constraints=given)
-
-
-def pack_rna(rna: RNA) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a structure."""
-    space = {"min_hairpin": rna.min_hairpin, "noncanonical": rna.noncanonical}
-    return {"rna": {**space, "features": rna.feature_set}}, pack_names("weight", rna.weight_names())
-
-
-def unpack_rna(header: dict[str, Any]) -> RNA:
-    """The structure that `pack_rna` packed."""
-    return RNA(**entries(header["rna"], min_hairpin=int, noncanonical=bool, features=str))
-
-
-def unpack_weights(rna: RNA, arrays: Arrays) -> FloatArray:
-    """The weights in the order of the structure, by their names."""
-    named = zip(unpack_names("weight", arrays), arrays["coef"].tolist(), strict=True)
-    return rna.weights_from(dict(named))
-
-
-def contrafold_weights(rna: RNA, path: str | os.PathLike[str]) -> FloatArray:
-    """The weights of a parameter file of CONTRAfold."""
-    named = read_contrafold(path)
-    try:
-        return rna.weights_from(named)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-
-
-def weights_of(center: Any, rna: RNA, loss: Loss) -> FloatArray:
-    """The weights of a fitted folder, or the pretrained one, for another structure; 0 where it has none.
-
-    Raises
-    ------
-    DataError
-        It is no fitted folder, has features that the structure does not have, or the loss has kinks.
-    """
-    if isinstance(center, str) and center == "pretrained":
-        center = load_shipped("structune.rna")
-    if not (hasattr(center, "rna_") and hasattr(center, "coef_")):
-        raise DataError(f"center={center!r}: expected 'pretrained', a fitted RNAFolder, or None")
-    if not loss.smooth:
-        raise DataError(f"found a center and loss={loss.name!r}, expected loss='log'")
-    known = dict(zip(center.rna_.weight_names(), center.coef_.tolist(), strict=True))
-    if more := sorted(set(known) - set(rna.weight_names())):
-        raise DataError(
-            f"found features={rna.feature_set!r}, expected {center.rna_.feature_set!r}, those of the center "
-            f"(it has weights such as {more[0]})"
-        )
-    return np.array([known.get(name, 0.0) for name in rna.weight_names()])
-
-
-@parameters
-class RNAFolder(RNAPredictions, BlockEstimator):
-    """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
-
-    Parameters
-    ----------
-    loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the training structures.
-        "margin": the margin loss with 1 - recall of base pairs as cost. "ramp": the ramp loss, which gives up
-        on sequences that are far off (Chapelle et al. 2008).
-    groups : "kind", "single", "separate", or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature, the 15 groups of
-        Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": all. "separate": none. Or
-        those that a function of a weight's name gives the same group name; names look like
-        ``helix_stacking_ACGU``.
-    penalty : float or dict
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
-    l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
-    gamma : float
-        How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
-        pair ("centroid"). More predicts more pairs.
-    decoding : {"mea", "centroid"}
-        Which structure is predicted. "mea": the one of maximum expected accuracy, in which right unpaired
-        bases count (Do, Woods & Batzoglou 2006). "centroid": the gamma-centroid, in which pairs alone count
-        (Hamada et al. 2009).
-    min_hairpin : int
-        Fewest unpaired bases in a hairpin.
-    noncanonical : bool
-        Whether all bases may pair, and not only AU, CG and GU.
-    max_span : int, optional
-        Largest distance between the bases of a pair. Time and memory then grow with the length of a sequence,
-        not with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
-    circular : bool
-        Whether sequences are circles, the last base followed by the first.
-    initiation : float
-        Score of two strands, "A&B", being together, before any pair, at concentrations of 1 M. At other
-        concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
-        about that part of energies in units of kT.
-    features : {"contrafold", "extended"}
-        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind of which is one more
-        group.
-    outside : {"skip", "trim", "error"}
-        What to do with training structures that the model cannot produce, which would have an infinite loss.
-        These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
-        30 unpaired bases. "skip" leaves them out and "trim" their offending pairs alone, with a warning;
-        "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
-    center : "pretrained" or RNAFolder, optional
-        Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
-        not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
-        pretrained).
-    holdout : float
-        Share of the examples that tuning holds out.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
-    warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
-    random_state : int
-        Random seed of held-out splits.
-    verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape (n_weights,)
-        Named by ``rna_.weight_names()``.
-    skipped_ : list of (int, str)
-        Training examples that were left out, and why; of a folder of shards at most a thousand.
-    rna_ : RNA
-    penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
-
-    Raises
-    ------
-    CapabilityError
-        Of methods that need probabilities (all predictions but the most probable structure and scores): the
-        model was not fitted by log loss.
-
-    Examples
-    --------
-    >>> from structune import RNAFolder
-    >>> X = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA"]
-    >>> y = ["(((....)))", "(((....)))", "........"]
-    >>> RNAFolder(penalty=0.1).fit(X, y).predict(["GGGAAAACCC"])
-    ['(((....)))']
-    """
-
-    _learns_tasks = True
-    _natural_groups = "kind"
-    _ranges: ClassVar = {"gamma": Range(0)}
-
-    gamma: float = 4.0
-    decoding: str = "mea"
-    min_hairpin: int = 3
-    noncanonical: bool = False
-    max_span: int | None = None
-    circular: bool = False
-    initiation: float = INITIATION
-    features: str = "contrafold"
-    outside: str = "skip"
-    center: Any = None
-
-    # --- fitting ------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from sequences with known structures.
-
-        Parameters
-        ----------
-        X : list of str
-            Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair. Two
-            strands have ``&`` between them, in sequence and structure.
-        y : list of str or Constraints
-            Their structures in dot-bracket notation or, where they are only partly known, `Constraints`: what
-            must be, and log odds of bases to be paired, as probing gives them. Needs loss="log", which is
-            then -log of the probability of the evidence, summed over structures.
-        sample_weight : array-like, shape (n_sequences,), optional
-        groups : array-like, shape (n_sequences,), optional
-            Sequences of one group (a family, say) stay on one side of every held-out split.
-
-        Raises
-        ------
-        DataError
-            Names the sequence that cannot be used.
-
-        Warns
-        -----
-        OutsideSpaceWarning
-            Some structures were left out or lost pairs, see `outside`.
-        """
-        return self._fit(self._encode_training(X, y, sample_weight, groups))
-
-    def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
-        examples, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
-        left_out.report()
-        return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": examples.skipped})
-
-    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
-        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
-        for number, (X, y, *more) in enumerate(blocks()):
-            weights, groups, names = [*more, None, None, None][:3]  # files have names of their sequences
-            with in_block(number) if names is None else nullcontext():
-                _, shard, groups = self._training(rna, left_out, X, y, weights, groups, names)
-            yield shard, groups
-        if left_out.n_examples:
-            left_out.report()
-        self.rna_, self.skipped_ = rna, left_out.first
-
-    def _training(
-        self,
-        rna: RNA,
-        left_out: LeftOut,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        names: Sequence[str] | None = None,
-    ) -> tuple[FittingExamples, RNAShard, Any]:
-        """Examples in the space of the model, encoded, with their groups."""
-        sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
-        if not sequences:
-            raise DataError("the training set is empty: expected at least one sequence")
-        rna.encode(sequences)  # refuses what is no sequence
-        weights = check_weights(sample_weight, len(sequences))
-        examples = fit_into_space(rna, sequences, structures, self.outside, names)
-        shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
-        left_out.add(examples, names)
-        groups = chosen_groups(groups, examples.kept, len(sequences))
-        return examples, replace(shard, numbers=shard.numbers + start), groups
-
-    def _origin(self, structure: Any) -> FloatArray | None:
-        return None if self.center is None else weights_of(self.center, structure, self._make_loss())
-
-    def __sklearn_clone__(self) -> Self:
-        """With the same center: it is fitted, and is not to be emptied."""
-        center, self.center = self.center, None
-        try:
-            return super().__sklearn_clone__().set_params(center=center)
-        finally:
-            self.center = center
-
-    def _rna(self) -> RNA:
-        space = self.min_hairpin, self.noncanonical, self.features
-        return RNA(*space, self.max_span, self.circular, self.initiation)
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -670,7 +625,11 @@ class RNAFolder(RNAPredictions, BlockEstimator):
         """
         folder = cls(**parameters)
         folder.rna_, folder.skipped_ = folder._rna(), []
-        folder._import(contrafold_weights(folder.rna_, path))
+        named = read_contrafold(path)
+        try:
+            folder._import(folder.rna_.weights_from(named))
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
         return folder
 
     def to_contrafold(self, path: str | os.PathLike[str]) -> None:
@@ -687,16 +646,20 @@ class RNAFolder(RNAPredictions, BlockEstimator):
         write_contrafold(path, dict(zip(self.rna_.weight_names(), self.coef_, strict=True)))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
-        header, arrays = pack_rna(self.rna_)
-        return {**header, "skipped": self.skipped_}, arrays
+        rna = self.rna_
+        space = {
+            "min_hairpin": rna.min_hairpin,
+            "noncanonical": rna.noncanonical,
+            "features": rna.feature_set,
+        }
+        return {"rna": space, "skipped": self.skipped_}, pack_names("weight", rna.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:
-        folder, rna = cls(), unpack_rna(header)
+        folder, rna = cls(), RNA(**entries(header["rna"], min_hairpin=int, noncanonical=bool, features=str))
         folder._unpack_fit(rna.n_weights, header, arrays)
-        folder.coef_ = unpack_weights(rna, arrays)
-        folder.rna_, folder.skipped_ = (
-            rna.like(folder.max_span, folder.circular, folder.initiation),
-            [(int(s), str(reason)) for s, reason in header["skipped"]],
-        )
+        named = zip(unpack_names("weight", arrays), arrays["coef"].tolist(), strict=True)
+        folder.coef_ = rna.weights_from(dict(named))
+        folder.rna_ = rna.like(folder.max_span, folder.circular, folder.initiation)
+        folder.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]
         return folder

@@ -15,8 +15,7 @@ from rich.table import Table
 from structune.cli.batches import Progress
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
-from structune.rna.examples import Example
-from structune.rna.fold_commands import in_order
+from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.sequences import largest_nested, partners
 from structune.rna.metrics import (

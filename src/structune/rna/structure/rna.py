@@ -69,102 +69,37 @@ from structune.structure import (
     IntArray,
     Structure,
     offsets_of,
-    take_segments,
+    segment_indices,
 )
-
-
-def count_cells(shard: RNAShard, partners: IntArray, circular: bool = False) -> scipy.sparse.csr_array:
-    """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
-    found = []
-    for a, b in pairwise(shard.offsets.tolist()):
-        letters, out = shard.letters[a:b], np.empty(6 * (b - a) + 1, np.int64)
-        known = with_ends(letters, circular)
-        n = loop_cells(known, partners[a:b], nick_of(letters), circular, STARTS, out)
-        found.append(out[:n])
-    sizes = np.array([cells.size for cells in found], dtype=np.int64)
-    columns = np.concatenate([np.empty(0, np.int64), *found])
-    counts = scipy.sparse.csr_array(
-        (np.ones(columns.size), columns, offsets_of(sizes)), shape=(len(shard), N_CELLS)
-    )
-    counts.sum_duplicates()
-    return counts
-
-
-def with_costs(extra: FloatArray, truth: IntArray, reach: int, cost: float) -> tuple[FloatArray, float]:
-    """Scores of pairs with their costs, and what all structures cost beside.
-
-    A structure costs 1 - recall, times `cost`: the one without pairs has the whole of it, and each true pair
-    saves its share.
-    """
-    n_paired = np.count_nonzero(truth >= 0)
-    if not n_paired:
-        return extra, 0.0
-    return add_to_pairs(extra, truth, reach, -2 * cost / n_paired), cost
-
-
-_SHORT = 100  # bases: of longer sequences the work is most of it
-
-
-def is_short(shard: RNAShard, space: Space) -> Array:
-    """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    sizes = shard.sizes()
-    if space.circular:
-        return np.zeros(sizes.size, bool)
-    known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
-    of = np.repeat(np.arange(sizes.size), sizes)
-    cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
-    return np.asarray((sizes <= _SHORT) & ~known & ~cut)
-
-
-def fold_short(
-    potentials: Potentials, shard: RNAShard, space: Space, gains: list[Gain], lonely: bool
-) -> tuple[IntArray, Array]:
-    """Partners of all bases for each way to gain, and of which sequences they are known.
-
-    Of the others, sums over structures leave the range of a double unless they are scaled.
-    """
-    sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
-    is_known = np.zeros(sizes.size, bool)
-    if np.max(potentials.cells) > MOST_SCORE:
-        return partners, is_known
-    longest = int(sizes.max())
-    reach, lanes = space.reach(longest), all_lanes(float)
-    letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
-    letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
-    tables, scalars = potentials.factors(longest, 0.0)
-    kernel.fold(
-        letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _room(longest, reach, lanes.width),
-        Counts(longest, float).tables, partners, is_known,
-    )  # fmt: skip
-    return partners, is_known
-
-
-def _room(n: int, reach: int, width: int) -> kernel.Room:
-    return kernel.Room(
-        tables=np.empty((6, n_cells(n, reach) + 16)),
-        suffixes=np.empty((4, n + 1)),
-        raised=np.empty(n + 1, np.int64),
-        ring=np.empty((RING, LEFT + n + RIGHT)),
-        rows=np.empty((8, n + RIGHT)),
-        partners=np.empty(n, np.int64),
-        todo=np.empty((n + 1, 2), np.int64),
-        nothing=np.empty(0),
-        no_strands=np.empty((2, 0)),
-        extent=np.empty(2),
-        loops=np.zeros((LOOP * LOOP, width)),
-        scalars=np.zeros(6),
-    )
-
 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")
 # tables of pairs at a time: sums inside, and one outside; best structures; with logs of sums, or copies
 OF_SUMS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.0, 5.0, 6.0, 6.0, 5.0
+_SHORT = 100  # bases: of longer sequences the work is most of it
+_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
 
 
-class RNASums(Structure):
-    """Nested pairs of bases, as `RNA` has them: shards, features, and sums over structures."""
+class RNA(Structure):
+    """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
+
+    Parameters
+    ----------
+    min_hairpin : int
+        Fewest unpaired bases in a hairpin.
+    noncanonical : bool
+        Whether any two of ACGU may pair; by default AU, CG and GU only.
+    max_span : int, optional
+        How far the bases of a pair may be apart, j - i: time and memory then grow with the length only.
+    circular : bool
+        Whether the last base is followed by the first.
+    initiation : float
+        Of two strands: what is added to the scores of structures that join them.
+    features : {"contrafold", "extended"}
+        CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
+        and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
+        the spans of pairs.
+    """
 
     name = "rna"
     capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost"})
@@ -312,7 +247,19 @@ class RNASums(Structure):
         return np.asarray(self.initiation * joined.ravel())
 
     def _count_cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
-        return count_cells(shard, self._structures(shard, outputs), self.circular)
+        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+        partners, found = self._structures(shard, outputs), []
+        for a, b in pairwise(shard.offsets.tolist()):
+            letters, out = shard.letters[a:b], np.empty(6 * (b - a) + 1, np.int64)
+            known = with_ends(letters, self.circular)
+            n = loop_cells(known, partners[a:b], nick_of(letters), self.circular, STARTS, out)
+            found.append(out[:n])
+        sizes = np.array([cells.size for cells in found], dtype=np.int64)
+        columns = np.concatenate([np.empty(0, np.int64), *found])
+        entries = np.ones(columns.size), columns, offsets_of(sizes)
+        counts = scipy.sparse.csr_array(entries, shape=(len(shard), N_CELLS))
+        counts.sum_duplicates()
+        return counts
 
     # --- inference ----------------------------------------------------------------------------------------
 
@@ -325,21 +272,13 @@ class RNASums(Structure):
         within: bool = False,
     ) -> Array:
         weights = shard.weights if weights is None else weights
-        if within:
-            return self._log_partition_within(w, shard, expected, weights)
-        log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
-        if expected is not None:
-            expected += self._features.matrix.T @ counts
-        return log_z
-
-    def _log_partition_within(
-        self, w: Array, shard: RNAShard, expected: Array | None, weights: FloatArray
-    ) -> Array:
-        """Scores of the structures that are known, and sums by the evidence of the others."""
-        log_z, rest = np.empty(len(shard), w.dtype), np.flatnonzero(~shard.whole)
-        self._own_scores(w, shard, log_z, expected, weights)
-        some = None if expected is None else weights[rest]
-        log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
+        if not within:
+            log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
+        else:  # scores of the structures that are known, and sums by the evidence of the others
+            log_z, rest = np.empty(len(shard), w.dtype), np.flatnonzero(~shard.whole)
+            self._own_scores(w, shard, log_z, expected, weights)
+            some = None if expected is None else weights[rest]
+            log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
         if expected is not None:
             expected += self._features.matrix.T @ counts
         return log_z
@@ -369,7 +308,7 @@ class RNASums(Structure):
 
         def of_one(s: int) -> R:
             extra = shard.pair_scores(s, self._reach(shard, s))
-            inference = how(potentials, letters_of(shard, s), self._space, extra)
+            inference = how(potentials, shard.letters_of(s), self._space, extra)
             check_forced(shard, s, inference.log_partition.real)
             return collect(s, inference)
 
@@ -441,48 +380,7 @@ class RNASums(Structure):
 
         return self._of_each(w, shard, of_one, log_domain)
 
-
-def letters_of(shard: RNAShard, s: int) -> Array:
-    """Those of one sequence."""
-    return shard.letters[shard.offsets[s] : shard.offsets[s + 1]]
-
-
-def check_required(shard: RNAShard, s: int, required: Array | None, partner: IntArray, lonely: bool) -> None:
-    """Refuse constraints that no structure satisfies of which lonely pairs, perhaps, are no part."""
-    if required is not None and np.any(partner[required] < 0):
-        which = "structure" if lonely else "structure without lonely pairs"
-        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no {which} satisfies")
-
-
-def check_forced(shard: RNAShard, s: int, value: float) -> None:
-    """Refuse constraints that the best structure, or all, do not satisfy."""
-    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
-        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
-
-
-_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
-
-
-class RNA(RNASums):
-    """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
-
-    Parameters
-    ----------
-    min_hairpin : int
-        Fewest unpaired bases in a hairpin.
-    noncanonical : bool
-        Whether any two of ACGU may pair; by default AU, CG and GU only.
-    max_span : int, optional
-        How far the bases of a pair may be apart, j - i: time and memory then grow with the length only.
-    circular : bool
-        Whether the last base is followed by the first.
-    initiation : float
-        Of two strands: what is added to the scores of structures that join them.
-    features : {"contrafold", "extended"}
-        CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
-        and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
-        the spans of pairs.
-    """
+    # --- decoding ------------------------------------------------------------------------------------------
 
     def best(
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
@@ -500,8 +398,11 @@ class RNA(RNASums):
             reach = self._reach(shard, s)
             extra = shard.pair_scores(s, reach)
             if cost is not None:
+                # 1 - recall: the structure without pairs has the whole cost, each true pair saves its share
                 truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
-                extra, most[s] = with_costs(extra, truth, reach, float(cost[s]))
+                if n_paired := np.count_nonzero(truth >= 0):
+                    most[s] = cost[s]
+                    extra = add_to_pairs(extra, truth, reach, -2 * float(cost[s]) / n_paired)
             viterbi = self._viterbi(scores, shard, s, extra)
             partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
 
@@ -510,7 +411,7 @@ class RNA(RNASums):
         return partners, values + most - shard.forced
 
     def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
-        viterbi = Viterbi(scores, letters_of(shard, s), self._space, extra)
+        viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
         check_forced(shard, s, viterbi.score)
         return viterbi
 
@@ -569,7 +470,14 @@ class RNA(RNASums):
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
         shard = shard.free()
-        rest = self._fold_short(w, shard, gains, lonely, found)
+        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
+        potentials, short = self._potentials(w), is_short(shard, self._space)
+        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            some = np.array(run)
+            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
+            found[:, segment_indices(shard.offsets, some)] = partners
+            is_left[some] = ~is_known
+        rest = np.flatnonzero(is_left)
 
         def decode(k: int, pairs: FloatArray) -> None:
             s = int(rest[k])
@@ -583,25 +491,12 @@ class RNA(RNASums):
             self._of_pairs(w, shard.take(rest), decode)
         return found
 
-    def _fold_short(
-        self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool, found: IntArray
-    ) -> IntArray:
-        """Fill in the partners in short sequences; which sequences are left."""
-        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = self._potentials(w), is_short(shard, self._space)
-        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            some = np.array(run)
-            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
-            found[:, take_segments(shard.offsets, some)[1]] = partners
-            is_left[some] = ~is_known
-        return np.flatnonzero(is_left)
-
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, shard = Scores(self._cells(w), self._allowed), shard.free()
 
         def draw(s: int, inference: Inference) -> IntArray:
-            letters = letters_of(shard, s)
+            letters = shard.letters_of(s)
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             return samples(inference, model, n, rng)
 
@@ -664,20 +559,90 @@ class RNA(RNASums):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        (table,) = self._of_pairs(w, part, lambda _, flat: self._square(flat, part))
-        return table
-
-    def _square(self, flat: FloatArray, part: RNAShard) -> Any:
-        """A table of pairs of one sequence, shape (n, n), upper triangle, sparse if spans have a limit."""
         n, bases = part.n_parts, places(part.letters)
-        found = [*rows(flat, n, self._reach(part, 0))]
-        if self.max_span is None:
-            table = np.zeros((bases.size, bases.size))
-            for i, k in enumerate(bases):
-                table[i, i:] = found[k][bases[i:] - k]
-            return table
-        offsets = offsets_of(np.array([row.size for row in found], np.int64))
-        columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
-        pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
-        pairs.eliminate_zeros()
-        return pairs
+
+        def square(_: int, flat: FloatArray) -> Any:
+            found = [*rows(flat, n, self._reach(part, 0))]
+            if self.max_span is None:
+                table = np.zeros((bases.size, bases.size))
+                for i, k in enumerate(bases):
+                    table[i, i:] = found[k][bases[i:] - k]
+                return table
+            offsets = offsets_of(np.array([row.size for row in found], np.int64))
+            columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
+            pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
+            pairs.eliminate_zeros()
+            return pairs
+
+        return self._of_pairs(w, part, square)[0]
+
+
+def check_required(shard: RNAShard, s: int, required: Array | None, partner: IntArray, lonely: bool) -> None:
+    """Refuse constraints that no structure satisfies of which lonely pairs, perhaps, are no part."""
+    if required is not None and np.any(partner[required] < 0):
+        which = "structure" if lonely else "structure without lonely pairs"
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no {which} satisfies")
+
+
+def check_forced(shard: RNAShard, s: int, value: float) -> None:
+    """Refuse constraints that the best structure, or all, do not satisfy."""
+    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
+
+
+_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
+
+
+# --- short sequences ---------------------------------------------------------------------------------------
+
+
+def is_short(shard: RNAShard, space: Space) -> Array:
+    """Of each sequence, whether it is short, and one strand about which nothing is known."""
+    sizes = shard.sizes()
+    if space.circular:
+        return np.zeros(sizes.size, bool)
+    known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
+    of = np.repeat(np.arange(sizes.size), sizes)
+    cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
+    return np.asarray((sizes <= _SHORT) & ~known & ~cut)
+
+
+def fold_short(
+    potentials: Potentials, shard: RNAShard, space: Space, gains: list[Gain], lonely: bool
+) -> tuple[IntArray, Array]:
+    """Partners of all bases for each way to gain, and of which sequences they are known.
+
+    Of the others, sums over structures leave the range of a double unless they are scaled.
+    """
+    sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
+    is_known = np.zeros(sizes.size, bool)
+    if np.max(potentials.cells) > MOST_SCORE:
+        return partners, is_known
+    longest = int(sizes.max())
+    reach, lanes = space.reach(longest), all_lanes(float)
+    letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
+    letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
+    tables, scalars = potentials.factors(longest, 0.0)
+    kernel.fold(
+        letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _room(longest, reach, lanes.width),
+        Counts(longest, float).tables, partners, is_known,
+    )  # fmt: skip
+    return partners, is_known
+
+
+def _room(n: int, reach: int, width: int) -> kernel.Room:
+    return kernel.Room(
+        tables=np.empty((6, n_cells(n, reach) + 16)),
+        suffixes=np.empty((4, n + 1)),
+        raised=np.empty(n + 1, np.int64),
+        ring=np.empty((RING, LEFT + n + RIGHT)),
+        rows=np.empty((8, n + RIGHT)),
+        partners=np.empty(n, np.int64),
+        todo=np.empty((n + 1, 2), np.int64),
+        nothing=np.empty(0),
+        no_strands=np.empty((2, 0)),
+        extent=np.empty(2),
+        loops=np.zeros((LOOP * LOOP, width)),
+        scalars=np.zeros(6),
+    )

@@ -83,6 +83,10 @@ class RNAShard(SequenceShard):
         pairs = slice(self.pair_offsets[s], self.pair_offsets[s + 1])
         return PairScores(self.base_scores[bases], self.pairs[pairs], self.pair_values[pairs])
 
+    def letters_of(self, s: int) -> Array:
+        """Those of one sequence."""
+        return self.letters[self.offsets[s] : self.offsets[s + 1]]
+
     def pair_scores(self, s: int, reach: int) -> FloatArray:
         """The same, as a table of pairs, or empty."""
         return self.known(s).table(reach)
