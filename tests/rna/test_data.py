@@ -11,7 +11,7 @@ from structune.errors import DataError
 from structune.files.data_sets import DataFile, DatasetUnavailable
 from structune.rna import data as rna
 from structune.rna.data import RNAData, load_rna
-from structune.rna.formats.sequences import partners
+from structune.rna.formats.brackets import partners
 
 TEXT = "id\tfamily\tsequence\tdotbracket\na\tf1\tGGAAACC\t((...))\nb\tf2\tACGN\t([)]\n"
 

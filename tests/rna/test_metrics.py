@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from structune.errors import DataError
 from structune.learning.bootstrap import paired_difference
-from structune.rna.formats.sequences import partners
+from structune.rna.formats.brackets import partners
 from structune.rna.metrics import (
     ROC_GAMMAS,
     base_pair_bootstrap,

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
-from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.sequences import as_partners
+from structune.rna.formats.brackets import STRANDS, as_partners
 
 IntArray = NDArray[np.int64]
 Structure = str | ArrayLike

@@ -17,7 +17,7 @@ from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
 from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.sequences import largest_nested, partners
+from structune.rna.formats.brackets import largest_nested, partners
 from structune.rna.metrics import (
     ROC_GAMMAS,
     BasePairScores,

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from rna_records import partner_arrays, structured_records
 from structune.errors import DataError
+from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
 from structune.rna.formats.record import RNARecord
-from structune.rna.formats.sequences import (
-    drop_pseudoknots,
-    largest_nested,
-    partners,
-    read_dot_bracket,
-    to_dot_bracket,
-    write_dot_bracket,
-)
+from structune.rna.formats.sequences import read_dot_bracket, write_dot_bracket
 from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"

@@ -6,15 +6,18 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, distinct, one_word, shown
 from structune.rna.formats.record import GAPS, RNARecord, clean_sequence
 
-_GAPS_TO_N = str.maketrans(GAPS, "NNNN")
+_GAPS_TO_N, _TO_GAP, _TO_N = (str.maketrans(*pair) for pair in ((GAPS, "NNNN"), (GAPS, "----"), ("-", "N")))
 _UNPAIRED = ".,:_-~"
 _BRACKETS = dict(zip(">)}]", "<({[", strict=True))
+_LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are aligned
+_ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
+_BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
+_NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
@@ -43,18 +46,32 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
-    alignment, number = None, 0
+    rows, number = None, 0  # sequences, their structures, and that of all, by name
     for number, text in lines.filled():
-        if alignment is None:
+        if rows is None:
             if not text.startswith("# STOCKHOLM"):
                 raise lines.refuse(number, f"found {shown(text)}, expected '# STOCKHOLM 1.0'")
-            alignment = _Alignment(lines)
+            rows = dict[str, _Row](), dict[str, _Row](), dict[str, _Row]()
         elif text == "//":
-            yield from alignment.records()
-            alignment = None
+            yield from _records(lines, *rows)
+            rows = None
         else:
-            alignment.add(number, text)
-    if alignment is not None:
+            match text.split():
+                case ["#=GC", "SS_cons", piece]:
+                    rows[2].setdefault("", _Row(lines)).add(number, piece)
+                case ["#=GR", name, "SS", piece]:
+                    rows[1].setdefault(name, _Row(lines)).add(number, piece)
+                case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
+                    raise lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
+                case [name, piece] if not text.startswith("#"):
+                    with lines.at(number):
+                        clean_sequence(piece.translate(_GAPS_TO_N))
+                    rows[0].setdefault(name, _Row(lines)).add(number, piece)
+                case _ if not text.startswith("#"):
+                    raise lines.refuse(
+                        number, f"found {shown(text)}, expected a name and its aligned sequence"
+                    )
+    if rows is not None:
         raise lines.refuse(number, "found the end of the file, expected '//'")
 
 
@@ -69,6 +86,10 @@ class _Row:
     def __str__(self) -> str:
         return "".join(self.pieces)
 
+    def add(self, number: int, piece: str) -> None:
+        self.numbers.append(number)
+        self.pieces.append(piece)
+
     def refuse(self, column: int, message: str) -> DataError:
         """The error of a column: names the line of its piece, and its position there."""
         for number, piece in zip(self.numbers, self.pieces, strict=True):
@@ -78,62 +99,33 @@ class _Row:
         raise IndexError(column)
 
 
-class _Alignment:
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._rows: dict[str, _Row] = {}
-        self._structures: dict[str, _Row] = {}
-        self._consensus: dict[str, _Row] = {}
-
-    def add(self, number: int, text: str) -> None:
-        match text.split():
-            case ["#=GC", "SS_cons", piece]:
-                self._extend(self._consensus, "", number, piece)
-            case ["#=GR", name, "SS", piece]:
-                self._extend(self._structures, name, number, piece)
-            case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
-                raise self._lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
-            case [name, piece] if not text.startswith("#"):
-                with self._lines.at(number):
-                    clean_sequence(piece.translate(_GAPS_TO_N))
-                self._extend(self._rows, name, number, piece)
-            case _ if not text.startswith("#"):
-                raise self._lines.refuse(
-                    number, f"found {shown(text)}, expected a name and its aligned sequence"
-                )
-
-    def _extend(self, rows: dict[str, _Row], name: str, number: int, piece: str) -> None:
-        row = rows.setdefault(name, _Row(self._lines))
-        row.numbers.append(number)
-        row.pieces.append(piece)
-
-    def records(self) -> Iterator[RNARecord]:
-        self._check_rows()
-        consensus = _pairs(self._consensus[""]) if self._consensus else None
-        for name, row in self._rows.items():
-            own = self._structures.get(name)
-            pairs = _pairs(own) if own else consensus
-            sequence = str(row)
-            kept = [k for k, base in enumerate(sequence) if base not in GAPS]
-            structure = None if pairs is None else _project(pairs, kept, len(sequence))
-            with self._lines.at(row.numbers[0]):
-                record = RNARecord(name, "".join(sequence[k] for k in kept), structure)
-            yield record
-
-    def _check_rows(self) -> None:
-        for name, own in self._structures.items():
-            if name not in self._rows:
-                raise self._lines.refuse(
-                    own.numbers[0], f"found the structure of {shown(name)}, which has no sequence"
-                )
-        rows = [*self._rows.values(), *self._structures.values(), *self._consensus.values()]
-        for row in rows:
-            if len(str(row)) != len(str(rows[0])):
-                raise self._lines.refuse(
-                    row.numbers[0],
-                    f"found a row of {len(str(row))} columns, expected {len(str(rows[0]))}, "
-                    f"as in line {rows[0].numbers[0]}",
-                )
+def _records(
+    lines: Lines, rows: dict[str, _Row], own: dict[str, _Row], of_all: dict[str, _Row]
+) -> Iterator[RNARecord]:
+    for name, row in own.items():
+        if name not in rows:
+            raise lines.refuse(row.numbers[0], f"found the structure of {shown(name)}, which has no sequence")
+    every = [*rows.values(), *own.values(), *of_all.values()]
+    for row in every:
+        if (n := len(str(row))) != (expected := len(str(every[0]))):
+            raise lines.refuse(
+                row.numbers[0],
+                f"found a row of {n} columns, expected {expected}, as in line {every[0].numbers[0]}",
+            )
+    consensus = _pairs(of_all[""]) if of_all else None
+    for name, row in rows.items():
+        pairs, sequence = _pairs(own[name]) if name in own else consensus, str(row)
+        kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
+        structure = None
+        if pairs is not None:
+            text = ["."] * len(sequence)
+            for i, j, opening in pairs:
+                if i in kept and j in kept:
+                    text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
+            structure = "".join(text[k] for k in kept)
+        with lines.at(row.numbers[0]):
+            record = RNARecord(name, "".join(kept.values()), structure)
+        yield record
 
 
 def _pairs(row: _Row) -> list[tuple[int, int, str]]:
@@ -141,8 +133,12 @@ def _pairs(row: _Row) -> list[tuple[int, int, str]]:
     pairs = []
     stacks: dict[str, list[tuple[int, str]]] = {}  # brackets share one: pairs of different kinds must nest
     for column, character in enumerate(str(row)):
-        if opening := _opening(character):
-            stack = stacks.setdefault(opening if opening.isupper() else "nested", [])
+        is_letter = character.isascii() and character.isalpha()
+        opening = character.upper() if is_letter else _BRACKETS.get(character, "")
+        if character in _BRACKETS.values():
+            opening = character
+        if opening:
+            stack = stacks.setdefault(opening if is_letter else "nested", [])
             if character == opening:
                 stack.append((column, opening))
             elif stack and stack[-1][1] == opening:
@@ -157,36 +153,7 @@ def _pairs(row: _Row) -> list[tuple[int, int, str]]:
     return pairs
 
 
-def _opening(character: str) -> str:
-    """The character that opens pairs of this kind; empty where it is none of a pair."""
-    if character in _BRACKETS.values():
-        return character
-    if character.isascii() and character.isalpha():
-        return character.upper()
-    return _BRACKETS.get(character, "")
-
-
-def _project(pairs: list[tuple[int, int, str]], kept: list[int], n_columns: int) -> str:
-    """Dot-bracket notation of the pairs of which both columns are kept."""
-    text, has_base = ["."] * n_columns, set(kept)
-    for i, j, opening in pairs:
-        if i in has_base and j in has_base:
-            text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
-    return "".join(text[k] for k in kept)
-
-
-_ALIGNED_LOOKS = {
-    "Stockholm",
-    "Clustal",
-    "FASTA",
-    "aligned FASTA",
-    "A2M",
-}  # names of `looks_like` that are read here
-_ALIGNED_ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
-_TO_GAP = str.maketrans(GAPS, "-" * len(GAPS))
-_TO_N = str.maketrans("-", "N")
-_BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
-_NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
+# --- whole alignments --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -227,11 +194,11 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
         Names the file, and the alignment with rows of several lengths or a character that is no base.
     """
     lines = Lines(source, strip=False)
-    with lines.told_by_look(_ALIGNED_LOOKS, _ALIGNED_ADVICE):
-        yield from _read_aligned(lines)
+    with lines.told_by_look(_LOOKS, _ADVICE):
+        yield from _read(lines)
 
 
-def _read_aligned(lines: Lines) -> Iterator[RNAAlignment]:
+def _read(lines: Lines) -> Iterator[RNAAlignment]:
     from Bio import AlignIO  # slow to import
 
     first = next((text for text in lines.head(1000) if text.strip()), "").strip()
@@ -243,42 +210,32 @@ def _read_aligned(lines: Lines) -> Iterator[RNAAlignment]:
     blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
     if not blocks:
         raise DataError(f"{lines.name}: found no alignment")
-    try:
-        for k, block in enumerate(blocks):
-            name = _NAME.search(block)
-            found = AlignIO.read(
-                io.StringIO(f"{block.lstrip()}\n//\n" if format == "stockholm" else block), format
-            )
-            yield _alignment(lines.name, found, one_word(name[1]) if name else str(k + 1))
-    except (ValueError, AssertionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{lines.name}: found no alignment in {format.capitalize()} format ({error})"
-        ) from None
-
-
-def _alignment(file: str, found: Any, name: str) -> RNAAlignment:
-    rows = []
-    for record in found:
-        row = str(record.seq).translate(_TO_GAP)
+    for k, block in enumerate(blocks):
+        name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
         try:
-            rows.append(
-                "".join("-" if gap == "-" else base for gap, base in zip(row, _clean(row), strict=True))
+            whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
+            found = AlignIO.read(io.StringIO(whole), format)
+        except (ValueError, AssertionError) as error:
+            raise DataError(
+                f"{lines.name}: found no alignment in {format.capitalize()} format ({error})"
+            ) from None
+        rows = []
+        for record in found:
+            row = str(record.seq).translate(_TO_GAP)
+            try:
+                bases = clean_sequence(row.translate(_TO_N))
+            except DataError as error:
+                raise DataError(
+                    f"{lines.name}: alignment {shown(name)}: row {shown(record.id)}: {error}"
+                ) from None
+            rows.append("".join("-" if gap == "-" else base for gap, base in zip(row, bases, strict=True)))
+        if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
+            raise DataError(
+                f"{lines.name}: alignment {shown(name)}: found unpaired bases below each sequence, as in "
+                "dot-bracket, expected aligned sequences"
             )
-        except DataError as error:
-            raise DataError(f"{file}: alignment {shown(name)}: row {shown(record.id)}: {error}") from None
-    if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-        raise DataError(
-            f"{file}: alignment {shown(name)}: found unpaired bases below each sequence, as in dot-bracket, "
-            "expected aligned sequences"
-        )
-    structure = found.column_annotations.get("secondary_structure")
-    return RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
-
-
-def _clean(row: str) -> str:
-    return clean_sequence(row.translate(_TO_N))
+        structure = found.column_annotations.get("secondary_structure")
+        yield RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
 
 
 def stockholm_text(alignment: RNAAlignment, structure: str) -> str:

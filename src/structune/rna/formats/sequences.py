@@ -9,97 +9,16 @@ from itertools import chain
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, header_description, header_name, save, shown
-from structune.rna.formats.brackets import (
-    STRANDS,
-    as_partners,
-    cut_as,
-    drop_pseudoknots,
-    largest_nested,
-    partners,
-    to_dot_bracket,
-)
+from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
 from structune.rna.formats.record import RNARecord, clean_strands, need_structure, record_at
 
-_LETTERS = frozenset("x" + STRANDS)
-_MASKS_HEAD, _MOST = 1000, 300  # lines and records looked at
-_MASKS_ADVICE = (
-    "expected bases: constraints are read with --constraints, and masked bases with --input-format"
-)
-
-
-class _Marks:
-    """How many letters of a record are bases, and how many are constraints in lines below them."""
-
-    def __init__(self, letters: frozenset[str] = _LETTERS) -> None:
-        self._letters = letters
-        self.n_bases = self.n_marks = 0
-
-    def add(self, text: str) -> None:
-        """The next line: such lines before one of bases are masked bases."""
-        if self._letters.issuperset(text):
-            self.n_marks += len(text)
-        else:
-            self.n_bases, self.n_marks = self.n_bases + self.n_marks + len(text), 0
-
-    @property
-    def are_of_all(self) -> bool:
-        """Whether there is one below each base."""
-        return self.n_marks == self.n_bases > 0
-
-
-def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _LETTERS) -> bool:
-    """Whether the last lines of a sequence have letters of constraints only, as many as the bases above."""
-    marks = _Marks(letters)
-    for part in parts:
-        marks.add(part)
-    return marks.are_of_all
-
-
-def check_masked(lines: Lines) -> None:
-    """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
-    head = (text for text in lines.head(_MASKS_HEAD) if text and not text.startswith("#"))
-    marks, last, n_found = None, "", 0
-    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
-        if text.startswith(">"):
-            if marks is not None and not marks.are_of_all:
-                return
-            n_found += marks is not None
-            marks = _Marks()
-            if n_found == _MOST:
-                break
-        elif marks is None:
-            return
-        else:
-            marks.add(text)
-            last = text
-    if n_found:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_MASKS_ADVICE} fasta")
-
-
-def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses such lines below sequences without headers, which are a line each.
-
-    Below headers some records may be so, and others not: these are masked, and told.
-    """
-    marks, before, n_masked = None, "", 0
-    for number, text in lines:
-        if text.startswith(">"):
-            n_masked += marks is not None and marks.are_of_all
-            marks = _Marks()
-        elif text and not text.startswith("#"):
-            if marks is not None:
-                marks.add(text)
-            elif end_in_constraints([before, text]):
-                raise lines.refuse(
-                    number, f"found {shown(text)} below a sequence of its length, {_MASKS_ADVICE} plain"
-                )
-            before = text
-        yield number, text
-    if n_masked := n_masked + (marks is not None and marks.are_of_all):
-        warn(
-            f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
-            "bases, because other sequences have none; constraints are read with --constraints"
-        )
+_MARKS = frozenset("x" + STRANDS)
+_HEAD, _MOST = 1000, 300  # lines and records looked at
+_ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
+STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
+_BRACKET = re.compile(r"[][(){}<>]")
+_CONSTRAINTS = set(".x|<>()&")
+_ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
@@ -153,28 +72,11 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
     width : int
         Bases a line.
     """
-    save(target, "".join(_fasta_lines(record, width) for record in records))
-
-
-def _fasta_lines(record: RNARecord, width: int) -> str:
-    starts = range(0, len(record.sequence), width)
-    return "\n".join([f">{record.header}", *(record.sequence[k : k + width] for k in starts), ""])
-
-
-__all__ = [
-    "as_partners",
-    "drop_pseudoknots",
-    "largest_nested",
-    "partners",
-    "read_dot_bracket",
-    "to_dot_bracket",
-    "write_dot_bracket",
-]
-
-STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
-_BRACKET = re.compile(r"[][(){}<>]")
-_CONSTRAINTS = set(".x|<>()&")
-_ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")
+    texts = []
+    for record in records:
+        starts = range(0, len(record.sequence), width)
+        texts += [f">{record.header}\n", *(f"{record.sequence[k : k + width]}\n" for k in starts)]
+    save(target, "".join(texts))
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
@@ -238,7 +140,13 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     DataError
         A record without a structure.
     """
-    save(target, "".join(_dot_bracket_lines(record) for record in records))
+    texts = []
+    for record in records:
+        structure = need_structure(record)
+        if not STRUCTURE.search(structure):
+            structure = cut_as(structure, to_dot_bracket(partners(structure)))
+        texts.append(f">{record.header}\n{record.sequence}\n{structure}\n")
+    save(target, "".join(texts))
 
 
 @dataclass
@@ -289,35 +197,29 @@ class Entry:
         with self.lines.at(self.structure_number or self.number):
             try:
                 return RNARecord(self.name, "".join(self.sequence), structure, self.description)
-            except DataError as error:
-                raise DataError(f"{error}{self._advice(structure)}") from None
-
-    def _advice(self, structure: str) -> str:
-        """What else a structure that does not fit may be."""
-        if not self.has_header:
-            return ". Sequences of several lines, without headers, are read with --input-format dot_bracket"
-        if set(structure) <= _CONSTRAINTS and _is_constraint(structure):
-            return ". Constraints are read with --constraints"
-        if structure and not _BRACKET.search(structure):
-            return f": {shown(self.structure[0])} is neither bases nor a structure"
-        return ""
+            except DataError as error:  # tells what else a structure that does not fit may be
+                # no structure has x and |, and in it < and > are pairs
+                marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
+                advice = ""
+                if not self.has_header:
+                    advice = ". Sequences of several lines, without headers, are read with --input-format dot_bracket"
+                elif marked and set(structure) <= _CONSTRAINTS:
+                    advice = ". Constraints are read with --constraints"
+                elif structure and not _BRACKET.search(structure):
+                    advice = f": {shown(self.structure[0])} is neither bases nor a structure"
+                raise DataError(f"{error}{advice}") from None
 
     def rest(self) -> Iterator[RNARecord]:
         """The record, with or without a structure; if it was given before, its structure is checked."""
         if not self.number or (self.is_given and not self.structure):
             return
-        found = self.record() if self.structure else self._bare()
+        if self.structure:
+            found = self.record()
+        else:
+            found = record_at(self.lines, self.number, self.name, self.sequence, self.description)
         if not self.is_given:
             yield found
         self.is_given = True
-
-    def _bare(self) -> RNARecord:
-        return record_at(self.lines, self.number, self.name, self.sequence, self.description)
-
-
-def _is_constraint(text: str) -> bool:
-    """Whether marks are those of constraints: no structure has x and |, and in it < and > are pairs."""
-    return not {"x", "|"}.isdisjoint(text) or text.count("<") != text.count(">")
 
 
 def is_comment(text: str, entry: Entry) -> bool:
@@ -333,13 +235,6 @@ def without_energy(lines: Lines, number: int, text: str) -> str:
             number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
         )
     return structure
-
-
-def _dot_bracket_lines(record: RNARecord) -> str:
-    structure = need_structure(record)
-    if not STRUCTURE.search(structure):
-        structure = cut_as(structure, to_dot_bracket(partners(structure)))
-    return f">{record.header}\n{record.sequence}\n{structure}\n"
 
 
 def parse_plain(
@@ -384,4 +279,65 @@ def _check_alike(entry: Entry, paired: bool) -> None:
     if paired and not entry.has_header and entry.awaits_structure():
         raise entry.lines.refuse(
             entry.number, f"record {shown(entry.name)}: found no structure below it, as others have one"
+        )
+
+
+# --- constraints below sequences, in files that are read without constraints: no bases ----------------------
+
+
+def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -> bool:
+    """Whether the last lines of a sequence have letters of constraints only, as many as the bases above."""
+    n_bases = n_marks = 0
+    for text in parts:
+        if letters.issuperset(text):
+            n_marks += len(text)
+        else:  # such lines before one of bases are masked bases
+            n_bases, n_marks = n_bases + n_marks + len(text), 0
+    return n_marks == n_bases > 0
+
+
+def check_masked(lines: Lines) -> None:
+    """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
+    head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
+    record, last, n_found = None, "", 0
+    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
+        if text.startswith(">"):
+            if record is not None and not end_in_constraints(record):
+                return
+            n_found += record is not None
+            record = list[str]()
+            if n_found == _MOST:
+                break
+        elif record is None:
+            return
+        else:
+            record.append(text)
+            last = text
+    if n_found:
+        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
+
+
+def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
+    """The same lines; refuses such lines below sequences without headers, which are a line each.
+
+    Below headers some records may be so, and others not: these are masked, and told.
+    """
+    record, before, n_masked = None, "", 0
+    for number, text in lines:
+        if text.startswith(">"):
+            n_masked += record is not None and end_in_constraints(record)
+            record = list[str]()
+        elif text and not text.startswith("#"):
+            if record is not None:
+                record.append(text)
+            elif end_in_constraints([before, text]):
+                raise lines.refuse(
+                    number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
+                )
+            before = text
+        yield number, text
+    if n_masked := n_masked + (record is not None and end_in_constraints(record)):
+        warn(
+            f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
+            "bases, because other sequences have none; constraints are read with --constraints"
         )

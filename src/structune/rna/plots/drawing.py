@@ -12,8 +12,14 @@ from scipy.sparse import issparse
 from structune.errors import DataError
 from structune.plots.dots import PROBABILITY_MAP, within_unit
 from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable
-from structune.rna.formats.brackets import STRANDS, as_partners, bases_of, check_cut, check_strands
-from structune.rna.formats.sequences import largest_nested
+from structune.rna.formats.brackets import (
+    STRANDS,
+    as_partners,
+    bases_of,
+    check_cut,
+    check_strands,
+    largest_nested,
+)
 from structune.rna.plots.layout import Backbone, IntArray
 from structune.running.memory import require_memory
 

@@ -62,15 +62,7 @@ from structune.rna.structure.space import (
 )
 from structune.running.batches import batches
 from structune.running.memory import held_memory
-from structune.structure import (
-    Array,
-    FloatArray,
-    Groups,
-    IntArray,
-    Structure,
-    offsets_of,
-    segment_indices,
-)
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")
