@@ -140,17 +140,14 @@ def base_pair_bootstrap(
     """
     counts_a, counts_b = base_pair_scores(true, a, slip).counts, base_pair_scores(true, b, slip).counts
     if groups is not None:
-        counts_a, counts_b = _of_groups(counts_a, groups), _of_groups(counts_b, groups)
+        if len(groups) != len(counts_a):
+            raise DataError(f"found {len(groups)} groups for {len(counts_a)} sequences")
+        _, places = np.unique(np.asarray(groups), return_inverse=True)
+        sums = np.zeros((2, int(places.max(initial=-1)) + 1, counts_a.shape[1]))
+        for total, counts in zip(sums, (counts_a, counts_b), strict=True):
+            np.add.at(total, places, counts)
+        counts_a, counts_b = sums
     return paired_difference(counts_a, counts_b, _f1, n, random_state)
-
-
-def _of_groups(counts: FloatArray, groups: Sequence[Any]) -> FloatArray:
-    if len(groups) != len(counts):
-        raise DataError(f"found {len(groups)} groups for {len(counts)} sequences")
-    names, places = np.unique(np.asarray(groups), return_inverse=True)
-    sums = np.zeros((len(names), counts.shape[1]))
-    np.add.at(sums, places, counts)
-    return sums
 
 
 def sensitivity_ppv_curve(
@@ -241,9 +238,10 @@ def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[i
     if a.size != b.size:
         raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
     nick = max((of.find(STRANDS) for of in (true, predicted) if isinstance(of, str)), default=-1)
-    if nick >= 0:
-        a, b = (_apart(of, nick, slip) for of in (a, b))
-    return _n_pairs(a), _n_pairs(b), _n_right(a, b, slip), _n_right(b, a, slip)
+    if nick >= 0:  # with places between two strands: no pair slips from one to the other
+        a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
+    n_true, n_predicted = (int(np.count_nonzero(of >= 0)) // 2 for of in (a, b))
+    return n_true, n_predicted, _n_right(a, b, slip), _n_right(b, a, slip)
 
 
 def _partners(s: int, kind: str, structure: Structure) -> IntArray:
@@ -251,15 +249,6 @@ def _partners(s: int, kind: str, structure: Structure) -> IntArray:
         return as_partners(structure)
     except DataError as error:
         raise DataError(f"{kind} structure {s}: {error}") from None
-
-
-def _apart(of: IntArray, nick: int, slip: int) -> IntArray:
-    """The same with so many places between two strands: no pair slips from one to the other."""
-    return np.insert(of + slip * (of >= nick), nick, np.full(slip, -1))
-
-
-def _n_pairs(of: IntArray) -> int:
-    return int(np.count_nonzero(of >= 0)) // 2
 
 
 def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
@@ -300,12 +289,11 @@ def partner_entropy(pairs: Any) -> FloatArray:
     from scipy.special import xlogy  # which takes longer to import than a fold
 
     free = unpaired(pairs)
-    if not isinstance(pairs, np.ndarray):
-        values: Any = pairs
-        terms = values.copy()
-        terms.data = xlogy(values.data, values.data)
+    if isinstance(pairs, np.ndarray):
+        terms: Any = xlogy(pairs, pairs)
     else:
-        terms = xlogy(pairs, pairs)
+        terms = pairs.copy()
+        terms.data = xlogy(pairs.data, pairs.data)
     entropy: FloatArray = -(terms.sum(axis=1) + xlogy(free, free)) / np.log(2.0)
     return np.maximum(entropy, 0.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -14,7 +13,11 @@ from structune.errors import DataError
 from structune.files.text import shown
 from structune.running.memory import require_memory
 
+IntArray = NDArray[np.int64]
 STRANDS = "&"  # between two
+OPENING = "([{<" + ascii_uppercase
+CLOSING = ")]}>" + ascii_lowercase
+_OPENED_BY = dict(zip(CLOSING, OPENING, strict=True))
 
 
 def bases_of(text: str) -> str:
@@ -44,9 +47,6 @@ def check_cut(text: str, n: int, nick: int, what: str) -> None:
         expected = f"{nick + 1}, as in the sequence" if nick >= 0 else "none, for the sequence has one strand"
         told = ", ".join(str(k + 1) for k in places) or "none"
         raise DataError(f"found {STRANDS} in {what} at the positions {told} (from 1), expected {expected}")
-
-
-IntArray = NDArray[np.int64]
 
 
 def ends_of(partners: IntArray) -> IntArray:
@@ -84,10 +84,18 @@ def largest_nested(partners: IntArray) -> IntArray:
     crossed = first[_are_crossed(partners, first)]
     bases = np.sort(np.concatenate([crossed, partners[crossed]]))
     nested[bases] = -1
-    # The dynamic programme sees only the bases of crossed pairs, numbered anew.
-    for pair in _largest(np.searchsorted(bases, partners[bases]).tolist()):
-        i, j = bases[list(pair)]
-        nested[i], nested[j] = j, i
+    # The dynamic programme sees only the bases of crossed pairs, numbered anew: all of them are paired.
+    other = np.searchsorted(bases, partners[bases]).tolist()
+    rows, intervals = _rows(other), [(0, len(other) - 1)]
+    while intervals:
+        i, j = intervals.pop()
+        while i < j:
+            p = other[i]
+            if i < p <= j and rows[i][j] == 1 + rows[i + 1][p - 1] + rows[p + 1][j]:
+                nested[bases[i]], nested[bases[p]] = bases[p], bases[i]
+                intervals.append((p + 1, j))
+                j = p - 1
+            i += 1
     return nested
 
 
@@ -110,22 +118,6 @@ def _are_crossed(partners: IntArray, first: IntArray) -> NDArray[np.bool_]:
     return found
 
 
-def _largest(partners: list[int]) -> list[tuple[int, int]]:
-    """A largest set of pairs without crossings, where all bases are paired."""
-    rows = _rows(partners)
-    kept, intervals = [], [(0, len(partners) - 1)]
-    while intervals:
-        i, j = intervals.pop()
-        while i < j:
-            p = partners[i]
-            if i < p <= j and rows[i][j] == 1 + rows[i + 1][p - 1] + rows[p + 1][j]:
-                kept.append((i, p))
-                intervals.append((p + 1, j))
-                j = p - 1
-            i += 1
-    return kept
-
-
 def _rows(partners: list[int]) -> list[NDArray[Any]]:
     """Entry j of row i is the largest number of nested pairs between the bases i and j."""
     n = len(partners)
@@ -141,11 +133,6 @@ def _rows(partners: list[int]) -> list[NDArray[Any]]:
         rows[i] = row = below.copy()
         np.maximum(row[p:], rows[p + 1][p:] + (below[p - 1] + 1), out=row[p:])
     return rows
-
-
-OPENING = "([{<" + ascii_uppercase
-CLOSING = ")]}>" + ascii_lowercase
-_OPENED_BY = dict(zip(CLOSING, OPENING, strict=True))
 
 
 def partners(structure: str) -> IntArray:
@@ -167,8 +154,10 @@ def partners(structure: str) -> IntArray:
     DataError
         Names the position, from 1, of an unknown character or an unmatched bracket.
     """
-    if STRANDS in structure:
-        return _of_strands(structure)
+    if STRANDS in structure:  # bases are counted through
+        is_base = np.array([character != STRANDS for character in structure])
+        found = partners(structure.replace(STRANDS, "."))[is_base]
+        return np.where(found < 0, -1, (np.cumsum(is_base) - 1)[found])
     found = np.full(len(structure), -1, np.int64)
     stacks: dict[str, list[int]] = {opening: [] for opening in OPENING}
     for j, character in enumerate(structure):
@@ -188,13 +177,6 @@ def partners(structure: str) -> IntArray:
         closing = CLOSING[OPENING.index(structure[i])]
         raise DataError(f"position {i + 1} (from 1): found {structure[i]!r} without its {closing!r}")
     return found
-
-
-def _of_strands(structure: str) -> IntArray:
-    """Partners of the bases of strands, counted through."""
-    is_base = np.array([character != STRANDS for character in structure])
-    found = partners(structure.replace(STRANDS, "."))[is_base]
-    return np.where(found < 0, -1, (np.cumsum(is_base) - 1)[found])
 
 
 def to_dot_bracket(partners: Any) -> str:
@@ -219,10 +201,21 @@ def to_dot_bracket(partners: Any) -> str:
     """
     given = as_partners(partners)
     nested = largest_nested(given)
-    rest = np.where(nested < 0, given, -1)
-    layers = [nested]
-    for helix in _helices(rest):
-        layer = _layer_for(helix, layers)
+    layers, pairs = [nested], pairs_of(np.where(nested < 0, given, -1))
+    starts = [k for k, ((i, j), (p, q)) in enumerate(pairwise(pairs), 1) if (p, q) != (i + 1, j - 1)]
+    for start, end in pairwise([0, *starts, len(pairs)]):
+        helix = pairs[start:end]
+        for layer in layers[1:]:
+            ends = ends_of(layer)
+            if not any(is_crossed(ends, i, j) for i, j in helix):
+                break
+        else:
+            if len(layers) == len(OPENING):
+                raise DataError(
+                    f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket"
+                )
+            layer = np.full(given.size, -1, np.int64)
+            layers.append(layer)
         for i, j in helix:
             layer[i], layer[j] = j, i
     text = ["."] * given.size
@@ -281,24 +274,3 @@ def as_partners(structure: Any) -> IntArray:
     for i in np.flatnonzero(~mutual & (given != -1))[:1]:
         raise DataError(f"base {i} (from 0): found the partner {given[i]}, expected -1 or a mutual partner")
     return given
-
-
-def _helices(partners: IntArray) -> Iterator[list[tuple[int, int]]]:
-    """Runs of pairs stacked upon each other."""
-    if not (pairs := pairs_of(partners)):
-        return
-    starts = [k for k, ((i, j), (p, q)) in enumerate(pairwise(pairs), 1) if (p, q) != (i + 1, j - 1)]
-    for start, end in pairwise([0, *starts, len(pairs)]):
-        yield pairs[start:end]
-
-
-def _layer_for(helix: list[tuple[int, int]], layers: list[IntArray]) -> IntArray:
-    """The first layer above the nested one that a helix does not cross; a new one where it crosses all."""
-    for layer in layers[1:]:
-        ends = ends_of(layer)
-        if not any(is_crossed(ends, i, j) for i, j in helix):
-            return layer
-    if len(layers) == len(OPENING):
-        raise DataError(f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket")
-    layers.append(np.full(layers[0].size, -1, np.int64))
-    return layers[-1]

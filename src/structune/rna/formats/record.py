@@ -51,16 +51,12 @@ class RNARecord:
             )
         try:
             object.__setattr__(self, "sequence", clean_strands(self.sequence))
-            self._check_structure()
+            check_strands(self.sequence)
+            if self.structure is not None:
+                check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
+                partners(self.structure)
         except DataError as error:
             raise DataError(f"record {shown(self.name)}: {error}") from error
-
-    def _check_structure(self) -> None:
-        check_strands(self.sequence)
-        if self.structure is None:
-            return
-        check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
-        partners(self.structure)
 
     @property
     def n_bases(self) -> int:

@@ -202,7 +202,8 @@ class Entry:
                 marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
                 advice = ""
                 if not self.has_header:
-                    advice = ". Sequences of several lines, without headers, are read with --input-format dot_bracket"
+                    how = "are read with --input-format dot_bracket"
+                    advice = f". Sequences of several lines, without headers, {how}"
                 elif marked and set(structure) <= _CONSTRAINTS:
                     advice = ". Constraints are read with --constraints"
                 elif structure and not _BRACKET.search(structure):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +28,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
+COLORS = {"A": "#8cc7ee", "C": "#f5dc7a", "G": "#5fbf9f", "U": "#dd92b8", "other": "#d0d0d0"}
+_DISC = 0.8  # diameters and sizes are in lengths of the backbone
+_LETTER = 0.58
+_MOST_INCHES = (13.0, 10.0)
+_MOST_UNIT = 0.3  # inches for a length of the backbone
+_LEAST_LETTER = 4.0  # points
+_LEAST_NUMBER = 5.0
+_ROOM = 2.5
+_FREE = 0.45  # radius kept free around a base
+_TURNS = np.deg2rad([0, 25, -25, 50, -50, 75, -75, 100, -100])
+_GAPS = (0.35, 0.9, 1.5)  # between a base and its label
+_ASPECT = 0.64  # of a digit
 Structure = str | ArrayLike
 
 
@@ -57,129 +69,6 @@ def checked_probabilities(probabilities: Any, n: int) -> FloatArray:
         )
     checked = within_unit(given)
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)
-
-
-_FREE = 0.45  # radius kept free around a base
-_TURNS = np.deg2rad([0, 25, -25, 50, -50, 75, -75, 100, -100])
-_GAPS = (0.35, 0.9, 1.5)  # between a base and its label
-_ASPECT = 0.64  # of a digit
-
-
-@dataclass(frozen=True)
-class Label:
-    """A text, its middle, and the line that joins it to its base."""
-
-    text: str
-    at: FloatArray
-    start: FloatArray
-    stop: FloatArray
-    is_end: bool
-
-
-def place_labels(
-    xy: FloatArray, partners: IntArray, backbone: Backbone, side: int, step: int, height: float
-) -> list[Label]:
-    """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
-
-    Parameters
-    ----------
-    xy : ndarray, shape (n, 2)
-    partners : ndarray of int, shape (n,)
-    side : int
-        1 if the outside is left of the way from 5' to 3', -1 if right.
-    step : int
-    height : float
-        Of a character, in the units of `xy`.
-    """
-    out = _outward(xy, side)
-    along = _directions(xy)
-    outwards = out * (len(xy) > 1)
-    wanted = [(k, text, outwards[k] + way * along[k], True) for k, text, way in backbone.ends]
-    wanted += [(k - 1, str(k), out[k - 1], False) for k in range(step, len(xy) + 1, step)]
-    taken = _obstacles(xy, backbone.segments, partners)
-    labels: list[Label] = []
-    for base, text, direction, is_end in wanted:
-        label = _place(xy[base], text, direction, height, taken, is_end)
-        if label is not None:
-            labels.append(label)
-            half = np.array([_ASPECT * height * len(text), height]) / 2
-            taken = np.vstack([taken, _box_points(label.at, half)])
-    return labels
-
-
-def _directions(xy: FloatArray) -> FloatArray:
-    """Unit vectors along the way from 5' to 3', shape (n, 2)."""
-    if len(xy) == 1:
-        return np.array([[1.0, 0.0]])
-    steps = np.gradient(xy, axis=0)
-    lengths = np.hypot(*steps.T)[:, None]
-    return np.where(lengths > 1e-9, steps / np.maximum(lengths, 1e-9), [1.0, 0.0])
-
-
-def _outward(xy: FloatArray, side: int) -> FloatArray:
-    along = _directions(xy)
-    return side * np.column_stack([-along[:, 1], along[:, 0]])
-
-
-def _obstacles(xy: FloatArray, segments: IntArray, partners: IntArray) -> FloatArray:
-    """Points on bases and lines, close enough together that no text fits between them."""
-    i = np.flatnonzero(partners > np.arange(partners.size))
-    starts = np.vstack([xy[segments[:, 0]], xy[i]])
-    stops = np.vstack([xy[segments[:, 1]], xy[partners[i]]])
-    n = np.maximum(np.hypot(*(stops - starts).T), 1e-9) // 0.5 + 1
-    line = np.repeat(np.arange(len(n)), n.astype(int))
-    share = (np.arange(line.size) - np.repeat(np.cumsum(n) - n, n.astype(int))) / n[line]
-    return np.vstack([xy, starts[line] + share[:, None] * (stops - starts)[line]])
-
-
-def _place(
-    base: FloatArray, text: str, direction: FloatArray, height: float, taken: FloatArray, is_end: bool
-) -> Label | None:
-    """The first place of a label, near its base and to the outside, that is free."""
-    half = np.array([_ASPECT * height * len(text), height]) / 2
-    reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
-    near = taken[np.all(np.abs(taken - base) < reach, axis=1)]
-    angle = np.arctan2(direction[1], direction[0])
-    for gap in _GAPS:
-        for turn in _TURNS:
-            way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
-            extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
-            at = base + way * (_FREE + gap + extent)
-            stop = at - way * (extent + 0.1)
-            start = base + way * _FREE
-            if _is_free(at, half, near) and _is_clear(base, start, stop, near):
-                return Label(text, at, start, stop, is_end)
-    return None
-
-
-def _is_free(at: FloatArray, half: FloatArray, near: FloatArray) -> bool:
-    """Whether no point is in a box or close to it."""
-    outside = np.maximum(np.abs(near - at) - half, 0)
-    return not near.size or bool(np.hypot(*outside.T).min() > _FREE)
-
-
-def _is_clear(base: FloatArray, start: FloatArray, stop: FloatArray, near: FloatArray) -> bool:
-    """Whether a line touches nothing but its own base."""
-    others = near[np.hypot(*(near - base).T) > _FREE + 0.05]
-    spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
-    return not others.size or bool(np.hypot(*(others[:, None] - spots).T).min() > _FREE)
-
-
-def _box_points(at: FloatArray, half: FloatArray) -> FloatArray:
-    """Points that stand for a box."""
-    x = np.linspace(-1, 1, 5)[:, None]
-    ends = np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)
-    return np.asarray(at + ends)
-
-
-COLORS = {"A": "#8cc7ee", "C": "#f5dc7a", "G": "#5fbf9f", "U": "#dd92b8", "other": "#d0d0d0"}
-_DISC = 0.8  # diameters and sizes are in lengths of the backbone
-_LETTER = 0.58
-_MOST_INCHES = (13.0, 10.0)
-_MOST_UNIT = 0.3  # inches for a length of the backbone
-_LEAST_LETTER = 4.0  # points
-_LEAST_NUMBER = 5.0
-_ROOM = 2.5
 
 
 def plot_structure(
@@ -224,7 +113,12 @@ def plot_structure(
     backbone = Backbone(found.size, sequence.find(STRANDS), circular)
     if circular and backbone.nick >= 0:
         raise DataError("found two strands and circular=True, expected one of them")
-    certainty = None if probabilities is None else _as_drawn(probabilities, found)
+    certainty = None  # the probability of each base to have the partner that it has, or none
+    if probabilities is not None:
+        certainty = checked_probabilities(probabilities, found.size)
+        if certainty.ndim == 2:
+            paired = certainty[np.arange(found.size), found]
+            certainty = np.where(found >= 0, paired, np.clip(1 - certainty.sum(axis=1), 0, 1))
     nested = largest_nested(found)
     xy, side = _turned(backbone.layout(nested), nested)
     size = np.ptp(xy, axis=0) + 2 * _ROOM
@@ -232,30 +126,36 @@ def plot_structure(
     extra = np.array([0.0 if certainty is None else 1.0, 0.5])
     figure = new_figure(path, *np.maximum(unit * size + extra, (3.0, 2.0)))
     axes = figure.subplots()
-    _frame(axes, xy)
+    low, high = xy.min(axis=0) - _ROOM, xy.max(axis=0) + _ROOM
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.axis("off")
     _draw_lines(axes, xy, backbone.segments, found, nested, 72 * unit)
     colors = _draw_bases(axes, letters, xy, certainty)
     readable = 72 * unit * _LETTER >= _LEAST_LETTER
     if readable:
         _draw_letters(axes, letters, xy, colors)
     elif certainty is None:
-        _key(figure, letters)
+        from matplotlib.lines import Line2D
+
+        kinds = [kind for kind in COLORS if kind in set(map(_kind, letters))]
+        dots: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": "o",
+            "markeredgecolor": "0.35",
+            "markersize": 6,
+        }
+        key = [Line2D([], [], color=COLORS[kind], label=kind, **dots) for kind in kinds]
+        figure.legend(handles=key, loc="outside lower center", ncols=len(kinds), frameon=False, fontsize=9)
     font = max(_LEAST_NUMBER, 72 * unit * 0.5)
     step = 10 if readable else 50 if found.size <= 1500 else 100
-    for label in place_labels(xy, found, backbone, side, step, font / (72 * unit)):
-        _write(axes, label, font)
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": font, "zorder": 5, "color": "0.25"}
+    for label in _place_labels(xy, found, backbone, side, step, font / (72 * unit)):
+        axes.text(*label.at, label.text, fontweight="bold" if label.is_end else None, **style)
+        if not label.is_end:
+            axes.plot(*np.array([label.start, label.stop]).T, color="0.5", linewidth=0.6, zorder=2)
     if title is not None:
         figure.suptitle(printable(title), x=0.01, ha="left", fontsize=10, parse_math=False)
     return finish(figure, path)
-
-
-def _as_drawn(probabilities: Any, found: IntArray) -> FloatArray:
-    """The probability of each base to have the partner that it has, or none."""
-    given = checked_probabilities(probabilities, found.size)
-    if given.ndim == 1:
-        return given
-    paired = given[np.arange(found.size), found]
-    return np.where(found >= 0, paired, np.clip(1 - given.sum(axis=1), 0, 1))
 
 
 def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
@@ -267,22 +167,13 @@ def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
     if height > max(1.5 * width, 25):
         return np.column_stack([xy[:, 1], -xy[:, 0]]), 1
     starts = np.flatnonzero(nested > np.arange(nested.size))
-    if starts.size and _branches(nested, int(starts[0])) and nested[starts[0]] > starts[-1]:
-        return xy * [1, -1], -1
+    if starts.size and nested[starts[0]] > starts[-1]:  # one stem: does it close more than one hairpin?
+        i = int(starts[0])
+        inside = nested[i : nested[i] + 1]
+        signs = np.sign((inside - np.arange(i, nested[i] + 1))[inside >= 0])
+        if np.count_nonzero(np.diff(signs) < 0) > 1:
+            return xy * [1, -1], -1
     return xy, 1
-
-
-def _branches(nested: IntArray, i: int) -> bool:
-    """Whether the pair of i closes more than one hairpin."""
-    inside = nested[i : nested[i] + 1]
-    signs = np.sign((inside - np.arange(i, nested[i] + 1))[inside >= 0])
-    return int(np.count_nonzero(np.diff(signs) < 0)) > 1
-
-
-def _frame(axes: Axes, xy: FloatArray) -> None:
-    low, high = xy.min(axis=0) - _ROOM, xy.max(axis=0) + _ROOM
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    axes.axis("off")
 
 
 def _draw_lines(
@@ -332,50 +223,82 @@ def _kind(letter: str) -> str:
 
 def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) -> None:
     """Draw letters as shapes, so that they keep their proportion to the discs at any size of the figure."""
+    from matplotlib.font_manager import FontProperties
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Shape
+    from matplotlib.textpath import TextPath
 
     light = colors[:, :3] @ [0.299, 0.587, 0.114] > 0.45
     names = np.array(list(letters))
     for letter in sorted(set(letters)):
         for chosen, color in (((names == letter) & light, "0.1"), ((names == letter) & ~light, "white")):
             if chosen.any():
-                shape = _letter_shape(letter)
-                vertices = (xy[chosen][:, None] + shape.vertices).reshape(-1, 2)
-                codes = np.tile(shape.codes, int(chosen.sum()))
+                outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
+                middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
+                vertices = (xy[chosen][:, None] + (outline.vertices - middle)).reshape(-1, 2)
+                codes = np.tile(outline.codes, int(chosen.sum()))
                 axes.add_patch(PathPatch(Shape(vertices, codes), facecolor=color, linewidth=0, zorder=4))
 
 
-def _letter_shape(letter: str) -> Any:
-    """The outline of a letter around the origin."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.path import Path as Shape
-    from matplotlib.textpath import TextPath
+class _Label(NamedTuple):
+    """A text, its middle, and the line that joins it to its base."""
 
-    outline = TextPath((0, 0), letter, size=_LETTER, prop=FontProperties(weight="bold"), usetex=False)
-    middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
-    return Shape(outline.vertices - middle, outline.codes)
-
-
-def _key(figure: Figure, letters: str) -> None:
-    """Which colour is which base, where there are no letters."""
-    from matplotlib.lines import Line2D
-
-    kinds = [kind for kind in COLORS if kind in set(map(_kind, letters))]
-    dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": "0.35", "markersize": 6}
-    handles = [Line2D([], [], color=COLORS[kind], label=kind, **dots) for kind in kinds]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(kinds), frameon=False, fontsize=9)
+    text: str
+    at: FloatArray
+    start: FloatArray
+    stop: FloatArray
+    is_end: bool
 
 
-def _write(axes: Axes, label: Label, font: float) -> None:
-    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": font, "zorder": 5}
-    axes.text(
-        label.at[0],
-        label.at[1],
-        label.text,
-        color="0.25",
-        fontweight="bold" if label.is_end else None,
-        **style,
-    )
-    if not label.is_end:
-        axes.plot(*np.array([label.start, label.stop]).T, color="0.5", linewidth=0.6, zorder=2)
+def _place_labels(
+    xy: FloatArray, partners: IntArray, backbone: Backbone, side: int, step: int, height: float
+) -> Iterator[_Label]:
+    """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
+
+    The outside is left (`side` is 1) or right (-1) of the way from 5' to 3'; `height` is that of a character.
+    """
+    if len(xy) == 1:
+        along = np.array([[1.0, 0.0]])
+    else:
+        steps = np.gradient(xy, axis=0)
+        lengths = np.hypot(*steps.T)[:, None]
+        along = np.where(lengths > 1e-9, steps / np.maximum(lengths, 1e-9), [1.0, 0.0])
+    out = side * np.column_stack([-along[:, 1], along[:, 0]])
+    outwards = out * (len(xy) > 1)
+    wanted = [(k, text, outwards[k] + way * along[k], True) for k, text, way in backbone.ends]
+    wanted += [(k - 1, str(k), out[k - 1], False) for k in range(step, len(xy) + 1, step)]
+    # What is taken: points on bases and lines, close enough together that no text fits between them.
+    i = np.flatnonzero(partners > np.arange(partners.size))
+    starts = np.vstack([xy[backbone.segments[:, 0]], xy[i]])
+    stops = np.vstack([xy[backbone.segments[:, 1]], xy[partners[i]]])
+    n = np.maximum(np.hypot(*(stops - starts).T), 1e-9) // 0.5 + 1
+    line = np.repeat(np.arange(len(n)), n.astype(int))
+    share = (np.arange(line.size) - np.repeat(np.cumsum(n) - n, n.astype(int))) / n[line]
+    taken = np.vstack([xy, starts[line] + share[:, None] * (stops - starts)[line]])
+    for base, text, direction, is_end in wanted:
+        half = np.array([_ASPECT * height * len(text), height]) / 2
+        if (place := _free_place(xy[base], half, direction, taken)) is not None:
+            yield _Label(text, *place, is_end)
+            x = np.linspace(-1, 1, 5)[:, None]  # points that stand for the box of the text
+            taken = np.vstack([taken, place[0] + np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)])
+
+
+def _free_place(
+    base: FloatArray, half: FloatArray, direction: FloatArray, taken: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """The middle of a box, and the ends of its line: the first place near its base, to the outside, free."""
+    reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
+    near = taken[np.all(np.abs(taken - base) < reach, axis=1)]
+    others = near[np.hypot(*(near - base).T) > _FREE + 0.05]  # what the line of a label must not touch
+    angle = np.arctan2(direction[1], direction[0])
+    for gap, turn in product(_GAPS, _TURNS):
+        way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
+        extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
+        at = base + way * (_FREE + gap + extent)
+        start, stop = base + way * _FREE, at - way * (extent + 0.1)
+        beside = np.maximum(np.abs(near - at) - half, 0)
+        spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
+        is_free = not near.size or np.hypot(*beside.T).min() > _FREE
+        if is_free and (not others.size or np.hypot(*(others[:, None] - spots).T).min() > _FREE):
+            return at, start, stop
+    return None

@@ -1,4 +1,12 @@
-"""Where the bases of a secondary structure are drawn."""
+"""Where the bases of a secondary structure are drawn.
+
+The classic drawing: helices are ladders, and loops are polygons inscribed in circles, whose sides are
+backbone of length 1 and pairs. Three changes keep parts from being drawn over each other: the two helices of
+a bulge or internal loop stay in line; the branches of a loop get angles that hold what they carry, on a wider
+circle where that is too much; and the exterior loop is a line, or a circle if the line would be long.
+(RNApuzzler moves branches apart more cleverly: Wiegreffe, Alexander, Stadler & Zeckzer, Bioinformatics
+35:1342, 2019.)
+"""
 
 from __future__ import annotations
 
@@ -51,31 +59,25 @@ def layout(partners: IntArray, circular: bool = False) -> FloatArray:
         Pairs are `PAIR_LENGTH` long; the backbone is of length 1 in helices, and at least that elsewhere.
     """
     z = np.zeros(partners.size, dtype=np.complex128)
-    for start, end in reversed(_helices(partners)):
-        _place_helix(z, partners, int(start), int(end))
+    opening = np.flatnonzero(partners > np.arange(partners.size))
+    apart = (np.diff(opening) != 1) | (np.diff(partners[opening]) != -1)
+    helices = [run for run in np.split(opening, np.flatnonzero(apart) + 1) if run.size]
+    for i in reversed(helices):  # inner ones first: the first pair on the real axis around 0, the rest above
+        end, rungs = int(i[-1]), 1j * (i - i[0])
+        loop = _loop(z, partners, end + 1, int(partners[end]) - 1)
+        if loop.first.size == 1 and abs(loop.edges[0] - loop.edges[1]) <= _MOST_BEND:
+            radius = _radius(2 * float((loop.edges + loop.overhangs.sum(axis=1)).max()), 2.0)
+            gaps = np.full(2, np.pi)
+        else:
+            radius, gaps = _open(z, loop)
+        _place_on_circle(z, loop, radius, gaps, end, int(partners[end]))
+        z[end + 1 : partners[end]] += rungs[-1]
+        z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
     if circular:
         _place_ring(z, partners)
     else:
         _place_exterior(z, partners)
     return np.column_stack([z.real, z.imag])
-
-
-def _helices(partners: IntArray) -> list[tuple[int, int]]:
-    """First and last opening base of each run of stacked pairs, by first base."""
-    opening = np.flatnonzero(partners > np.arange(partners.size))
-    apart = (np.diff(opening) != 1) | (np.diff(partners[opening]) != -1)
-    cuts = np.flatnonzero(apart) + 1
-    return [(int(run[0]), int(run[-1])) for run in np.split(opening, cuts) if run.size]
-
-
-def _place_helix(z: ComplexArray, partners: IntArray, start: int, end: int) -> None:
-    """Place a helix and all it closes: the pair of `start` on the real axis around 0, the rest above it."""
-    i = np.arange(start, end + 1)
-    rungs = 1j * (i - start)
-    loop = _loop(z, partners, end + 1, int(partners[end]) - 1)
-    _place_loop(z, loop, end, int(partners[end]))
-    z[end + 1 : partners[end]] += rungs[-1]
-    z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
 
 
 def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
@@ -100,16 +102,6 @@ def _overhang(low: FloatArray, n_edges: int) -> float:
     """How much further than one edge a branch reaches above the bases beside it, where it is low."""
     above = low[low < PAIR_LENGTH / 2 + n_edges - 1 + _MARGIN] if n_edges > 1 else low[:0]
     return float(np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0))
-
-
-def _place_loop(z: ComplexArray, loop: _Loop, i: int, j: int) -> None:
-    """Place the loop that (i, j) closes, when (i, j) lies on the real axis around 0."""
-    if loop.first.size == 1 and abs(loop.edges[0] - loop.edges[1]) <= _MOST_BEND:
-        radius = _radius(2 * float((loop.edges + loop.overhangs.sum(axis=1)).max()), 2.0)
-        gaps = np.full(2, np.pi)
-    else:
-        radius, gaps = _open(z, loop)
-    _place_on_circle(z, loop, radius, gaps, i, j)
 
 
 def _place_on_circle(
@@ -198,11 +190,15 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
     loop = _loop(z, partners, 0, partners.size - 1)
     clear = _below(z, loop) > -_MARGIN
     if not clear and loop.first.size == 1:
-        _hang_tails(z, int(loop.first[0]), int(loop.last[0]))
+        # The bases before and after the only branch hang below it: nothing of a branch is below its stem.
+        first, last = int(loop.first[0]), int(loop.last[0])
+        z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
+        z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
         return
     line = z.copy()
     _place_on_line(line, loop)
-    if clear and _extent(line.real) <= max(_LONG, 2 * _extent(line.imag)):
+    width, height = (float(np.ptp(part)) if part.size else 0.0 for part in (line.real, line.imag))
+    if clear and width <= max(_LONG, 2 * height):
         z[:] = line
     else:
         _place_on_circle(z, loop, *_open(z, loop), -1, z.size)
@@ -226,16 +222,6 @@ def _place_ring(z: ComplexArray, partners: IntArray) -> None:
 def _below(z: ComplexArray, loop: _Loop) -> float:
     """How low the branches reach, when their own pairs are at 0."""
     return min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
-
-
-def _extent(values: FloatArray) -> float:
-    return float(np.ptp(values)) if values.size else 0.0
-
-
-def _hang_tails(z: ComplexArray, first: int, last: int) -> None:
-    """Place the bases before and after the only branch below it: nothing of a branch is below its stem."""
-    z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
-    z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
 
 
 def _place_on_line(z: ComplexArray, loop: _Loop) -> None:

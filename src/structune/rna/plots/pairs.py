@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from structune.errors import DataError
 from structune.plots.comparison import COLORS, MARKERS, check_number, put_legend
 from structune.plots.dots import ON_TOP, DotPlot
-from structune.plots.figure import FloatArray, Path, finish, new_figure, tidy
+from structune.plots.figure import Path, finish, new_figure, tidy
 from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.metrics import roc_area
 from structune.rna.plots.drawing import Structure, checked_partners, checked_probabilities
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -52,20 +51,16 @@ def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path
     for k, (name, (sensitivity, ppv)) in enumerate(curves.items()):
         s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
         order = np.lexsort((-s, p))
-        _draw_curve(axes, s[order], p[order], f"{name} (area {areas[name]:.3f})" if s.size > 1 else name, k)
+        s, p, label = s[order], p[order], f"{name} (area {areas[name]:.3f})" if s.size > 1 else name
+        style: dict[str, Any] = {"color": COLORS[k], "clip_on": False}
+        axes.plot(p, s, "-", marker=MARKERS[k], markersize=4.5, linewidth=1.4, label=label, zorder=3, **style)
+        if s.size > 1:
+            ends = [0, p[0]], [s[0], s[0]], ":", [p[-1], p[-1]], [s[-1], 0], ":"
+            axes.plot(*ends, linewidth=1, zorder=2, **style)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="PPV", ylabel="sensitivity")
     tidy(axes)
     put_legend(figure, axes)
     return finish(figure, path)
-
-
-def _draw_curve(axes: Axes, s: FloatArray, p: FloatArray, label: str, k: int) -> None:
-    style: dict[str, Any] = {"color": COLORS[k], "clip_on": False}
-    axes.plot(p, s, "-", marker=MARKERS[k], markersize=4.5, linewidth=1.4, label=label, zorder=3, **style)
-    if s.size > 1:
-        axes.plot(
-            [0, p[0]], [s[0], s[0]], ":", [p[-1], p[-1]], [s[-1], 0], ":", linewidth=1, zorder=2, **style
-        )
 
 
 def plot_pair_probabilities(

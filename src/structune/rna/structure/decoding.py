@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.vectors import all_lanes
-from structune.rna.formats.brackets import STRANDS, bases_of, cut_as, partners
+from structune.rna.formats.brackets import STRANDS, bases_of, cut_as, ends_of, is_crossed, partners
 from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
@@ -259,19 +259,9 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
     programme. Pairs of the second are stacked, each on another.
     """
-    first = partners(structure)
-    second = _second(first, pairs, gamma, structure.find(STRANDS))
-    marks = list(bases_of(structure))
-    for i, j in enumerate(second.tolist()):
-        if j > i and _crosses(first, i, j):
-            marks[i], marks[j] = "[", "]"
-    return cut_as(structure, "".join(marks))
-
-
-def _second(first: IntArray, pairs: Any, gamma: float, nick: int) -> IntArray:
-    """The best structure of the bases that the first leaves; strands end before base `nick`, or -1."""
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
+    first, nick = partners(structure), structure.find(STRANDS)
     n, free = first.size, np.flatnonzero(first < 0)
     table = coo_array(pairs[free][:, free])
     row, column = table.coords
@@ -283,11 +273,10 @@ def _second(first: IntArray, pairs: Any, gamma: float, nick: int) -> IntArray:
     flat = np.zeros(n_cells(n, reach))
     flat[row_of(left, n, reach) + right] = table.data[kept]
     del table, row, column, kept, left, right  # as large as the rest
-    found = accuracy(gamma).best(flat, n, reach, lonely=False)
-    return found if nick < 0 else np.delete(found - (found > nick), nick)
-
-
-def _crosses(partner: IntArray, i: int, j: int) -> bool:
-    """Whether a pair crosses another: whether one has a base within, and one outside."""
-    inner = partner[i + 1 : j]
-    return bool(np.any((inner >= 0) & ((inner < i) | (inner > j))))
+    second = accuracy(gamma).best(flat, n, reach, lonely=False)
+    second = second if nick < 0 else np.delete(second - (second > nick), nick)
+    marks, ends = list(bases_of(structure)), ends_of(first)
+    for i, j in enumerate(second.tolist()):
+        if j > i and is_crossed(ends, i, j):
+            marks[i], marks[j] = "[", "]"
+    return cut_as(structure, "".join(marks))
