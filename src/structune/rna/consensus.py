@@ -17,7 +17,7 @@ from structune.rna.structure.features import CANONICAL, LETTERS
 from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
 from structune.running.memory import require_memory
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import FloatArray, IntArray
 
 _BONUS = 1.5  # of log odds, for a pair of columns of full covariation
 _LEAST = 1e-3  # probability: below, columns are not looked at
@@ -70,28 +70,26 @@ def consensus(
     checked_threshold(threshold)
     n = len(rows[0])
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
-    parts = make_executor(n_jobs).map(lambda k: _of_row(pair_probabilities, rows[k], k), range(len(rows)))
+
+    def of_row(k: int) -> tuple[IntArray, Any]:
+        """The columns that have a base, and the probabilities of their pairs."""
+        if STRANDS in rows[k]:
+            raise DataError(f"row {k}: found {STRANDS}, expected one strand")
+        kept = np.array([column for column, base in enumerate(rows[k]) if base not in GAPS], np.int64)
+        try:
+            pairs = pair_probabilities("".join(rows[k][column] for column in kept))
+            return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
+        except DataError as error:
+            told = str(error).removeprefix("sequence 0, ")
+            raise DataError(f"row {k}: {told}, gaps not counted") from None
+
     mean = np.zeros((n, n))
-    for kept, pairs in parts:
+    for kept, pairs in make_executor(n_jobs).map(of_row, range(len(rows))):
         mean[np.ix_(kept, kept)] += pairs / len(rows)
     _add_covariation(mean, rows)
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
     found = dot_bracket(centroid(threshold).best(flat, n, max(0, n - 1)))
     return Consensus(found, mean)
-
-
-def _of_row(pair_probabilities: Callable[[str], Any], row: str, number: int) -> tuple[IntArray, FloatArray]:
-    """The columns that have a base, and the probabilities of their pairs."""
-    if STRANDS in row:
-        raise DataError(f"row {number}: found {STRANDS}, expected one strand")
-    kept = np.array([k for k, base in enumerate(row) if base not in GAPS], np.int64)
-    try:
-        pairs = pair_probabilities("".join(row[k] for k in kept))
-        return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
-    except DataError as error:
-        raise DataError(
-            f"row {number}: {str(error).removeprefix('sequence 0, ')}, gaps not counted"
-        ) from None
 
 
 def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
@@ -103,14 +101,10 @@ def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
     step = max(1, _AT_ONCE // len(rows))
     for k in range(0, left.size, step):
         i, j = left[k : k + step], right[k : k + step]
+        # of pairs of columns: how much their bases change together, less those that cannot pair
+        kinds, n = _KINDS[letters[:, i], letters[:, j]], len(CANONICAL)
+        shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
+        covariation = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n]) - shares[n]
         p = np.minimum(pairs[i, j], 1.0 - 1e-9)
-        odds = p / (1.0 - p) * np.exp(_BONUS * _covariation(letters[:, i], letters[:, j]))
+        odds = p / (1.0 - p) * np.exp(_BONUS * covariation)
         pairs[i, j] = pairs[j, i] = odds / (1.0 + odds)
-
-
-def _covariation(left: Array, right: Array) -> FloatArray:
-    """Of pairs of columns, shape (n_rows, n_pairs) each: covariation less contradictions."""
-    kinds, n = _KINDS[left, right], len(CANONICAL)
-    shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
-    together = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n])
-    return np.asarray(together - shares[n])

@@ -15,7 +15,6 @@ from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, shown
 from structune.rna.formats.brackets import check_cut, partners
 from structune.rna.formats.record import clean_sequence
-from structune.structure import IntArray
 
 Table = NDArray[np.float64]
 _FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")
@@ -44,45 +43,6 @@ _SHAPES: dict[
     "NINIO": (3,),
 }
 _LOOPS = ("Triloops", "Tetraloops", "Hexaloops")
-
-
-def read_tables(source: Source) -> tuple[dict[str, Table], dict[str, float]]:
-    """The tables of a file, and the energies of its special hairpins, in units of 0.01 kcal/mol.
-
-    "Misc" has the initiation of two strands, its enthalpy, what an end of a helix costs that is not C-G, its
-    enthalpy, and perhaps the slope of the logarithm of long loops.
-
-    Raises
-    ------
-    DataError
-        A section that is missing or of another size, or what is no number; names file and line.
-    """
-    lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
-    starts, section = dict[str, int](), ""
-    for number, text in _filled(lines):
-        if text.startswith("#"):
-            section = text.lstrip("# ").strip()
-            starts.setdefault(section, number)
-            numbers.setdefault(section, [])
-        elif section in _LOOPS:
-            name, energy, *_ = [*text.split(), ""]
-            hairpins[name] = _value(lines, number, section, energy)
-        elif section in _SHAPES or section == "Misc":
-            numbers[section] += [_value(lines, number, section, word) for word in text.split()]
-    if missing := [name for name in (*_SHAPES, "Misc") if name not in numbers]:
-        raise DataError(f"{lines.name}: found no section {missing[0]!r}")
-    for name, shape in _SHAPES.items():
-        if len(numbers[name]) != np.prod(shape):
-            raise lines.refuse(
-                starts[name], f"found {len(numbers[name])} numbers of {name}, expected {np.prod(shape)}"
-            )
-    if len(numbers["Misc"]) < 4:
-        raise lines.refuse(
-            starts["Misc"], f"found {len(numbers['Misc'])} numbers of Misc, expected at least 4"
-        )
-    tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
-    _mend_stacks(tables["stack"], lines, starts["stack"])
-    return {**tables, "Misc": np.array(numbers["Misc"])}, hairpins
 
 
 def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -159,7 +119,25 @@ class Energies:
         bases = clean_sequence(sequence)
         check_cut(structure, len(bases), -1, "a structure")
         partner = partners(structure)
-        return float(sum(_loops(self, bases, partner))) / 100.0
+        strand, found = _Strand(self, bases), []  # of all loops, in 0.01 kcal/mol
+        for i, j in [(-1, len(bases)), *((i, int(j)) for i, j in enumerate(partner) if j > i)]:
+            branches, k = list[tuple[int, int]](), i + 1
+            while k < j:
+                if partner[k] > k:
+                    branches.append((k, int(partner[k])))
+                    k = int(partner[k])
+                elif partner[k] >= 0:
+                    raise DataError("found a pseudoknot, expected nested pairs")
+                k += 1
+            if i < 0:
+                found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
+            elif not branches:
+                found.append(strand.hairpin(i, j))
+            elif len(branches) == 1:
+                found.append(strand.two_pairs(i, j, *branches[0]))
+            else:
+                found.append(strand.multi(i, j, branches))
+        return float(sum(found)) / 100.0
 
     def score(self, sequence: str, structure: str) -> float:
         """-energy / RT: the log odds of a structure against that without pairs."""
@@ -178,30 +156,32 @@ def read_energies(source: Source) -> Energies:
     DataError
         A section that is missing, or not of its size, or what is no number. Names file and line.
     """
-    return Energies(*read_tables(source))
-
-
-def _loops(energies: Energies, bases: str, partner: IntArray) -> list[float]:
-    """Energies of all loops of a structure, in 0.01 kcal/mol."""
-    strand, found = _Strand(energies, bases), []
-    for i, j in [(-1, len(bases)), *((i, int(j)) for i, j in enumerate(partner) if j > i)]:
-        branches, k = list[tuple[int, int]](), i + 1
-        while k < j:
-            if partner[k] > k:
-                branches.append((k, int(partner[k])))
-                k = int(partner[k])
-            elif partner[k] >= 0:
-                raise DataError("found a pseudoknot, expected nested pairs")
-            k += 1
-        if i < 0:
-            found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
-        elif not branches:
-            found.append(strand.hairpin(i, j))
-        elif len(branches) == 1:
-            found.append(strand.two_pairs(i, j, *branches[0]))
-        else:
-            found.append(strand.multi(i, j, branches))
-    return found
+    lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
+    starts, section = dict[str, int](), ""
+    for number, text in _filled(lines):
+        if text.startswith("#"):
+            section = text.lstrip("# ").strip()
+            starts.setdefault(section, number)
+            numbers.setdefault(section, [])
+        elif section in _LOOPS:
+            name, energy, *_ = [*text.split(), ""]
+            hairpins[name] = _value(lines, number, section, energy)
+        elif section in _SHAPES or section == "Misc":
+            numbers[section] += [_value(lines, number, section, word) for word in text.split()]
+    if missing := [name for name in (*_SHAPES, "Misc") if name not in numbers]:
+        raise DataError(f"{lines.name}: found no section {missing[0]!r}")
+    for name, shape in _SHAPES.items():
+        if len(numbers[name]) != np.prod(shape):
+            raise lines.refuse(
+                starts[name], f"found {len(numbers[name])} numbers of {name}, expected {np.prod(shape)}"
+            )
+    if len(numbers["Misc"]) < 4:
+        raise lines.refuse(
+            starts["Misc"], f"found {len(numbers['Misc'])} numbers of Misc, expected at least 4"
+        )
+    tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
+    _mend_stacks(tables["stack"], lines, starts["stack"])
+    return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)
 
 
 class _Strand:

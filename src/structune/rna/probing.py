@@ -134,7 +134,11 @@ def _table(lines: Lines) -> Reactivities:
         place, *words = text.replace(",", " ").split()
         letters = [word for word in words if len(word) == 1 and word.isalpha()]
         numbers = [word for word in words if word not in letters] or words[-1:]
-        if not (1 <= len(numbers) <= 2 and len(letters) <= 1 and _is_place(place)):
+        if not (
+            1 <= len(numbers) <= 2
+            and len(letters) <= 1
+            and (place.isdecimal() and 0 < int(place) <= _MOST_PLACES)
+        ):
             raise lines.refuse(number, f"found {shown(text)}, expected a place, from 1, and a reactivity")
         if int(place) in rows:
             raise lines.refuse(number, f"found the place {place} a second time")
@@ -154,10 +158,6 @@ def _are_pairs(values: dict[int, float]) -> bool:
     return bool(partners) and all(
         values[place] == other != place and partners.get(other) == place for place, other in partners.items()
     )
-
-
-def _is_place(word: str) -> bool:
-    return word.isdecimal() and 0 < int(word) <= _MOST_PLACES
 
 
 def _number(lines: Lines, number: int, word: str) -> float:

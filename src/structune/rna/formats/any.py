@@ -191,17 +191,15 @@ def _read_some(
     """The records that can be read."""
     if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
         raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
-    for count, piece in enumerate(lines.pieces(_is_header), 1):
+    for count, piece in enumerate(
+        lines.pieces(lambda text: text.startswith(">") and text != ">structure"), 1
+    ):
         nameless = next(piece.head(1)) == ">"
         try:
             for record in parse(piece):
                 yield replace(record, name=str(count)) if nameless else record
         except DataError as error:
             skipped(error)
-
-
-def _is_header(text: str) -> bool:
-    return text.startswith(">") and text != ">structure"  # as CONTRAfold writes
 
 
 def _format_of_name(source: Source) -> str | None:
@@ -223,28 +221,19 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     if not first:
         raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
     if not first.startswith(">"):
-        _check_sequence(lines, first)
+        try:  # nothing tells what the file is, if it is neither a sequence nor a structure
+            clean_strands("" if STRUCTURE.search(first) else first)
+        except DataError as error:
+            raise DataError(
+                f"{lines.name}: found {shown(first)}, expected {', '.join(_PARSERS)} ({error})"
+            ) from None
     if live:
-        wrapped = may_look and not first.startswith(">") and _is_wrapped(chain([first], head))
-        return "dot_bracket" if wrapped else "plain"
+        # structures may be of other lengths than the lines above them, or of several lines themselves
+        is_wrapped = (may_look and not first.startswith(">")) and any(
+            STRUCTURE.search(text) and (STRUCTURE.search(above) or len(text.split()[0]) != len(above))
+            for above, text in pairwise(chain([first], head))
+        )
+        return "dot_bracket" if is_wrapped else "plain"
     if any(STRUCTURE.search(text) for text in chain([first], head) if text[:1] not in (">", "#")):
         return "dot_bracket"
     return "fasta" if first.startswith(">") else "plain"
-
-
-def _is_wrapped(head: Iterable[str]) -> bool:
-    """Whether structures are of other lengths than the lines above them, or of several lines themselves."""
-    return any(
-        STRUCTURE.search(text) and (STRUCTURE.search(above) or len(text.split()[0]) != len(above))
-        for above, text in pairwise(head)
-    )
-
-
-def _check_sequence(lines: Lines, text: str) -> None:
-    """Refuse a line that is neither a sequence nor a structure: nothing tells what the file is."""
-    try:
-        clean_strands("" if STRUCTURE.search(text) else text)
-    except DataError as error:
-        raise DataError(
-            f"{lines.name}: found {shown(text)}, expected {', '.join(_PARSERS)} ({error})"
-        ) from None

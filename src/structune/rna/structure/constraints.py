@@ -11,6 +11,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.formats.brackets import STRANDS, check_cut
+from structune.rna.kernels.loops import GAP
 from structune.rna.kernels.sums import row
 from structune.rna.structure.space import (
     Space,
@@ -19,7 +20,6 @@ from structune.rna.structure.space import (
     nested_pairs,
     nick_of,
     offences,
-    opened,
     partners_of,
     places,
     strands_of,
@@ -100,18 +100,15 @@ class Constraints:
 
     def scores(self, letters: Array) -> PairScores:
         """What they add to the scores of pairs: -inf for one that cannot be."""
-        forced, bases = self._forced(), places(letters)
-        prohibited = [bases[list(self._checked_pair(pair, bases.size))] for pair in self.prohibited]
+        forced, bases, prohibited = self._forced(), places(letters), []
+        for pair in self.prohibited:
+            i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
+            if not (isinstance(i + j, Integral) and 0 <= i < j < bases.size):
+                raise DataError(f"found the prohibited pair {pair}, expected two of {bases.size} bases")
+            prohibited.append(bases[[i, j]])
         pairs = np.array([*forced, *prohibited], np.int64).reshape(-1, 2)
         values = [FORCED] * len(forced) + [-np.inf] * len(prohibited)
         return PairScores(self._base_scores(letters), pairs, np.array(values, float))
-
-    @staticmethod
-    def _checked_pair(pair: tuple[int, int], n: int) -> tuple[int, int]:
-        i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
-        if not (isinstance(i + j, Integral) and 0 <= i < j < n):
-            raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
-        return i, j
 
     def check(self, letters: Array, space: Space) -> None:
         """Refuse forced pairs that a model cannot produce."""
@@ -126,12 +123,26 @@ class Constraints:
         return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
 
     def _base_scores(self, letters: Array) -> FloatArray:
-        notation, bases = opened(self.notation), places(letters)
+        notation, bases = self.notation.replace(STRANDS, GAP * "."), places(letters)
         if notation:
             check_cut(self.notation, *strands_of(letters), "constraints")
         check_notation(self.notation, NOTATION + STRANDS, "constraint")
         scores = np.zeros((letters.size, 2))
-        scores[bases] += self._checked_paired(bases.size)[:, None]
+        n = bases.size
+        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
+        if given.shape != (n,):
+            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
+        if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
+            raise DataError(
+                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
+                f"+-{_MOST_SCORE:g} ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
+            )
+        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
+            raise DataError(
+                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
+                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
+            )
+        scores[bases] += given[:, None]
         for i, character in enumerate(notation):
             scores[i] += _OF_BASES.get(character, 0.0)
         if self.between:
@@ -140,23 +151,6 @@ class Constraints:
                 raise DataError("found one strand, expected two with pairs between strands only")
             scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores
-
-    def _checked_paired(self, n: int) -> FloatArray:
-        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
-        if given.shape != (n,):
-            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
-        if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
-            raise DataError(
-                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
-                f"+-{_MOST_SCORE:g}"
-                " ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
-            )
-        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
-            raise DataError(
-                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
-                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
-            )
-        return given
 
     def _forced(self) -> list[tuple[int, int]]:
         return nested_pairs(self.notation, "constraint")

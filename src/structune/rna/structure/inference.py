@@ -11,6 +11,7 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
+from structune.rna.kernels.loops import ABSENT
 from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
 from structune.rna.structure.potentials import (
     LOOP_LENGTHS,
@@ -21,7 +22,7 @@ from structune.rna.structure.potentials import (
     spans,
     with_ends,
 )
-from structune.rna.structure.space import Space, is_base, n_cells, nick_of, row_of
+from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
 
@@ -101,13 +102,14 @@ class ScaledInference:
         self, potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
     ) -> None:
         self.n, self._space, self.dtype = letters.size, space, potentials.dtype
-        self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), is_base(letters)
+        self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), letters != ABSENT
         self.letters, self.lanes = with_ends(letters, space.circular)[: self.n + 2], all_lanes(self.dtype)
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
         room = n_cells(self.n, self.reach) + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
-        self._left, self._right = np.zeros((2, self._n_of_strands()), self.dtype)
+        self._n_strands = 0 if self._nick == self.n else self.n + 1  # places of tables of two strands
+        self._left, self._right = np.zeros((2, self._n_strands), self.dtype)
         self._partners = np.full(self.n, self.n)
         self._scale(potentials, letters)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
@@ -115,9 +117,6 @@ class ScaledInference:
             self._model = grammar_model(potentials, letters, space, scores)
             self._circle = self.chart()
             self.log_partition = self._circle.first[0]
-
-    def _n_of_strands(self) -> int:
-        return 0 if self._nick == self.n else self.n + 1
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
@@ -147,32 +146,27 @@ class ScaledInference:
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
-        extent = np.empty(2)
-        with step("sums inside", self._share_below):
+        extent, rows, ring = np.empty(2), *self._room(2)
+        with step("sums inside", lambda: share_below(self._partners, self._space)):
             kernels.inside(
                 self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
                 self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-                self._suffixes, self._raised, self._left, self._right, self._ring(), self._rows(2),
-                self._partners, extent,
+                self._suffixes, self._raised, self._left, self._right, ring, rows, self._partners,
+                extent,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
             least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
         self._beyond = float(most if most >= SPAN else least)
         return self._logs().real, bool(extent[0] > LEAST and extent[1] < np.exp(SPAN))
 
-    def _share_below(self) -> float:
-        return share_below(self._partners, self._space)
-
     def _logs(self) -> Array:
         """Logs of the suffixes' partition functions, scaled."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(self._suffixes) + kernels.RAISE * self._raised)
 
-    def _rows(self, n: int) -> Array:
-        return np.zeros((n, self.n + kernels.RIGHT), self.dtype)
-
-    def _ring(self) -> Array:
-        return np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
+    def _room(self, n_rows: int) -> tuple[Array, Array]:
+        ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
+        return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
@@ -194,35 +188,31 @@ class ScaledInference:
         """Count; gives the shares of the suffixes and the adjoints of M."""
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
-        d_strands = np.zeros((2, self._n_of_strands()), self.dtype)
-        outer = self._outer(counts, weight)
-        with step("sums outside", lambda: 1.0 - self._share_below()):
+        d_strands = np.zeros((2, self._n_strands), self.dtype)
+        outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
+        if self._space.circular:  # by the last loop of a circle, which is counted here
+            outer = new_chart(self._model, 0.0)
+            outer.first[0] = weight
+            work = grammar_choices(self.n, self.dtype)
+            counts.bases -= grammar.open_circle(self._model, self._circle, outer, work, counts.cells)
+            last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
+            pairs, multi_2 = self.pairs[: outer.pairs.size], self._multi_2[last]
+            outer_pairs = np.divide(outer.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0)
+            outer_multi_2 = np.divide(
+                outer.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0
+            )
+        rows, ring = self._room(8)
+        with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
             kernels.outside(
                 self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
                 self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
-                self._raised, self._left, self._right, shares, d_multi, d_strands, *outer, self._ring(),
-                self._rows(8), self._partners, counts.tables, loops, counts.scalars,
+                self._raised, self._left, self._right, shares, d_multi, d_strands, outer_pairs, outer_multi_2,
+                ring, rows, self._partners, counts.tables, loops, counts.scalars,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
-
-    def _outer(self, counts: Counts, weight: float) -> tuple[Array, Array]:
-        """Count the last loop of a circle; gives the adjoints of P, and of the last column of M2, by it."""
-        nothing = np.zeros(0, self.dtype)
-        if not self._space.circular:
-            return nothing, nothing
-        shares = new_chart(self._model, 0.0)
-        shares.first[0] = weight
-        work = grammar_choices(self.n, self.dtype)
-        counts.bases -= grammar.open_circle(self._model, self._circle, shares, work, counts.cells)
-        last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
-        pairs, multi_2 = self.pairs[: shares.pairs.size], self._multi_2[last]
-        return (
-            np.divide(shares.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0),
-            np.divide(shares.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0),
-        )
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -50,9 +52,6 @@ from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
 from structune.rna.structure.space import (
     Offence,
     Space,
-    checked_hairpin,
-    checked_initiation,
-    checked_span,
     n_cells,
     nick_of,
     offences,
@@ -68,6 +67,7 @@ Inference = ScaledInference | LogInference
 R = TypeVar("R")
 # tables of pairs at a time: sums inside, and one outside; best structures; with logs of sums, or copies
 OF_SUMS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.0, 5.0, 6.0, 6.0, 5.0
+_MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
 _SHORT = 100  # bases: of longer sequences the work is most of it
 _AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
 
@@ -106,9 +106,17 @@ class RNA(Structure):
         circular: bool = False,
         initiation: float = INITIATION,
     ) -> None:
-        self.min_hairpin, self.noncanonical = checked_hairpin(min_hairpin), bool(noncanonical)
-        self.max_span = checked_span(max_span)
-        self.circular, self.initiation = bool(circular), checked_initiation(initiation)
+        if not (isinstance(min_hairpin, int | np.integer) and 0 <= min_hairpin <= _MOST_BASES):
+            raise DataError(f"min_hairpin={min_hairpin!r}: expected a whole number from 0 to {_MOST_BASES}")
+        is_number = isinstance(max_span, int | np.integer) and not isinstance(max_span, bool)
+        if max_span is not None and not (is_number and max_span >= 0):
+            raise DataError(f"max_span={max_span!r}: expected a whole number >= 0, or None")
+        is_real = isinstance(initiation, Real) and not isinstance(initiation, bool)
+        if not (is_real and math.isfinite(initiation)):
+            raise DataError(f"initiation={initiation!r}: expected a finite number")
+        self.min_hairpin, self.noncanonical = int(min_hairpin), bool(noncanonical)
+        self.max_span = None if max_span is None else min(int(max_span), _MOST_BASES)
+        self.circular, self.initiation = bool(circular), float(initiation)
         self.feature_set = features
         self._features = feature_set(features)
         self._allowed = np.full((4, 4), noncanonical)

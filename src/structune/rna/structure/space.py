@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +15,21 @@ from structune.rna.kernels.loops import ABSENT, GAP
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
 from structune.structure import Array, IntArray
 
+_CODES = np.full(256, -1, np.int8)
+_CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
+_CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
+_CODES[ord("T")] = LETTERS.index("U")
+_CODES[ord(STRANDS)] = ABSENT
+_CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
+
+# Two strands, ``A&B``, are one sequence with GAP places that are absent between them: so no loop of two pairs
+# spans both strands, and nothing but the loop between them has to know of it.
+
 
 def nick_of(letters: Array) -> int:
     """Where the first of two strands ends; the number of bases of one strand."""
-    return int(np.argmax(letters == ABSENT)) if _is_cut(letters) else letters.size
-
-
-def _is_cut(letters: Array) -> bool:
-    return bool(np.any(letters == ABSENT))
+    is_absent = letters == ABSENT
+    return int(np.argmax(is_absent)) if np.any(is_absent) else letters.size
 
 
 def check_absent(letters: Array) -> None:
@@ -34,45 +39,15 @@ def check_absent(letters: Array) -> None:
         raise DataError(f"found absent letters, expected none, or {GAP} between two strands")
 
 
-def is_base(letters: Array) -> Any:
-    """Of each place, whether a base is there."""
-    return letters != ABSENT
-
-
 def places(letters: Array) -> IntArray:
     """The places of all bases."""
-    return np.flatnonzero(is_base(letters))
-
-
-def shown_base(k: int, nick: int) -> int:
-    """The number of the base at a place, counted through both strands, of which the first ends at `nick`."""
-    return k if k < nick else k - GAP
+    return np.flatnonzero(letters != ABSENT)
 
 
 def strands_of(letters: Array) -> tuple[int, int]:
     """The number of bases, and that of the first strand, or -1 if there is one."""
-    n, nick = int(np.count_nonzero(is_base(letters))), nick_of(letters)
+    n, nick = int(np.count_nonzero(letters != ABSENT)), nick_of(letters)
     return n, nick if nick < letters.size else -1
-
-
-def places_of(text: str) -> list[int]:
-    """The place of each character of a notation."""
-    nick = text.find(STRANDS)
-    return [k if nick < 0 or k <= nick else k + GAP - 1 for k in range(len(text))]
-
-
-def opened(text: str) -> str:
-    """A notation with all places between two strands."""
-    return text.replace(STRANDS, GAP * ".")
-
-
-_MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
-_CODES = np.full(256, -1, np.int8)
-_CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
-_CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
-_CODES[ord("T")] = LETTERS.index("U")
-_CODES[ord(STRANDS)] = ABSENT
-_CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
 
 
 def parse_sequences(sequences: Sequence[str]) -> list[Array]:
@@ -130,7 +105,9 @@ def check_notation(text: str, notation: str, place: str) -> None:
 
 def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
     """The pairs of round brackets, inner ones first, as places; other characters do not matter."""
-    stack, pairs, places = [], [], places_of(text)
+    nick = text.find(STRANDS)
+    places = [k if nick < 0 or k <= nick else k + GAP - 1 for k in range(len(text))]
+    stack, pairs = [], []
     for j, character in enumerate(text):
         if character == "(":
             stack.append(j)
@@ -247,14 +224,17 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
             continue
         loop, last = loops.pop(), (i, j)
         loops[-1].branches += 1
-        if (why := _pair_offence(letters, i, j, space)) is not None:
-            found.append(Offence(i, j, why))
+        if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
+            found.append(Offence(i, j, "a pair of two bases that cannot pair"))
+        elif space.max_span is not None and j - i > space.max_span:
+            found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
         elif (why := loop.offence(space.min_hairpin)) is not None:
             found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    return [Offence(shown_base(o.i, nick), shown_base(o.j, nick), *o[2:]) for o in found]
+    # bases are counted through both strands
+    return [Offence(*(k if k < nick else k - GAP for k in o[:2]), *o[2:]) for o in found]
 
 
 @dataclass
@@ -274,32 +254,3 @@ class _Loop:
         if self.branches == 1 and self.unpaired > MAX_LOOP:
             return f"a loop of {self.unpaired} unpaired bases, expected at most {MAX_LOOP}"
         return None
-
-
-def _pair_offence(letters: Array, i: int, j: int, space: Space) -> str | None:
-    if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
-        return "a pair of two bases that cannot pair"
-    if space.max_span is not None and j - i > space.max_span:
-        return f"a span of {j - i}, expected at most {space.max_span}"
-    return None
-
-
-def checked_span(n: Any) -> int | None:
-    """How far the bases of a pair may be apart, as a number that kernels can add to positions, or None."""
-    if n is not None and (isinstance(n, bool) or not (isinstance(n, int | np.integer) and n >= 0)):
-        raise DataError(f"max_span={n!r}: expected a whole number >= 0, or None")
-    return None if n is None else min(int(n), _MOST_BASES)
-
-
-def checked_initiation(score: Any) -> float:
-    """The score of two strands together, a finite number."""
-    if isinstance(score, bool) or not (isinstance(score, Real) and math.isfinite(score)):
-        raise DataError(f"initiation={score!r}: expected a finite number")
-    return float(score)
-
-
-def checked_hairpin(n: Any) -> int:
-    """The fewest unpaired bases of a hairpin, as a number that kernels can add to positions."""
-    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_BASES):
-        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_BASES}")
-    return int(n)
