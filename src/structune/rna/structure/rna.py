@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
@@ -590,9 +591,6 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
         raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
 
 
-_AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
-
-
 # --- short sequences ---------------------------------------------------------------------------------------
 
 
@@ -625,24 +623,35 @@ def fold_short(
     tables, scalars = potentials.factors(longest, 0.0)
     kernel.fold(
         letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _room(longest, reach, lanes.width),
-        Counts(longest, float).tables, partners, is_known,
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _scratch.room, _scratch.counts,
+        partners, is_known,
     )  # fmt: skip
     return partners, is_known
 
 
-def _room(n: int, reach: int, width: int) -> kernel.Room:
-    return kernel.Room(
-        tables=np.empty((6, n_cells(n, reach) + 16)),
-        suffixes=np.empty((4, n + 1)),
-        raised=np.empty(n + 1, np.int64),
-        ring=np.empty((RING, LEFT + n + RIGHT)),
-        rows=np.empty((8, n + RIGHT)),
-        partners=np.empty(n, np.int64),
-        todo=np.empty((n + 1, 2), np.int64),
-        nothing=np.empty(0),
-        no_strands=np.empty((2, 0)),
-        extent=np.empty(2),
-        loops=np.zeros((LOOP * LOOP, width)),
-        scalars=np.zeros(6),
-    )
+class _Scratch(threading.local):
+    """What a thread needs for any short sequence, made once, which costs as much as to fold one.
+
+    Nobody reads the counts.
+    """
+
+    def __init__(self) -> None:
+        n, lanes = _SHORT, all_lanes(float)
+        self.counts = Counts(n, float).tables
+        self.room = kernel.Room(
+            tables=np.empty((6, n_cells(n, n - 1) + 16)),
+            suffixes=np.empty((4, n + 1)),
+            raised=np.empty(n + 1, np.int64),
+            ring=np.empty((RING, LEFT + n + RIGHT)),
+            rows=np.empty((8, n + RIGHT)),
+            partners=np.empty(n, np.int64),
+            todo=np.empty((n + 1, 2), np.int64),
+            nothing=np.empty(0),
+            no_strands=np.empty((2, 0)),
+            extent=np.empty(2),
+            loops=np.zeros((LOOP * LOOP, lanes.width)),
+            scalars=np.zeros(6),
+        )
+
+
+_scratch = _Scratch()

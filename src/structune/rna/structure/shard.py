@@ -131,6 +131,8 @@ class RNAShard(SequenceShard):
 
     def take(self, indices: Any) -> RNAShard:
         chosen = self._chosen(indices)
+        if np.array_equal(chosen, np.arange(len(self))):
+            return self  # as for predictions that come one by one: copies cost more than a short sequence
         offsets, bases = take_segments(self.offsets, chosen)
         base_offsets, scored = take_segments(self.base_offsets, chosen)
         pair_offsets, pairs = take_segments(self.pair_offsets, chosen)
