@@ -10,7 +10,6 @@ from structune.errors import DataError
 from structune.learning.bootstrap import paired_difference
 from structune.rna.formats.brackets import partners
 from structune.rna.metrics import (
-    ROC_GAMMAS,
     base_pair_bootstrap,
     base_pair_scores,
     partner_entropy,
@@ -97,10 +96,6 @@ def test_crossing_pairs_count():
     assert base_pair_scores(["(.A.).a"], ["(...).."]).n_true.tolist() == [2]
 
 
-def test_strings_and_partners_may_be_mixed():
-    assert base_pair_scores(TRUE, [partners(text) for text in PRED]).pooled.ppv == 1
-
-
 def test_roc_area_by_hand():
     # Horizontally from (0, 0.8) to (0.5, 0.8), trapezoids to (0.7, 0.6) and (0.9, 0.2), down to (0.9, 0).
     area = 0.5 * 0.8 + 0.2 * (0.8 + 0.6) / 2 + 0.2 * (0.6 + 0.2) / 2
@@ -115,22 +110,12 @@ def test_roc_area_of_one_point_and_of_ties():
     assert roc_area([], []) == 0
 
 
-def test_roc_area_of_a_curve_that_is_not_monotone():
-    assert roc_area([0.4, 0.6], [0.5, 1.0]) == pytest.approx(0.5 * 0.4 + 0.5 * 0.5)
-
-
 def test_curve():
     predicted = {4.0: PRED, 0.5: ["." * len(text) for text in TRUE], 1.0: ["." * 9, PRED[1], "(.)"]}
     curve = sensitivity_ppv_curve(TRUE, predicted)
     assert curve.gamma.tolist() == [1, 4]
     assert curve.sensitivity == pytest.approx([2 / 5, 4 / 5])
     assert curve.ppv == pytest.approx([2 / 3, 1])
-
-
-def test_gammas_of_the_papers():
-    assert ROC_GAMMAS[0] == 1 / 32
-    assert ROC_GAMMAS[-1] == 1024
-    assert len(ROC_GAMMAS) == 16
 
 
 def test_bootstrap():

@@ -45,12 +45,6 @@ def test_names(tmp_path):
         assert read_bpseq(path)[0].name == "my_rna"
 
 
-def test_nothing():
-    assert read("") == []
-    assert read("# comment\n\n") == []
-    assert read("#Name: x\n") == [RNARecord("x", "", "")]
-
-
 def test_pseudoknots_take_further_brackets():
     assert read("1 G 4\n2 T 5\n3 N 6\n4 A 1\n5 r 2\n6 A 3\n") == [RNARecord("1", "GUNARA", "([{)]}")]
 
