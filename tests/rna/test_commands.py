@@ -268,14 +268,6 @@ def test_a_folder_takes_a_file_of_each(fold, tmp_path):
     assert (tmp_path / "pairs" / "B-2.tsv").read_text().startswith("name\ti\tj\tprobability\nB\t")
 
 
-def test_drawings_of_several_sequences(fold, tmp_path):
-    args = ["--plot", tmp_path / "a.png", "--format", "pairs", "--dot-plot", tmp_path / "dots.pdf"]
-    fold(*args, stdin=">a\nGGGAAACCC\n>b/1\nGGGAAACCC\n>a\nGGAAACC\n")
-    names = {path.name for path in tmp_path.iterdir()}
-    stems = ("a", "b_1", "a-2")
-    assert names == {f"a-{stem}.png" for stem in stems} | {f"dots-{stem}.pdf" for stem in stems}
-
-
 def test_drawings_of_several_structures(fold, tmp_path):
     text = ">a\nGGGAAACCC\n"
     fold("--nbest", 2, "--plot", tmp_path / "a.png", "--dot-plot", tmp_path / "b.png", stdin=text)
@@ -421,16 +413,6 @@ def test_empty_sequences_cannot_be_drawn(refused, tmp_path):
     assert "record 'b': found an empty sequence, expected at least one base" in told
 
 
-def test_structures_within_a_range(files, fold):
-    folder = structune.load(files / "m.structune")
-    expected = folder.predict_nbest(["GGGAAACCC"], 10**6, within=2.5)[0]
-    assert [r.structure for r in records(fold("--within", 2.5, stdin="GGGAAACCC\n"))] == [
-        s for s, _ in expected
-    ]
-    out = fold("--within", 2.5, "--nbest", 2, stdin="GGGAAACCC\n")
-    assert [record.structure for record in records(out)] == [s for s, _ in expected[:2]]
-
-
 def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, monkeypatch):
     monkeypatch.setattr(fold_commands, "_LONG", 9)
     result = run("fold", "-m", files / "m.structune", "--jobs", 1, stdin="GGGAAACCC\n")
@@ -514,16 +496,6 @@ def test_table_of_bases(files, folder, fold):
     assert plain == [row.rpartition("\t")[0] for row in (heading, *rows)]
 
 
-def test_descriptions_stay(fold, tmp_path):
-    (tmp_path / "told.fa").write_text(">a of  yeast\nGGGAAACCC\n>b\nGGC\n")
-    for out in (fold(tmp_path / "told.fa"), fold(stdin=(tmp_path / "told.fa").read_text())):
-        assert [line for line in out.splitlines() if line.startswith(">")] == [">a of  yeast", ">b"]
-    out = fold(tmp_path / "told.fa", "--samples", "1")
-    assert out.splitlines()[0] == ">a sample 1 of  yeast"
-    (tmp_path / "odd.fa").write_bytes(b">a\tcaf\xe9\nGGC\n")
-    assert fold(tmp_path / "odd.fa").startswith(">a caf?\n")
-
-
 def test_which_records_can_be_skipped(files, fold, refused, tmp_path):
     args = ["fold", "-m", files / "m.structune", *QUIET, "--skip-bad"]
     result = run(*args, stdin=">m\nGCGGA[UUA\n>n\nACG\n")
@@ -598,14 +570,6 @@ def test_a_method_is_that_of_all_layers(tmp_path):
     ):
         out = succeed("fold", "-m", tmp_path / "m", *options, *QUIET, stdin=sequence + "\n")
         assert [out.splitlines()[2]] == expected
-
-
-def test_circles(files, fold, tmp_path):
-    model, path = structune.load(files / "m.structune").set_params(circular=True), tmp_path / "a.svg"
-    sequence = "CCCAAAGGGAAAGGGAAACCC"
-    text = fold("--circular", "--plot", str(path), stdin=sequence + "\n")
-    assert text.splitlines()[2] == model.predict([sequence])[0]
-    assert path.exists()
 
 
 def test_several_inputs(files, fold, tmp_path, refused):

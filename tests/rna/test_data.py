@@ -46,14 +46,6 @@ def test_what_a_file_holds(put):
     assert len(expected) == 2
 
 
-def test_take(put):
-    put(TEXT)
-    data = load_rna("tiny")
-    assert data.take([1, 0, 1]).names == ["b", "a", "b"]
-    assert data.take([1]).structures == ["([)]"]
-    assert len(data.take([])) == 0
-
-
 def test_other_columns_are_refused(put):
     put(TEXT.replace("dotbracket", "structure"))
     with pytest.raises(DataError, match=r"tiny\.tsv\.gz:1: found the columns .* expected"):

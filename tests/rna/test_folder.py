@@ -216,15 +216,6 @@ def test_nothing_left_to_learn_from():
         folder().fit(["GAAC", "GAAC"], ["(..)", "(..)"])
 
 
-def test_wider_spaces():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tight = folder(min_hairpin=2).fit([*X, "GAAC"], [*Y, "(..)"])
-        every = folder(noncanonical=True).fit([*X, "AGGGA"], [*Y, "(...)"])
-    assert np.isfinite(tight.log_loss(["GAAC"], ["(..)"]))
-    assert np.isfinite(every.log_loss(["AGGGA"], ["(...)"]))
-
-
 # --- scikit-learn -----------------------------------------------------------------------------------------
 
 
@@ -255,17 +246,6 @@ def risk_of(model, weights=None):
     return Risk.over(model.rna_, LogLoss(), model.rna_.encode(X, Y, weights))
 
 
-def test_attributes_of_a_fitted_model(model):
-    assert model.coef_.shape == (len(model.rna_.weight_names()),)
-    assert len(model.group_names_) == 15
-    assert {"helix stacking", "dangles", "multi-branch"} < set(model.group_names_)
-    assert_array_equal(model.penalty_, 0.1)
-    assert model.group_sizes_.sum() == model.coef_.size
-    assert model.status_ == "converged"
-    assert model.passes_ == model.history_[-1]["passes"] > 0
-    assert (model.skipped_, model.extra_) == ([], {})
-
-
 def test_the_fit_is_the_minimum():
     weights, penalty = np.arange(12.0), {"helix stacking": 0.1, "hairpin lengths": 7}
     found = folder(penalty=penalty, tolerance=1e-7).fit(X, Y, sample_weight=weights)
@@ -276,14 +256,6 @@ def test_the_fit_is_the_minimum():
     assert np.linalg.norm(gradient) <= 1e-7 * risk.at_zero.gradient_norm
     loss = weights @ found.log_loss(X, Y) + 0.5 * precision @ found.coef_**2
     assert found.history_[-1]["objective"] == pytest.approx(loss)
-
-
-def test_groups():
-    assert folder(groups="single").fit(X, Y).group_names_ == ("all",)
-    separate = folder(groups="separate").fit(X, Y)
-    assert list(separate.group_names_) == separate.rna_.weight_names()
-    mine = folder(groups=lambda name: name.startswith("helix"), penalty={"True": 9.0}).fit(X, Y)
-    assert dict(zip(mine.group_names_, mine.penalty_.tolist(), strict=True)) == {"False": 1.0, "True": 9.0}
 
 
 def test_a_prior_around_another_model():
@@ -546,20 +518,6 @@ def test_log_loss(model):
     assert np.isinf(model.log_loss(["GAAC"], ["(..)"])).all()
 
 
-def test_score(model):
-    predicted = model.predict(X)
-    assert model.score(X, predicted) == 1.0
-    true = sum(structure.count("(") for structure in Y)
-    found = sum(structure.count("(") for structure in predicted)
-    right = sum(
-        np.count_nonzero(np.triu(probabilities_of([a], [1.0], len(a)) * probabilities_of([b], [1.0], len(b))))
-        for a, b in zip(Y, predicted, strict=True)
-    )
-    assert model.score(X, Y) == pytest.approx(2 * right / (true + found))
-    with pytest.raises(DataError):
-        model.score(X, Y[:-1])
-
-
 def test_threads_do_not_change_a_bit(monkeypatch):
     monkeypatch.setattr(risk, "_WORK_PER_SHARD", 300)
     x, y = hairpins(40, seed=2)
@@ -597,20 +555,6 @@ def test_contrafold_files(tmp_path):
     assert read_contrafold(tmp_path / "p") == dict(zip(model.rna_.weight_names(), model.coef_, strict=True))
     model.set_params(warm_start=True, tolerance=1e9).fit(X, Y)  # goes on from there
     assert_allclose(again.coef_, model.coef_, rtol=1e-12)
-
-
-def test_files_that_are_not_contrafolds(tmp_path, model):
-    path = tmp_path / "p"
-    path.write_text("base_pair_AU 1.0\nlength 2.0\n")
-    with pytest.raises(DataError, match=r"p: found 1 unknown parameters .*missing"):
-        RNAFolder.from_contrafold(path)
-    path.write_text("base_pair_AU one\n")
-    with pytest.raises(DataError, match="p:1: "):
-        RNAFolder.from_contrafold(path)
-    with pytest.raises(FileNotFoundError):
-        RNAFolder.from_contrafold(tmp_path / "none")
-    with pytest.raises(DataError, match="features='extended', expected 'contrafold'"):
-        folder(features="extended").fit(X, Y).to_contrafold(path)
 
 
 def test_the_pretrained_model_folds_a_trna():

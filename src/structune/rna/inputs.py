@@ -81,7 +81,8 @@ def checked_range(within: Any) -> float:
 
 
 def _checked_number(value: Any, name: str, most: float, expected: str) -> float:
-    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= value <= most):
+    number: Any = value
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= number <= most):
         raise DataError(f"{name}={value!r}: expected {expected}")
     return float(value)
 

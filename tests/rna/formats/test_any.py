@@ -241,14 +241,6 @@ def test_what_other_files_look_like_is_told(tmp_path, name, text, look):
         list(read_rna(tmp_path / name))
 
 
-def test_files_that_hold_no_sequence(tmp_path):
-    """Lines like ``Organism: x`` are passed over in tables: not all of them."""
-    for name, text in (("a.ct", "name: x\nsize: y\n"), ("a.dbn", "# x\n")):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(DataError, match=f"{name}: found no sequences"):
-            list(read_rna(tmp_path / name))
-
-
 @given(
     st.lists(
         st.sampled_from([*"ACGU.()[]<>Aa>#:/ \n\n\t125é", "1 A 2\n2 A 1\n", "2 x\n", "#=GC SS_cons ", "//"])

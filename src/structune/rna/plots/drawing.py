@@ -150,7 +150,7 @@ def plot_structure(
     step = 10 if readable else 50 if found.size <= 1500 else 100
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": font, "zorder": 5, "color": "0.25"}
     for label in _place_labels(xy, found, backbone, side, step, font / (72 * unit)):
-        axes.text(*label.at, label.text, fontweight="bold" if label.is_end else None, **style)
+        axes.text(label.at[0], label.at[1], label.text, fontweight="bold" if label.is_end else None, **style)
         if not label.is_end:
             axes.plot(*np.array([label.start, label.stop]).T, color="0.5", linewidth=0.6, zorder=2)
     if title is not None:

@@ -100,7 +100,7 @@ class Constraints:
 
     def scores(self, letters: Array) -> PairScores:
         """What they add to the scores of pairs: -inf for one that cannot be."""
-        forced, bases, prohibited = self._forced(), places(letters), []
+        forced, bases, prohibited = self._forced(), places(letters), list[IntArray]()
         for pair in self.prohibited:
             i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
             if not (isinstance(i + j, Integral) and 0 <= i < j < bases.size):

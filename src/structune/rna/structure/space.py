@@ -233,8 +233,11 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    # bases are counted through both strands
-    return [Offence(*(k if k < nick else k - GAP for k in o[:2]), *o[2:]) for o in found]
+
+    def counted_through(k: int) -> int:
+        return k if k < nick else k - GAP
+
+    return [o._replace(i=counted_through(o.i), j=counted_through(o.j)) for o in found]
 
 
 @dataclass
