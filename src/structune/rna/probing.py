@@ -246,10 +246,32 @@ class ReactivityModel:
         DataError
             A letter without twice as many reactivities as the table has entries.
         """
-        probed = _Probed(sequences, reactivities)
-        table = cls(*probed.log_odds(probed.paired(folder, None)))
-        for _ in range(rounds):
-            table = cls(*probed.log_odds(probed.paired(folder, table)))
+        sequences, rows = list(sequences), [np.asarray(row, np.float64) for row in reactivities]
+        if len(rows) != len(sequences):
+            raise DataError(f"found reactivities of {len(rows)} sequences, expected {len(sequences)}")
+        codes = []
+        for s, (sequence, given, row) in enumerate(zip(sequences, reactivities, rows, strict=True)):
+            try:
+                check_letters(sequence, given)
+            except DataError as error:
+                raise DataError(f"sequence {s}: {error}") from None
+            codes.append(_letters(s, sequence))
+            if row.shape != codes[-1].shape:
+                raise DataError(
+                    f"sequence {s}: found reactivities of shape {row.shape} for {codes[-1].size} bases"
+                )
+        known = np.concatenate([np.isfinite(row) for row in rows])
+        letters, probed = np.concatenate(codes)[known], np.concatenate(rows)[known]
+        table: ReactivityModel | None = None
+        for _ in range(rounds + 1):
+            shares = [
+                folder.pair_probabilities(
+                    sequence, None if table is None else Constraints(paired=table.paired(sequence, row))
+                ).sum(axis=1)
+                for sequence, row in zip(sequences, rows, strict=True)
+            ]
+            table = cls(*_tables_of(letters, probed, np.concatenate(shares)[known]))
+        assert table is not None
         return table
 
     def save(self, path: Any) -> None:
@@ -290,58 +312,21 @@ def _letters(s: int, sequence: str) -> Array:
     return letters[places(letters)]
 
 
-class _Probed:
-    """Sequences with reactivities, and the letters and reactivities of all bases that have one."""
+def _tables_of(letters: Array, reactivities: Array, paired: Array) -> tuple[list[Any], list[Any]]:
+    """Reactivities of each letter, and the log odds there, falling, by how probably each base is paired."""
+    from sklearn.isotonic import IsotonicRegression
 
-    def __init__(self, sequences: Sequence[str], reactivities: Sequence[Any]) -> None:
-        self._sequences = list(sequences)
-        self._rows = [np.asarray(row, np.float64) for row in reactivities]
-        if len(self._rows) != len(self._sequences):
-            raise DataError(
-                f"found reactivities of {len(self._rows)} sequences, expected {len(self._sequences)}"
-            )
-        for s, (sequence, row) in enumerate(zip(self._sequences, reactivities, strict=True)):
-            try:
-                check_letters(sequence, row)
-            except DataError as error:
-                raise DataError(f"sequence {s}: {error}") from None
-        codes = [_letters(s, sequence) for s, sequence in enumerate(self._sequences)]
-        for s, (letters, row) in enumerate(zip(codes, self._rows, strict=True)):
-            if row.shape != letters.shape:
-                raise DataError(
-                    f"sequence {s}: found reactivities of shape {row.shape} for {letters.size} bases"
-                )
-        self._known = [np.isfinite(row) for row in self._rows]
-        self._letters = self._of_known(codes)
-        self._reactivities = self._of_known(self._rows)
-
-    def _of_known(self, rows: Sequence[Any]) -> Any:
-        return np.concatenate([row[known] for row, known in zip(rows, self._known, strict=True)])
-
-    def paired(self, folder: RNAFolder, table: ReactivityModel | None) -> FloatArray:
-        """How probably each of these bases is paired, by its sequence and, with a table, the reactivities."""
-        rows = []
-        for sequence, row in zip(self._sequences, self._rows, strict=True):
-            known = None if table is None else Constraints(paired=table.paired(sequence, row))
-            rows.append(folder.pair_probabilities(sequence, known).sum(axis=1))
-        paired: FloatArray = self._of_known(rows)
-        return paired
-
-    def log_odds(self, paired: FloatArray) -> tuple[list[list[float]], list[list[float]]]:
-        """Reactivities of each letter, and the log odds there: falling, whatever the sample."""
-        from sklearn.isotonic import IsotonicRegression
-
-        knots, found = [], []
-        for letter, name in enumerate(LETTERS):
-            p, r = paired[self._letters == letter], self._reactivities[self._letters == letter]
-            if r.size < 2 * _KNOTS:
-                raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
-            places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
-            falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
-            odds = _logit(falling.predict(places)) - _logit(p.mean())
-            knots.append(places.tolist())
-            found.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())
-        return knots, found
+    knots, found = [], []
+    for letter, name in enumerate(LETTERS):
+        p, r = paired[letters == letter], reactivities[letters == letter]
+        if r.size < 2 * _KNOTS:
+            raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
+        places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
+        falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
+        odds = _logit(falling.predict(places)) - _logit(p.mean())
+        knots.append(places.tolist())
+        found.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())
+    return knots, found
 
 
 def _logit(p: Any) -> Any:

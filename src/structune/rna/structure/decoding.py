@@ -44,12 +44,6 @@ class Viterbi:
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
         self.n, self._reach = letters.size, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
-        self._chart = self._filled(scores, letters, space, extra)
-        if space.circular:
-            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
-        self.score = float(self._chart.first[0])
-
-    def _filled(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> grammar.Chart:
         n, nick = self.n, self._model.nick
         tables, scalars = scores.tables(n)
         pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
@@ -64,7 +58,10 @@ class Viterbi:
                 right, ring, rows, partners,
             )  # fmt: skip
         rest = np.full(pairs.size if space.circular else 0, -np.inf)
-        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+        self._chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+        if space.circular:
+            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
+        self.score = float(self._chart.first[0])
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""
@@ -88,7 +85,21 @@ class Viterbi:
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
         model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
-        search = _new_search(model, room.values.size)
+        depth, size = 3 * model.n + 3, 4 * room.values.size  # as many choices make a structure at most
+        last_kind = (
+            grammar.REST if model.circular else grammar.RIGHT if model.nick < self.n else grammar.MULTI_2
+        )
+        search = subopt.Search(
+            state=np.zeros(subopt.N_STATE, np.int64),
+            frames=np.empty((depth, subopt.N_FRAME), np.int64),
+            losses=np.empty(depth),
+            todo=np.empty((2 * depth, 4), np.int64),
+            pairs=np.empty((self.n // 2 + 1, 2), np.int64),
+            lists=np.zeros((last_kind + 1, n_cells(self.n, self._reach) + 16), np.int32),
+            starts=np.empty(size, np.int64),
+            choice_losses=np.empty(size),
+            choice_items=np.empty((size, 6), np.int64),
+        )
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
@@ -103,22 +114,6 @@ class Viterbi:
                 search = search._replace(**larger)
         n_found = search.state[subopt.FOUND]
         return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
-
-
-def _new_search(model: grammar.Model, most_choices: int) -> subopt.Search:
-    n, depth, room = model.n, 3 * model.n + 3, 4 * most_choices  # as many choices make a structure at most
-    last_kind = grammar.REST if model.circular else grammar.RIGHT if model.nick < n else grammar.MULTI_2
-    return subopt.Search(
-        state=np.zeros(subopt.N_STATE, np.int64),
-        frames=np.empty((depth, subopt.N_FRAME), np.int64),
-        losses=np.empty(depth),
-        todo=np.empty((2 * depth, 4), np.int64),
-        pairs=np.empty((n // 2 + 1, 2), np.int64),
-        lists=np.zeros((last_kind + 1, n_cells(n, model.reach) + 16), np.int32),
-        starts=np.empty(room, np.int64),
-        choice_losses=np.empty(room),
-        choice_items=np.empty((room, 6), np.int64),
-    )
 
 
 def _partner_type(n: int) -> Any:
@@ -186,7 +181,11 @@ class Gain(NamedTuple):
         values, least = self.scale * pairs - self.cost, 0.0
         if required is not None and required.any():
             unpaired[required], values[pairs <= 0.0], least = -np.inf, -np.inf, -np.inf
-        return _best_sum(values, unpaired, reach, lonely, least)
+        table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
+        scratch, partner, todo = np.zeros((3, n + 8)), np.empty(n, np.int64), np.empty((n + 1, 2), np.int64)
+        rna_mea.accuracies(values, unpaired, reach, lonely, least, all_lanes(float), scratch, table, suffixes)
+        rna_mea.trace(values, unpaired, reach, lonely, least, table, suffixes, todo, partner)
+        return partner
 
 
 def accuracy(gamma: float) -> Gain:
@@ -220,17 +219,6 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
         sums[i] += row.sum()
         sums[i : i + row.size] += row
     return sums
-
-
-def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool, least: float) -> IntArray:
-    """Partners of highest total value, by pairs of more than `least`."""
-    n = unpaired.size
-    table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
-    scratch, partner = np.zeros((3, n + 8)), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, reach, lonely, least, all_lanes(float), scratch, table, suffixes)
-    todo = np.empty((n + 1, 2), np.int64)
-    rna_mea.trace(pairs, unpaired, reach, lonely, least, table, suffixes, todo, partner)
-    return partner
 
 
 def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Array:

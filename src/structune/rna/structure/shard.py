@@ -183,7 +183,14 @@ def encode(
         partner = parse_structure(s, output, letters[s])
         _check_space(s, letters[s], partner, space)
         partners.append(partner)
-    scores, forced = _pair_scores(letters, known, space)
+    scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
+    for s, constraint in enumerate(known):
+        try:
+            if (given := as_constraints(constraint)) is not None:
+                scores[s], forced[s] = given.scores(letters[s]), given.forced
+                given.check(letters[s], space)
+        except DataError as error:
+            raise DataError(f"sequence {s}: {error}") from None
     return RNAShard(
         check_weights(weights, len(letters)),
         _offsets(letters),
@@ -207,17 +214,7 @@ def check_shard(shard: RNAShard, space: Space) -> None:
     check_range("letters", shard.letters, np.int8, (n_bases,), 0, ABSENT + 1)
     check_range("partners", shard.partners, np.int64, (n_bases,), -1, n_bases)
     check_range("whole", shard.whole, np.bool_, (n,), 0, 2)
-    _check_evidence(shard, n, n_pairs)
-    check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
-    for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-        check_absent(shard.letters[a:b])
-        _check_strands(s, shard.letters[a:b], space)
-        check_nested(s, shard.partners[a:b])
-        _check_space(s, shard.letters[a:b], shard.partners[a:b], space)
-
-
-def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
-    """Scores of pairs: those of examples to learn from are evidence, and other examples have none."""
+    # scores of pairs: those of examples to learn from are evidence, and other examples have none
     sizes = np.where(shard.whole, 0, shard.sizes())
     check_finite("forced scores", shard.forced, (n,))
     if shard.forced[shard.whole].any():
@@ -239,6 +236,12 @@ def _check_evidence(shard: RNAShard, n: int, n_pairs: int) -> None:
         finite = scores.copy()
         finite[scores == -np.inf] = 0.0
         check_finite(what, finite, shape)
+    check_range("numbers", shard.numbers, np.int64, (n,), 0, np.iinfo(np.int64).max)
+    for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
+        check_absent(shard.letters[a:b])
+        _check_strands(s, shard.letters[a:b], space)
+        check_nested(s, shard.partners[a:b])
+        _check_space(s, shard.letters[a:b], shard.partners[a:b], space)
 
 
 def _check_strands(s: int, letters: Array, space: Space) -> None:
@@ -257,21 +260,6 @@ def _check_strands(s: int, letters: Array, space: Space) -> None:
 def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> None:
     for i, j, reason, _ in offences(letters, partner, space):
         raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
-
-
-def _pair_scores(
-    letters: Sequence[Array], known: Sequence[Output | None], space: Space
-) -> tuple[list[PairScores], Array]:
-    """Scores of pairs that what is known of each sequence gives, and that of all that must be."""
-    scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
-    for s, constraint in enumerate(known):
-        try:
-            if (given := as_constraints(constraint)) is not None:
-                scores[s], forced[s] = given.scores(letters[s]), given.forced
-                given.check(letters[s], space)
-        except DataError as error:
-            raise DataError(f"sequence {s}: {error}") from None
-    return scores, forced
 
 
 def _offsets(parts: Sequence[Array]) -> IntArray:
