@@ -83,6 +83,7 @@ def consensus(
             told = str(error).removeprefix("sequence 0, ")
             raise DataError(f"row {k}: {told}, gaps not counted") from None
 
+    # P[i, j] = mean over rows of the probability of their own bases, 0 where a row has a gap.
     mean = np.zeros((n, n))
     for kept, pairs in make_executor(n_jobs).map(of_row, range(len(rows))):
         mean[np.ix_(kept, kept)] += pairs / len(rows)
@@ -97,6 +98,7 @@ def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
     if len(rows) == 1:
         return
     letters = np.array([_CODES[np.frombuffer(row.encode("latin-1", "replace"), np.uint8)] for row in rows])
+    # Only columns with some probability: covariation cannot make a pair of what no sequence pairs.
     left, right = np.nonzero(np.triu(pairs, 1) >= _LEAST)
     step = max(1, _AT_ONCE // len(rows))
     for k in range(0, left.size, step):
@@ -104,7 +106,11 @@ def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
         # of pairs of columns: how much their bases change together, less those that cannot pair
         kinds, n = _KINDS[letters[:, i], letters[:, j]], len(CANONICAL)
         shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
+        # sum over kinds a, b of pairs of share_a share_b d(a, b), d the number of bases in which they differ:
+        # the mean over all two rows (Hofacker, Fekete & Stadler 2002), less the share of those that
+        # contradict.
         covariation = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n]) - shares[n]
         p = np.minimum(pairs[i, j], 1.0 - 1e-9)
+        # Log odds are raised, so that a probability stays one: p / (1 - p) times exp(bonus * covariation).
         odds = p / (1.0 - p) * np.exp(_BONUS * covariation)
         pairs[i, j] = pairs[j, i] = odds / (1.0 + odds)

@@ -76,10 +76,14 @@ def distill(
     folder = deepcopy(RNAFolder.pretrained() if start is None else start)
     folder._check_fitted()
     n = folder.rna_.n_weights
+    # Normal equations of ridge regression, (X'X + precision I) w = X'y, summed over the rounds: structures of
+    # earlier rounds still count. Means of each sequence are taken off, for a teacher's constant is unknown.
     gram, target = _PRECISION * np.eye(n), np.zeros(n)
     for seed in np.random.SeedSequence(random_state).spawn(rounds):
         rng = np.random.default_rng(seed)
         found = [["." * len(sequence)] for sequence in sequences]  # that without pairs is among them
+        # Structures are drawn by the model and by a flatter one, so that weights of rare loops are learned as
+        # well.
         for sharpness in _SHARPNESS:
             tempered = deepcopy(folder)
             tempered._import(sharpness * folder.coef_)
@@ -116,5 +120,6 @@ def _moments(
     sums = scipy.sparse.csr_array((np.ones(total), np.arange(total), runs), shape=(len(sizes), total))
     n = np.maximum(sizes, 1)
     means, mean_scores = scipy.sparse.diags_array(1.0 / n) @ (sums @ rows), (sums @ np.array(scores)) / n
+    # Sum of (x - mean)(x - mean)' = X'X - sum over sequences of n mean mean', without a dense matrix of rows.
     gram = (rows.T @ rows - means.T @ (scipy.sparse.diags_array(1.0 * n) @ means)).toarray()
     return gram, rows.T @ np.array(scores) - means.T @ (n * mean_scores)

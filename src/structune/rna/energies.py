@@ -70,6 +70,7 @@ def _value(lines: Lines, number: int, section: str, word: str) -> float:
 
 def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:
     """Take the other of two equal numbers for one that cannot be read: rna_turner2004.par has one."""
+    # A stack reads the same from either strand, so that the table is symmetric.
     unread = np.isnan(stack)
     if not unread.any():
         return
@@ -202,12 +203,15 @@ class _Strand:
         return self._end if pair > 1 else 0.0
 
     def _sized(self, table: str, n: int) -> float:
+        # Jacobson & Stockmayer: longer loops cost the logarithm of their length more. ViennaRNA truncates it
+        # to whole hundredths of kcal/mol, and so does this.
         beyond = math.log(n / _LONGEST) if n > _LONGEST else 0.0
         return float(self._t[table][min(n, _LONGEST)]) + int(self._slope * beyond)
 
     def open_end(self, table: str, i: int, j: int) -> float:
         """Of a branch (i, j) of an open loop: its mismatch or dangle, and its end."""
         pair, n = self._pair(i, j), len(self._bases)
+        # -d2: an end with bases on both sides has a mismatch, one at the end of the strand a dangle.
         before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
         energy = self._of_end(pair)
         if before is not None and after is not None:
@@ -249,6 +253,8 @@ class _Strand:
         if (few, many) == (1, 1):
             return float(self._t["int11"][one, other, outer[0], outer[1]])
         if (few, many) == (1, 2):
+            # The table has the single base on the left; the other way around, the loop is read from the other
+            # pair.
             if n1 == 1:
                 return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
             return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
@@ -257,6 +263,7 @@ class _Strand:
             return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])
         table = "_1n" if few == 1 else "_23" if (few, many) == (2, 3) else ""
         mismatches = self._t[f"mismatch_internal{table}"]
+        # Initiation by size, a bounded penalty for asymmetry (Ninio), and a mismatch at each pair.
         energy = self._sized("internal", n1 + n2) + min(
             self._t["NINIO"][2], (many - few) * self._t["NINIO"][0]
         )

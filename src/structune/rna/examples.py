@@ -354,6 +354,7 @@ def in_order(
             return work(batch), None
         except DataError:
             pass  # one of them: which?
+        # Once more one by one, up to the one that fails: all before it are written.
         done: list[R] = []
         for example in batch:
             try:
@@ -362,6 +363,7 @@ def in_order(
                 return done, example.refuse(str(error).removeprefix("sequence 0: "))
         return done, None
 
+    # Batches hold fewer sequences where each has many structures, so that results fit into memory.
     most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
     n_workers = count_jobs(n_jobs)
 

@@ -166,6 +166,7 @@ def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -
     advice = "" if folder.circular else " (seconds with --max-span 300)"
     for example in examples:
         if (n := len(example.record.sequence)) >= _LONG:
+            # Time grows with the cube of the length.
             minutes = _MINUTES * (n / _LONG) ** 3
             cost = f"{recipe.memory_of(folder, example) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
             told = "" if STRANDS in example.record.sequence else advice

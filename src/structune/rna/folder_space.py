@@ -152,6 +152,7 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Out
         found.structures.append(structure)
         return
     check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
+    # Pseudoknots first: what is left is nested, and then judged by the space of the model.
     nested, n_knots = drop_pseudoknots(structure)
     offences = rna.offences(sequence, nested)
     if outside == "error" and n_knots:

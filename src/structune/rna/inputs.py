@@ -107,6 +107,7 @@ class Draws:
 
     def of(self, sequence: str) -> np.random.Generator:
         """That of the next sequence."""
+        # What counts is what the model sees: case, T or U, and which unknown letter do not matter.
         bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
         digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")
         self._seen[digest] += 1

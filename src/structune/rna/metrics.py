@@ -207,6 +207,7 @@ def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
         raise DataError("found a sensitivity or PPV that is not within [0, 1]")
     if not s.size:
         return 0.0
+    # By PPV, and among equal ones the highest sensitivity first, which is then extended to PPV 0.
     order = np.lexsort((-s, p))
     s, p = s[order], p[order]
     return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
@@ -253,6 +254,8 @@ def _partners(s: int, kind: str, structure: Structure) -> IntArray:
 
 def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
     """How many pairs of one structure are in another."""
+    # Pair by pair without loops: partners of the moved base are looked up, for one end and then for the
+    # other.
     i = np.flatnonzero(of > np.arange(of.size))
     j = of[i]
     found = other[i] == j
@@ -288,6 +291,7 @@ def partner_entropy(pairs: Any) -> FloatArray:
     """
     from scipy.special import xlogy  # which takes longer to import than a fold
 
+    # H = -(sum over j of p_ij log p_ij + q_i log q_i), with q_i the probability to have no partner.
     free = unpaired(pairs)
     if isinstance(pairs, np.ndarray):
         terms: Any = xlogy(pairs, pairs)

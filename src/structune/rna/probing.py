@@ -217,6 +217,7 @@ class ReactivityModel:
         found = np.zeros(letters.size)
         for letter, (knots, values) in enumerate(zip(self.reactivities, self.log_odds, strict=True)):
             known = (letters == letter) & np.isfinite(given)
+            # Linear between the knots, and constant beyond the first and the last.
             found[known] = np.interp(given[known], knots, values)
         return found
 
@@ -263,6 +264,8 @@ class ReactivityModel:
         known = np.concatenate([np.isfinite(row) for row in rows])
         letters, probed = np.concatenate(codes)[known], np.concatenate(rows)[known]
         table: ReactivityModel | None = None
+        # Expectation: how probably each base is paired, by the model and the table so far (none at first).
+        # Maximisation: the table that these probabilities give.
         for _ in range(rounds + 1):
             shares = [
                 folder.pair_probabilities(
@@ -302,6 +305,7 @@ def deigan_log_odds(
     if sequence is not None:
         check_letters(sequence, reactivities)
     given = np.asarray(reactivities, np.float64)
+    # Delta G = m ln(1 + r) + b (Deigan et al. 2009); -Delta G / kT are log odds.
     energies = slope * np.log1p(np.maximum(given, 0.0)) + intercept
     return np.where(np.isfinite(given), -energies / _KT, 0.0)
 
@@ -321,8 +325,12 @@ def _tables_of(letters: Array, reactivities: Array, paired: Array) -> tuple[list
         p, r = paired[letters == letter], reactivities[letters == letter]
         if r.size < 2 * _KNOTS:
             raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
+        # Knots at quantiles, so that each interval has as many bases; equal ones are one.
         places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
+        # P(paired | r) that falls with r, by isotonic regression: less reactive bases are more probably
+        # paired.
         falling = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(r, p)
+        # Bayes: logit P(paired | r) - logit P(paired) = log P(r | paired) - log P(r | unpaired).
         odds = _logit(falling.predict(places)) - _logit(p.mean())
         knots.append(places.tolist())
         found.append(np.clip(odds, -_MOST, _MOST).round(3).tolist())

@@ -119,6 +119,7 @@ def _records(
         structure = None
         if pairs is not None:
             text = ["."] * len(sequence)
+            # A pair with a gap on one side is none of this sequence.
             for i, j, opening in pairs:
                 if i in kept and j in kept:
                     text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
@@ -133,6 +134,7 @@ def _pairs(row: _Row) -> list[tuple[int, int, str]]:
     pairs = []
     stacks: dict[str, list[tuple[int, str]]] = {}  # brackets share one: pairs of different kinds must nest
     for column, character in enumerate(str(row)):
+        # WUSS: <>, (), [] and {} are all nested pairs, and letters, AA to ZZ, are pseudoknots.
         is_letter = character.isascii() and character.isalpha()
         opening = character.upper() if is_letter else _BRACKETS.get(character, "")
         if character in _BRACKETS.values():

@@ -214,6 +214,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         raise DataError(f"{lines.name}: found no text, expected RNA sequences")
     if first.startswith("# STOCKHOLM"):
         return "stockholm"
+    # Lines such as "Filename: ..." may stand above the bases of CT and BPSEQ files.
     if not first.startswith(">"):
         first = next((text for text in chain([first], head) if not is_label(text)), "")
     if first[:1].isdigit():
@@ -227,6 +228,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
             raise DataError(
                 f"{lines.name}: found {shown(first)}, expected {', '.join(_PARSERS)} ({error})"
             ) from None
+    # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:
         # structures may be of other lengths than the lines above them, or of several lines themselves
         is_wrapped = (may_look and not first.startswith(">")) and any(

@@ -86,6 +86,7 @@ def largest_nested(partners: IntArray) -> IntArray:
     nested[bases] = -1
     # The dynamic programme sees only the bases of crossed pairs, numbered anew: all of them are paired.
     other = np.searchsorted(bases, partners[bases]).tolist()
+    # Trace back: a pair is kept where the row says that it can be, else its left base is passed over.
     rows, intervals = _rows(other), [(0, len(other) - 1)]
     while intervals:
         i, j = intervals.pop()
@@ -106,6 +107,8 @@ def _are_crossed(partners: IntArray, first: IntArray) -> NDArray[np.bool_]:
     those in runs half as long.
     """
     last, found = partners[first], np.zeros(first.size, bool)
+    # A sparse table of range minima and maxima (Bender & Farach-Colton 2000), made level by level: pairs that
+    # enclose between 2^k and 2^(k + 1) bases are judged at level k, and no level is kept.
     sizes = last - first - 1
     least = most = ends_of(partners)
     step = 1
@@ -124,6 +127,8 @@ def _rows(partners: list[int]) -> list[NDArray[Any]]:
     dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
     needed = np.dtype(dtype).itemsize * n * (n / 2)
     require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
+    # N(i, j) = max(N(i + 1, j), 1 + N(i + 1, p - 1) + N(p + 1, j)) with p the partner of i, if i < p <= j:
+    # all j of a row at once, from the last base to the first.
     rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
     for i in range(n - 1, -1, -1):
         p, below = partners[i], rows[i + 1]
@@ -202,6 +207,8 @@ def to_dot_bracket(partners: Any) -> str:
     given = as_partners(partners)
     nested = largest_nested(given)
     layers, pairs = [nested], pairs_of(np.where(nested < 0, given, -1))
+    # Helices are runs of stacked pairs: a layer takes all pairs of a helix or none, so that they stay
+    # together.
     starts = [k for k, ((i, j), (p, q)) in enumerate(pairwise(pairs), 1) if (p, q) != (i + 1, j - 1)]
     for start, end in pairwise([0, *starts, len(pairs)]):
         helix = pairs[start:end]

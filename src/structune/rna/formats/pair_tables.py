@@ -63,6 +63,7 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
             )
         size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
         count += 1
+        # Rows are taken from the same stream as headers: as many as the header says.
         table, around = _PairTable(lines), list[tuple[int, int]]()
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:

@@ -121,6 +121,7 @@ def plot_structure(
             certainty = np.where(found >= 0, paired, np.clip(1 - certainty.sum(axis=1), 0, 1))
     nested = largest_nested(found)
     xy, side = _turned(backbone.layout(nested), nested)
+    # The length of the backbone in inches is as large as the page allows.
     size = np.ptp(xy, axis=0) + 2 * _ROOM
     unit = float(min(_MOST_UNIT, *(np.array(_MOST_INCHES) / size)))
     extra = np.array([0.0 if certainty is None else 1.0, 0.5])
@@ -228,6 +229,7 @@ def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) 
     from matplotlib.path import Path as Shape
     from matplotlib.textpath import TextPath
 
+    # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
     light = colors[:, :3] @ [0.299, 0.587, 0.114] > 0.45
     names = np.array(list(letters))
     for letter in sorted(set(letters)):

@@ -65,6 +65,7 @@ def layout(partners: IntArray, circular: bool = False) -> FloatArray:
     for i in reversed(helices):  # inner ones first: the first pair on the real axis around 0, the rest above
         end, rungs = int(i[-1]), 1j * (i - i[0])
         loop = _loop(z, partners, end + 1, int(partners[end]) - 1)
+        # Two helices stay in line: both sides of the loop get half of the circle.
         if loop.first.size == 1 and abs(loop.edges[0] - loop.edges[1]) <= _MOST_BEND:
             radius = _radius(2 * float((loop.edges + loop.overhangs.sum(axis=1)).max()), 2.0)
             gaps = np.full(2, np.pi)
@@ -111,6 +112,7 @@ def _place_on_circle(
 
     The loop is what lies between the bases `before` and `after`, which are a pair (or as far apart as one).
     """
+    # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
     depth = np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
     center = 1j * depth
@@ -131,6 +133,7 @@ def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
     least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), loop.first.size + 1.0)
     best, gaps = least, _gaps(z, loop, least)
     radius = least
+    # Branches that take more than the circle: it grows until they fit, or as far as it may.
     while gaps.sum() > 2 * np.pi * (1 + 1e-9) and radius < _WIDEST * least:
         radius *= 1.05
         wider = _gaps(z, loop, radius)
@@ -178,6 +181,8 @@ def _radius(n_edges: float, n_pairs: float) -> float:
     Where its center would lie outside (one base, or none, between two that pair), half a pair's length.
     """
     low, high = PAIR_LENGTH / 2, (n_edges + n_pairs * PAIR_LENGTH) / 4 + 1
+    # Bisection: the angles of all edges and pairs are to add up to 2 pi, half angles to pi. 50 halvings are
+    # more than the digits of a double.
     for _ in range(50):
         radius = (low + high) / 2
         turn = n_edges * _half_angle(radius, 1.0) + n_pairs * _half_angle(radius, PAIR_LENGTH)
@@ -226,6 +231,8 @@ def _below(z: ComplexArray, loop: _Loop) -> float:
 
 def _place_on_line(z: ComplexArray, loop: _Loop) -> None:
     """Place branches above the real axis, each as near to those before as they leave room."""
+    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
+    # left as its own rows allow.
     rows = np.floor(z.imag - _below(z, loop)).astype(np.int64)
     skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
     x, previous = 0.0, -1

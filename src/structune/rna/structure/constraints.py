@@ -27,6 +27,8 @@ from structune.rna.structure.space import (
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
+# A pair that must be is worth so much that the best structure has as many of these as there can be. Taken off
+# again, rounding leaves an error of 1e7 * 2^-53 with ten of them, about 1e-9.
 FORCED = 1e6
 NOTATION = ".x|<>()"
 _MOST_SCORE = 1000.0  # of a base: small beside FORCED
@@ -57,6 +59,7 @@ class PairScores(NamedTuple):
     @property
     def required(self) -> Array:
         """Of each base, whether it must pair, shape (n,)."""
+        # FORCED / 2 stands between what must be (1e6) and all other scores, which add up to less.
         found = np.max(self.bases, axis=1, initial=0.0) > FORCED / 2
         found[self.pairs[self.values > FORCED / 2]] = True
         return np.asarray(found)
@@ -65,6 +68,7 @@ class PairScores(NamedTuple):
         """The scores of all pairs that are at most so far apart, a table of pairs."""
         (left, right), n = self.bases.T, len(self.bases)
         scores = np.empty(n_cells(n, reach) if n else 0)
+        # score(i, j) = left[i] + right[j], row by row: -inf on either side forbids the pair.
         for i in range(n):
             start, end = row(i, n, reach), min(n, i + reach + 1)
             np.add(left[i], right[i:end], out=scores[start + i : start + end])

@@ -27,6 +27,7 @@ from structune.running.memory import require_memory
 from structune.running.steps import step
 from structune.structure import Array, FloatArray, IntArray
 
+# The search for the n best structures doubles the loss until there are enough.
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
 _ROWS = 64  # at first
 _ENLARGED = ("starts", "choice_losses", "choice_items")
@@ -46,6 +47,7 @@ class Viterbi:
         self._model = grammar_model(scores, letters, space, extra)
         n, nick = self.n, self._model.nick
         tables, scalars = scores.tables(n)
+        # 16 cells more than the table has: runs of the last row may read and write beyond its end.
         pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
         suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
         left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
@@ -104,6 +106,7 @@ class Viterbi:
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
         while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
+            # The search stopped for want of room, and goes on where it was with twice as much.
             held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
             needed = 3.0 * sum(array.nbytes for array in held)
             require_memory(needed, f"the best {len(rows.losses):,} structures", "fewer, or a smaller range")
@@ -177,6 +180,8 @@ class Gain(NamedTuple):
             Bases that must pair, if not with gain then with the least loss, by pairs that have a probability.
             Some are left unpaired where no structure has them all paired.
         """
+        # Of bases that must pair the value of being unpaired is -inf; then pairs of negative gain count, too,
+        # if they have a probability at all.
         unpaired = self.unpaired * np.maximum(1.0 - paired(pairs, n, reach), 0.0)
         values, least = self.scale * pairs - self.cost, 0.0
         if required is not None and required.any():
@@ -195,11 +200,13 @@ def accuracy(gamma: float) -> Gain:
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
+    # Two bases of a right pair count gamma each, a right unpaired base 1.
     return Gain(2.0 * gamma, 0.0, 1.0)
 
 
 def gamma_centroid(gamma: float) -> Gain:
     """The sum of (gamma + 1) p - 1 over pairs (Hamada et al. 2009)."""
+    # (gamma + 1) p - 1 is gamma + 1 times p - 1 / (gamma + 1): the same order of structures.
     return centroid(1.0 / (gamma + 1.0))
 
 
@@ -250,6 +257,8 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
     first, nick = partners(structure), structure.find(STRANDS)
+    # Only bases that the first layer leaves take part. They keep their places, so that stacks are those of
+    # the sequence.
     n, free = first.size, np.flatnonzero(first < 0)
     table = coo_array(pairs[free][:, free])
     row, column = table.coords
@@ -260,6 +269,7 @@ def knotted(structure: str, pairs: Any, gamma: float) -> str:
     reach = int(np.max(right - left, initial=0))
     flat = np.zeros(n_cells(n, reach))
     flat[row_of(left, n, reach) + right] = table.data[kept]
+    # Tables of pairs are most of the memory: none is kept longer than it is used.
     del table, row, column, kept, left, right  # as large as the rest
     second = accuracy(gamma).best(flat, n, reach, lonely=False)
     second = second if nick < 0 else np.delete(second - (second > nick), nick)

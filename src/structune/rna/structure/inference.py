@@ -26,10 +26,14 @@ from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
 
+# How often scales are tried before sums go to the log domain.
 _RESCALINGS = 8
 _LONG = 800  # bases: beyond, the beginning tells how to scale the whole
+# The range of a double is about exp(+-708). Two partition functions within exp(+-300) can be multiplied, and
+# there is room for potentials.
 SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
 LEAST = 1e-300  # of a pair's scaled partition function: less has lost digits
+# exp(150)^4 is about 1e260: products of four such potentials stay in range.
 MOST_SCORE = 150.0  # of a cell: beyond, products of a few potentials leave the range
 NO_FACTORS = np.empty(0)
 
@@ -53,10 +57,12 @@ class Counts:
         for name, count in found.items():
             sides = SHAPES[name]
             cells[name] += count.reshape((kernels.N_LETTERS,) * len(sides))[tuple(slice(k) for k in sides)]
+        # 0x1 and 1x1 loops are counted by their letters alone; the sizes of these loops follow.
         loops = loops.reshape(SIDES, SIDES).copy()
         loops[0, 1] += found["bulge_0x1"].sum()
         loops[1, 1] += found["internal_1x1"].sum()
         cells["loop"] += loops
+        # The tables of kernels go by length; cells are shared by all lengths beyond the last one of its own.
         np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
         np.add.at(cells["span"], spans(by_span.size - 1), by_span)
         closing, branches, in_hairpins, outer, free, joined = self.scalars
@@ -66,6 +72,7 @@ class Counts:
         cells["external_paired"] += outer
         cells["external_unpaired"] += free
         # every base is paired, or unpaired in a loop of some kind
+        # Kernels do not count the unpaired bases of multi-branch loops: they are what is left of all bases.
         elsewhere = 2 * found["base_pair"].sum() + in_hairpins + free + np.sum(LOOP_LENGTHS * loops)
         cells["multi_unpaired"] += self.bases - elsewhere
         return out
@@ -123,20 +130,27 @@ class ScaledInference:
         failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
         if np.max(potentials.cells.real) > MOST_SCORE:
             raise failed
+        # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
+        # of long stretches stay near 1. Of long sequences it
+        # is guessed from the first 400 bases; it is corrected below.
         self.log_scale = 0.0
         if self.n > _LONG:
             ends = self._space._replace(circular=False)
             beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], ends)
             self.log_scale = float(beginning.log_partition.real) / beginning.n
+        # Each round moves the scale by what the longest suffix in range tells of the growth a base.
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
             is_local = self.reach < self.n - 1  # then suffixes may be of any size: they are raised
             settled = bool(np.all(np.isfinite(logs) if is_local else np.abs(logs) < SPAN))
             if settled and in_range:
                 return
+            # With a limit of spans only pairs have to be in range, for suffixes are raised: the worst pair
+            # tells.
             if is_local:
                 self.log_scale += self._beyond / (self.reach + 1)
                 continue
+            # The longest suffix whose logarithm still has digits; beyond it all are 0 or inf.
             usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * SPAN)
             if settled or not usable.size:
                 break
@@ -155,6 +169,7 @@ class ScaledInference:
                 extent,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
+            # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
             least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
         self._beyond = float(most if most >= SPAN else least)
         return self._logs().real, bool(extent[0] > LEAST and extent[1] < np.exp(SPAN))
@@ -175,6 +190,7 @@ class ScaledInference:
 
     def unpaired_windows(self, size: int) -> Array:
         """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""
+        # `outside` turns P into probabilities, and windows need both.
         inside, out = self.pairs.copy(), np.zeros(self.n + 2)
         shares, d_multi = self._outside(Counts(self.n, self.dtype), 1.0)
         kernels_of_windows.windows(
@@ -187,6 +203,7 @@ class ScaledInference:
     def _outside(self, counts: Counts, weight: float) -> tuple[Array, Array]:
         """Count; gives the shares of the suffixes and the adjoints of M."""
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
+        # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
@@ -197,6 +214,7 @@ class ScaledInference:
             counts.bases -= grammar.open_circle(self._model, self._circle, outer, work, counts.cells)
             last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
             pairs, multi_2 = self.pairs[: outer.pairs.size], self._multi_2[last]
+            # Shares become adjoints when they are divided by the values.
             outer_pairs = np.divide(outer.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0)
             outer_multi_2 = np.divide(
                 outer.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0
@@ -216,6 +234,8 @@ class ScaledInference:
 
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
+        # before[i]: bases before place i. A stretch of m bases was divided by exp(m log_scale), which is
+        # undone here.
         before = np.append(0, np.cumsum(self._bases))  # bases
         with np.errstate(divide="ignore"):
             pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
@@ -261,6 +281,7 @@ def infer(
     potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
     """In the linear domain if the numbers allow it."""
+    # What must be is worth 1e6, far beyond the range: such sequences go to the log domain at once.
     if np.all((np.abs(scores) < MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, space, scores)

@@ -142,6 +142,7 @@ class RNA(Structure):
     def _cells(self, w: Array) -> Array:
         """Scores of the table cells: what weights give, and the constant of two strands."""
         cells = self._features.cells(w)
+        # A constant, not a weight: no training structure could tell it (docs/decisions/032).
         cells[TABLES["strands"]] += self.initiation
         return cells
 
@@ -305,6 +306,8 @@ class RNA(Structure):
             Constraints that no structure satisfies.
         """
         shard, potentials = shard.free(), self._potentials(w)
+        # `infer` tries the linear domain first; the log domain is asked for where sums left the range
+        # outside.
         how = LogInference if log_domain else infer
 
         def of_one(s: int) -> R:
@@ -331,6 +334,7 @@ class RNA(Structure):
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
         """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
+        # Measured by tests/rna/structure/test_memory.py, which compares with what the allocator tells.
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
 
@@ -354,6 +358,7 @@ class RNA(Structure):
         if weights is None:
             return log_z, counts.cells
         found = counts.gather()
+        # Inside sums may be in range where their adjoints are not: then all is done again in the log domain.
         if np.all(np.isfinite(found)) or log_domain:
             return log_z, found
         return self._inside_outside(w, shard, weights, True)  # outside, sums left the range
@@ -361,6 +366,7 @@ class RNA(Structure):
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
         """The variance of the features if uses of table cells were rare and independent (Poisson)."""
         _, counts = self._inside_outside(w, shard, shard.weights)
+        # Var(sum of a c) = sum of a^2 Var(c), and a Poisson count has its mean for variance.
         return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
 
     def _of_pairs(
@@ -427,6 +433,8 @@ class RNA(Structure):
 
         def fold(s: int) -> tuple[Array, FloatArray]:
             viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+            # Structures without one of the pairs that must be lose 1e6; FORCED / 2 parts them from all
+            # others.
             most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
             partners, values = viterbi.n_best(n, min(most_loss, within))
             return partners, values - shard.forced[s]
@@ -436,6 +444,7 @@ class RNA(Structure):
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
         truth = self._structures(shard, None)
+        # 1 - recall, counted by bases: each pair has two, so that the share is that of pairs.
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
         missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
@@ -471,6 +480,8 @@ class RNA(Structure):
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
         shard = shard.free()
+        # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
+        # the range of a double, are folded one by one.
         is_left, sizes = np.ones(len(shard), bool), shard.sizes()
         potentials, short = self._potentials(w), is_short(shard, self._space)
         for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
@@ -566,6 +577,7 @@ class RNA(Structure):
             found = [*rows(flat, n, self._reach(part, 0))]
             if self.max_span is None:
                 table = np.zeros((bases.size, bases.size))
+                # Rows of the places between two strands are left out: bases are counted through.
                 for i, k in enumerate(bases):
                     table[i, i:] = found[k][bases[i:] - k]
                 return table
@@ -587,6 +599,7 @@ def check_required(shard: RNAShard, s: int, required: Array | None, partner: Int
 
 def check_forced(shard: RNAShard, s: int, value: float) -> None:
     """Refuse constraints that the best structure, or all, do not satisfy."""
+    # Each of the pairs that must be is worth FORCED: half of one less says that one is missing.
     if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
         raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
 
@@ -618,6 +631,7 @@ def fold_short(
         return partners, is_known
     longest = int(sizes.max())
     reach, lanes = space.reach(longest), all_lanes(float)
+    # Each sequence between absent letters, so that the kernel may look at the neighbours of its ends.
     letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
     letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
     tables, scalars = potentials.factors(longest, 0.0)

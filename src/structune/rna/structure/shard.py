@@ -95,6 +95,7 @@ class RNAShard(SequenceShard):
         """The same without evidence: what is known of structures that are not is forgotten."""
         if not self.is_partly_known:
             return self
+        # Scores of the sequences whose structures are known, which are constraints, stay; evidence goes.
         base_offsets, bases = take_segments(self.base_offsets, np.flatnonzero(self.whole))
         pair_offsets, pairs = take_segments(self.pair_offsets, np.flatnonzero(self.whole))
         place = np.concatenate([[0], np.cumsum(self.whole)])  # of a sequence among those that are whole

@@ -52,6 +52,7 @@ def strands_of(letters: Array) -> tuple[int, int]:
 
 def parse_sequences(sequences: Sequence[str]) -> list[Array]:
     """Letters of sequences, as `parse_sequence` gives them: of all at once, where they are bases alone."""
+    # One table look-up for all letters of all sequences: a thousand short ones cost as much as one long one.
     codes = _codes("".join(sequences))
     if np.all(codes >= 0) and not np.any(codes == ABSENT):
         return [codes[a:b] for a, b in pairwise(accumulate(map(len, sequences), initial=0))]
@@ -193,6 +194,7 @@ def n_cells(n: int, reach: int) -> int:
 def row_of(i: IntArray, n: int, reach: int) -> IntArray:
     """Where the cells (i, 0) of such a table would lie: `structune.rna.kernels.sums.row` of many."""
     shorter = np.maximum(i - (n - 1 - reach), 0)
+    # The same arithmetic as in the kernel, on an array of rows.
     return np.asarray(i * reach - shorter * (shorter - 1) // 2)
 
 
@@ -214,6 +216,8 @@ class Offence(NamedTuple):
 def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     """The pairs that a model cannot produce; inner ones first."""
     nick, found, loops, last = nick_of(letters), list[Offence](), [_Loop()], (0, 0)
+    # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and
+    # the loops within it are complete then.
     for j, i in enumerate(partner.tolist()):
         if i > j:
             loops.append(_Loop())
@@ -230,6 +234,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
             found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
         elif (why := loop.offence(space.min_hairpin)) is not None:
             found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
+    # Seen from the last pair, the outermost loop of a circle has one branch less: this pair closes it.
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
