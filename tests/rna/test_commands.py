@@ -232,20 +232,6 @@ def test_json(files, folder, fold):
     assert told == pytest.approx((said.expected_ppv, said.expected_sensitivity))
 
 
-def test_pairs(files, folder, fold):
-    lines = fold(files / "test.fa", "--format", "pairs", "--min-probability", 0.2).splitlines()
-    assert lines[0] == "name\ti\tj\tprobability"
-    rows = [line.split("\t") for line in lines[1:]]
-    expected = [
-        (record.name, i + 1, j + 1)
-        for record in TEST
-        for i, j in np.argwhere(np.triu(folder.pair_probabilities(record.sequence)) >= 0.2).tolist()
-    ]
-    assert [(name, int(i), int(j)) for name, i, j, _ in rows] == expected
-    assert all(0.2 <= float(p) <= 1 for *_, p in rows)
-    assert len(fold(files / "test.fa", "--format", "pairs").splitlines()) > len(lines)
-
-
 # --- fold: files --------------------------------------------------------------------------------------------
 
 

@@ -65,16 +65,6 @@ def contrafold(**options):
 # --- input ------------------------------------------------------------------------------------------------
 
 
-def test_forms_of_input(model):
-    for x, y in (
-        (tuple(X), tuple(Y)),
-        (np.array(X), np.array(Y, dtype=object)),
-        ([x.lower().replace("u", "t") for x in X], Y),
-    ):
-        assert_array_equal(folder(penalty=0.1).fit(x, y).coef_, model.coef_)
-        assert model.predict(x) == model.predict(X)
-
-
 def test_nothing_to_predict(model):
     assert model.predict([]) == model.predict_viterbi([]) == model.predict_nbest([]) == model.sample([]) == []
     assert model.predict_mea([], [1.0, 2.0]) == [[], []]
@@ -522,7 +512,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     monkeypatch.setattr(risk, "_WORK_PER_SHARD", 300)
     x, y = hairpins(40, seed=2)
     assert len(risk.cut_shard(RNA(), RNA().encode(x, y))) == 4
-    tuner = MajorizeTuner(max_iterations=2, fit_tolerance=1e-2)
+    tuner = MajorizeTuner(max_iterations=1, fit_tolerance=1e-1)
     one, more = (folder(tuning=tuner, n_jobs=n_jobs).fit(x, y) for n_jobs in (1, 3))
     assert_array_equal(one.coef_, more.coef_)
     assert_array_equal(one.penalty_, more.penalty_)

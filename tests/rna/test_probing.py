@@ -115,13 +115,13 @@ def test_the_table_that_is_shipped(folder):
 def test_what_is_learned_is_what_was_simulated(folder, tmp_path):
     """Reactivities drawn from two densities; no structure is told, only the model that they come from."""
     rng = np.random.default_rng(0)
-    sequences = [random_sequence(rng, 60) for _ in range(300)]
+    sequences = [random_sequence(rng, 60) for _ in range(200)]
     reactivities = []
     for (structure,) in folder.sample(sequences, 1, 0):
         paired = np.array(list(structure)) != "."
         r = np.where(paired, rng.exponential(0.25, 60), rng.exponential(1.0, 60))
         reactivities.append(np.where(rng.random(60) < 0.1, np.nan, r))
-    table = ReactivityModel.fit(folder, sequences, reactivities, rounds=8)
+    table = ReactivityModel.fit(folder, sequences, reactivities, rounds=5)
     for r in (0.1, 0.5, 1.0):
         expected = np.log(4.0) - 3.0 * r  # of the two densities
         assert_allclose(table.paired("ACGU", [r] * 4), expected, atol=0.5)

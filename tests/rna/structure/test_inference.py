@@ -86,11 +86,11 @@ def scaled_problem(n, letters="ACGU", nick=None, **options):
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_both_domains_agree_on_long_sequences(options):
-    both_agree(*scaled_problem(300, "GC", **options))
+    both_agree(*scaled_problem(200, "GC", **options))
 
 
 def test_both_domains_agree_on_long_strands():
-    both_agree(*scaled_problem(300, "GC", nick=110, features="extended"))
+    both_agree(*scaled_problem(200, "GC", nick=80, features="extended"))
 
 
 @pytest.mark.parametrize("tail", [0, 300])

@@ -25,20 +25,20 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=18)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=10)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=problems())
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
