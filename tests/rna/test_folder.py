@@ -301,7 +301,7 @@ def test_a_warm_start_begins_at_the_weights_before(model):
 
 
 @pytest.mark.parametrize(
-    ("tuning", "groups"), [("implicit", "kind"), ("majorize", "kind"), ("grid", "single")]
+    ("tuning", "groups"), [("implicit", "kind"), ("majorize", "single"), ("grid", "single")]
 )
 def test_tuning(tuning, groups):
     found = folder(tuning=tuning, groups=groups, penalty=1e9, holdout=0.3).fit(X, Y)

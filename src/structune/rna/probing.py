@@ -145,19 +145,15 @@ def _table(lines: Lines) -> Reactivities:
         value, *_error = [_number(lines, number, word) for word in numbers]
         rows[int(place)] = value, letters[0] if letters else "N"
     n = max(rows)
-    if _are_pairs({place: value for place, (value, _) in rows.items()}):
+    # BPSEQ: all values but 0 are places, each that of the other base of a pair
+    partner = {place: int(value) for place, (value, _) in rows.items() if np.isfinite(value) and value != 0.0}
+    if partner and all(
+        rows[place][0] == other != place and partner.get(other) == place for place, other in partner.items()
+    ):
         raise DataError(f"{lines.name}: found pairs of bases, as BPSEQ has them, expected reactivities")
     values = [rows.get(place, (np.nan,))[0] for place in range(1, n + 1)]
     letters_of_all = "".join(rows[place][1] if place in rows else "N" for place in range(1, n + 1))
     return Reactivities.of(values, letters_of_all)
-
-
-def _are_pairs(values: dict[int, float]) -> bool:
-    """Whether all values but 0 are places, each that of the other of a pair."""
-    partners = {place: int(value) for place, value in values.items() if np.isfinite(value) and value != 0.0}
-    return bool(partners) and all(
-        values[place] == other != place and partners.get(other) == place for place, other in partners.items()
-    )
 
 
 def _number(lines: Lines, number: int, word: str) -> float:

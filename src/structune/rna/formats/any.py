@@ -178,28 +178,20 @@ def _read_file(
                 yield record
             if record is None and not lines.is_empty:
                 raise DataError(f"{lines.name}: found no sequences")
-        else:
-            yield from _read_some(lines, parse, found, skipped)
-
-
-def _read_some(
-    lines: Lines,
-    parse: Callable[[Lines], Iterator[RNARecord]],
-    found: str,
-    skipped: Callable[[DataError], None],
-) -> Iterator[RNARecord]:
-    """The records that can be read."""
-    if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
-        raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
-    for count, piece in enumerate(
-        lines.pieces(lambda text: text.startswith(">") and text != ">structure"), 1
-    ):
-        nameless = next(piece.head(1)) == ">"
-        try:
-            for record in parse(piece):
-                yield replace(record, name=str(count)) if nameless else record
-        except DataError as error:
-            skipped(error)
+            return
+        if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+            raise DataError(
+                f"{lines.name}: found no headers '>name', expected some where records are skipped"
+            )
+        # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
+        pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
+        for count, piece in enumerate(pieces, 1):
+            nameless = next(piece.head(1)) == ">"
+            try:
+                for record in parse(piece):
+                    yield replace(record, name=str(count)) if nameless else record
+            except DataError as error:
+                skipped(error)
 
 
 def _format_of_name(source: Source) -> str | None:

@@ -130,9 +130,20 @@ def plot_structure(
     low, high = xy.min(axis=0) - _ROOM, xy.max(axis=0) + _ROOM
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     axes.axis("off")
-    _draw_lines(axes, xy, backbone.segments, found, nested, 72 * unit)
+    from matplotlib.collections import LineCollection
+
+    points = 72 * unit  # of a length of the backbone
+    lines: Any = xy[backbone.segments]
+    axes.add_collection(LineCollection(lines, colors="0.6", linewidths=0.08 * points, zorder=2))
+    i = np.flatnonzero(nested > np.arange(nested.size))
+    rungs: Any = np.stack([xy[i], xy[nested[i]]], axis=1)
+    axes.add_collection(LineCollection(rungs, colors="0.25", linewidths=0.09 * points, zorder=2))
+    knots = np.flatnonzero((found > np.arange(found.size)) & (nested < 0))
+    crossing: Any = np.stack([xy[knots], xy[found[knots]]], axis=1)
+    dashes: dict[str, Any] = {"linestyles": (0, (3, 2)), "linewidths": max(0.06 * points, 0.5)}
+    axes.add_collection(LineCollection(crossing, colors=CONTRAST, zorder=1, **dashes))
     colors = _draw_bases(axes, letters, xy, certainty)
-    readable = 72 * unit * _LETTER >= _LEAST_LETTER
+    readable = points * _LETTER >= _LEAST_LETTER
     if readable:
         _draw_letters(axes, letters, xy, colors)
     elif certainty is None:
@@ -147,10 +158,10 @@ def plot_structure(
         }
         key = [Line2D([], [], color=COLORS[kind], label=kind, **dots) for kind in kinds]
         figure.legend(handles=key, loc="outside lower center", ncols=len(kinds), frameon=False, fontsize=9)
-    font = max(_LEAST_NUMBER, 72 * unit * 0.5)
+    font = max(_LEAST_NUMBER, points * 0.5)
     step = 10 if readable else 50 if found.size <= 1500 else 100
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": font, "zorder": 5, "color": "0.25"}
-    for label in _place_labels(xy, found, backbone, side, step, font / (72 * unit)):
+    for label in _place_labels(xy, found, backbone, side, step, font / points):
         axes.text(label.at[0], label.at[1], label.text, fontweight="bold" if label.is_end else None, **style)
         if not label.is_end:
             axes.plot(*np.array([label.start, label.stop]).T, color="0.5", linewidth=0.6, zorder=2)
@@ -175,23 +186,6 @@ def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
         if np.count_nonzero(np.diff(signs) < 0) > 1:
             return xy * [1, -1], -1
     return xy, 1
-
-
-def _draw_lines(
-    axes: Axes, xy: FloatArray, segments: IntArray, found: IntArray, nested: IntArray, points: float
-) -> None:
-    """Backbone and pairs; `points` are those of a length of the backbone."""
-    from matplotlib.collections import LineCollection
-
-    lines: Any = xy[segments]
-    axes.add_collection(LineCollection(lines, colors="0.6", linewidths=0.08 * points, zorder=2))
-    i = np.flatnonzero(nested > np.arange(nested.size))
-    rungs: Any = np.stack([xy[i], xy[nested[i]]], axis=1)
-    axes.add_collection(LineCollection(rungs, colors="0.25", linewidths=0.09 * points, zorder=2))
-    knots = np.flatnonzero((found > np.arange(found.size)) & (nested < 0))
-    crossing: Any = np.stack([xy[knots], xy[found[knots]]], axis=1)
-    dashes: dict[str, Any] = {"linestyles": (0, (3, 2)), "linewidths": max(0.06 * points, 0.5)}
-    axes.add_collection(LineCollection(crossing, colors=CONTRAST, zorder=1, **dashes))
 
 
 def _draw_bases(axes: Axes, letters: str, xy: FloatArray, certainty: FloatArray | None) -> FloatArray:
