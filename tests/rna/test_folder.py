@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 import warnings
 
 import numpy as np
@@ -374,13 +373,6 @@ def test_samples(model):
     assert model.sample(X[:1], n=50) != model.sample(X[:1], n=50)
 
 
-def test_samples_of_a_sequence_do_not_depend_on_others(model):
-    one, two = model.sample(X[:2], 20, random_state=1)
-    assert model.sample([X[1], X[0].lower().replace("u", "t")], 20, random_state=1) == [two, one]
-    again = model.sample([X[0], X[0]], 20, random_state=1)
-    assert again[0] == one != again[1]  # a second time others
-
-
 def test_gammas(model):
     gammas = [0.0, 0.25, 1.0, 4.0, 64.0]
     found = model.predict_mea(X, gammas)
@@ -405,42 +397,6 @@ def test_decodings(model):
         copy.deepcopy(model).set_params(decoding="best").predict(X)
     with pytest.raises(DataError, match="decoding='best': expected one of"):
         folder(decoding="best").fit(X, Y)
-
-
-def test_constraints(model):
-    sequence = "GGGAAAACCC"
-    for notation in ("x.........", "(........)", "||........", "<.......>."):
-        x, given = [sequence, sequence], [notation, None]
-        left = [
-            (structure, p)
-            for structure, p in model.predict_nbest([sequence], 10_000)[0]
-            if agrees(structure, notation)
-        ]
-        share = sum(p for _, p in left)
-        best = model.predict_nbest(x, 10_000, constraints=given)[0]
-        assert [structure for structure, _ in best] == [structure for structure, _ in left]
-        assert_allclose([p for _, p in best], [p / share for _, p in left], rtol=1e-6)
-        log_z = model.log_partition(x, constraints=given)
-        assert log_z[0] - log_z[1] == pytest.approx(np.log(share), abs=1e-6)
-        assert model.predict_viterbi(x, constraints=given) == [left[0][0], "(((....)))"]
-        table = model.pair_probabilities(sequence, constraints=notation)
-        expected = probabilities_of(*zip(*left, strict=True), len(sequence)) / share
-        assert_allclose(table, expected, atol=1e-6)
-        for structures in model.sample(x, 20, 0, constraints=given)[:1]:
-            assert all(agrees(structure, notation) for structure in structures)
-        for method in (model.predict, model.predict_centroid, model.predict_knotted):
-            found = method(x, constraints=given)
-            assert found[1:] == method([sequence])
-            assert agrees(found[0], notation)
-
-
-def agrees(structure, notation):
-    """Whether a structure is as its constraints want it."""
-    pairs = probabilities_of([structure], [1.0], len(structure))
-    forced = np.triu(probabilities_of([re.sub(r"[^()]", ".", notation)], [1.0], len(structure)))
-    meaning = {"x": ".", "|": "()", "<": "(", ">": ")"}
-    fits = all(mark in meaning.get(given, "().") for mark, given in zip(structure, notation, strict=True))
-    return fits and np.all(pairs[forced > 0] > 0)
 
 
 def test_constraints_that_are_refused(model):

@@ -111,12 +111,6 @@ def test_roc_area_by_hand():
     assert roc_area([0.2, 0.8, 0.6], [0.9, 0.5, 0.7]) == pytest.approx(area)
 
 
-def test_roc_area_of_one_point_and_of_ties():
-    assert roc_area([0.5], [0.6]) == pytest.approx(0.3)
-    assert roc_area([0.1, 0.5], [0.6, 0.6]) == pytest.approx(0.3)
-    assert roc_area([], []) == 0
-
-
 def test_curve():
     predicted = {4.0: PRED, 0.5: ["." * len(text) for text in TRUE], 1.0: ["." * 9, PRED[1], "(.)"]}
     curve = sensitivity_ppv_curve(TRUE, predicted)

@@ -81,21 +81,6 @@ def test_layout_of_a_hairpin(structure):
     assert closest(xy) > 0.99
 
 
-def test_helices_are_straight_and_loops_are_round():
-    xy = layout(partners(HAIRPIN))
-    steps = np.diff(xy[2:6], axis=0)
-    assert steps == pytest.approx(np.tile(steps[0], (3, 1)))
-    loop = xy[5:13]
-    assert np.ptp(np.hypot(*(loop - _center(loop)).T)) < 1e-6
-
-
-def _center(points):
-    """Center of the circle through points: equal distances from the first."""
-    rows = 2 * (points[1:] - points[0])
-    values = np.sum(points[1:] ** 2, axis=1) - np.sum(points[0] ** 2)
-    return np.linalg.lstsq(rows, values, rcond=None)[0]
-
-
 @given(st.integers(0, 10_000), st.integers(2, 150))
 def test_layout_keeps_distances(seed, n):
     found = partners(random_structure(np.random.default_rng(seed), n))

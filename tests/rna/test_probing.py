@@ -159,15 +159,3 @@ def test_evidence_of_structures_is_learned_from():
     assert_allclose(none.log_loss(x, [Constraints()] * 3), 0.0, atol=1e-9)
     share = none.pair_probabilities(x[0], Constraints())[0, 9]
     assert_allclose(none.log_loss(x[:1], [Constraints("(........)")]), -np.log(share), rtol=1e-6)
-
-
-def test_evidence_that_is_refused():
-    known = Constraints("(........)")
-    with pytest.raises(DataError, match="sequence 1: found constraints of length 10 for 4 bases"):
-        RNAFolder().fit(["GGGAAAACCC", "ACGU"], [known, known])
-    with pytest.raises(DataError, match="structure 1: found 3, expected a string or Constraints"):
-        RNAFolder().fit(["GGGAAAACCC", "ACGU"], [known, 3])
-    with pytest.raises(DataError, match="sequence 1: found constraints that no structure satisfies"):
-        RNAFolder(outside="skip").fit(["GAAC", "GGGAAAACCC"], ["(..)", Constraints("|xxxxxxxxx")])
-    with pytest.raises(DataError, match="only partly known"):
-        RNAFolder(loss="margin").fit(["GGGAAAACCC"], [known])

@@ -182,12 +182,6 @@ def test_headers_may_be_missing():
     ]
 
 
-def test_nothing():
-    assert read("") == []
-    assert read("# comment\n") == []
-    assert read(">x\n\n\n>y") == [RNARecord("x", "", ""), RNARecord("y", "", "")]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

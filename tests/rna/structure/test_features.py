@@ -9,17 +9,6 @@ from structune.rna.structure.features import feature_set
 from structune.rna.structure.rna import RNA
 
 
-def test_features_of_a_known_structure():
-    rna, sequence, structure = RNA(), "GGGAAAACCCAGGAAAACC", "(((....))).((....))"
-    shard = rna.encode([sequence], [structure])
-    partner = shard.partners.tolist()
-    found = dict(zip(rna.weight_names(), rna.feature_rows(shard).toarray()[0], strict=True))
-    expected = features(sequence, partner)
-    assert {name: count for name, count in found.items() if count} == dict(expected)
-    assert found["external_paired"] == 2
-    assert found["hairpin_length_at_least_4"] == 2
-
-
 def test_further_features_of_a_known_structure():
     rna, sequence, structure = RNA(features="extended"), "GGGAAAACCCAGCAAAGCN", "(((....))).((...))."
     shard = rna.encode([sequence], [structure])

@@ -131,15 +131,6 @@ def test_either_strand_may_come_first_and_a_circle_begins_anywhere(circular, see
     assert_allclose(other_pairs, pairs[np.ix_(bases, bases)], rtol=1e-9, atol=1e-12)
 
 
-def test_either_strand_may_come_first_where_loops_are_large():
-    rng, rna = np.random.default_rng(1), RNA(features="extended")
-    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 70), random_sequence(rng, 45)
-    (pairs, values), (other, others) = (all_answers(rna, w, text) for text in (f"{a}&{b}", f"{b}&{a}"))
-    assert_allclose(others, values, rtol=1e-8, atol=1e-9)
-    order = [*range(70, 115), *range(70)]
-    assert_allclose(other, pairs[np.ix_(order, order)], rtol=1e-8, atol=1e-12)
-
-
 def test_constraints_of_two_strands():
     rna, w = RNA(), np.zeros(708)
     sequence = "GGGAAA&UUUCCC"
