@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.files.data_sets import DataFile, DatasetUnavailable
+from structune.files.data_sets import DataFile
 from structune.rna import data as rna
 from structune.rna.data import RNAData, load_rna
-from structune.rna.formats.dot_bracket import partners
+from structune.rna.formats.brackets import partners
 
 TEXT = "id\tfamily\tsequence\tdotbracket\na\tf1\tGGAAACC\t((...))\nb\tf2\tACGN\t([)]\n"
 
@@ -46,19 +46,6 @@ def test_what_a_file_holds(put):
     assert len(expected) == 2
 
 
-def test_quotes_are_letters(put):
-    put(TEXT.replace("\ta\t", '\t"a\t').replace("f1", '5"-f1'))
-    assert load_rna("tiny").families == ['5"-f1', "f2"]
-
-
-def test_take(put):
-    put(TEXT)
-    data = load_rna("tiny")
-    assert data.take([1, 0, 1]).names == ["b", "a", "b"]
-    assert data.take([1]).structures == ["([)]"]
-    assert len(data.take([])) == 0
-
-
 def test_other_columns_are_refused(put):
     put(TEXT.replace("dotbracket", "structure"))
     with pytest.raises(DataError, match=r"tiny\.tsv\.gz:1: found the columns .* expected"):
@@ -68,12 +55,6 @@ def test_other_columns_are_refused(put):
 def test_unknown_names_are_refused():
     with pytest.raises(DataError, match=r"found the data set 'S151Rfam', expected one of .*'s151rfam'"):
         load_rna("S151Rfam")
-
-
-def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    with pytest.raises(DatasetUnavailable, match=r"S151Rfam\.tsv\.gz is not in .*; set STRUCTUNE_DATA to"):
-        load_rna("s151rfam")
 
 
 @pytest.mark.data

@@ -117,18 +117,18 @@ def test_a_teacher_within_the_model_is_learned():
     rng = np.random.default_rng(0)
     teacher = RNAFolder.pretrained().set_params(n_jobs=1)
     teacher._import(0.5 * teacher.coef_)
-    sequences = ["".join(rng.choice(list("ACGU"), 60)) for _ in range(40)]
+    sequences = ["".join(rng.choice(list("ACGU"), 60)) for _ in range(30)]
 
     def score(sequence, structure):
         return 7.0 - teacher.log_loss([sequence], [structure])[0]
 
-    student = distill(score, sequences[:30], rounds=2)
+    student = distill(score, sequences[:22], rounds=2)
     judged = [
         [
             (folder.log_loss([x], [y]) - folder.log_loss([x], ["." * 60]))[0]
             for y in teacher.sample([x], 5, 1)[0]
         ]
-        for x in sequences[30:]
+        for x in sequences[22:]
         for folder in (teacher, student)
     ]
     assert np.corrcoef(judged)[0, 1] > 0.95

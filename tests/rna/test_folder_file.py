@@ -8,7 +8,6 @@ import structune
 from structune import RNAFolder
 from structune.errors import ModelFileError
 from structune.files.models import pack_strings, read_model, save_model
-from structune.learning.tuning import GridTuner
 
 X = ["GGGAAAACCC", "GGCGAAAGCC", "AAAAAAAA", "GAAC", "GCAAAAGCAUGAAACAU"]
 Y = ["(((....)))", "(((....)))", "........", "(..)", "((....))(((...)))"]
@@ -55,11 +54,8 @@ def test_what_is_saved_comes_back(saved, model):
     assert again.predict_nbest(X[:2]) == model.predict_nbest(X[:2])
 
 
-@pytest.mark.parametrize(
-    "space", [{"min_hairpin": 2}, {"noncanonical": True}, {"features": "extended"}, {"tuning": "majorize"}]
-)
-def test_the_space_and_the_features_come_back(space, tmp_path):
-    model = RNAFolder(n_jobs=1, **space).fit(X[:3], Y[:3])
+def test_the_space_and_the_features_come_back(tmp_path):
+    model = RNAFolder(n_jobs=1, min_hairpin=2, noncanonical=True, features="extended").fit(X[:3], Y[:3])
     model.save(tmp_path / "model")
     again = structune.load(tmp_path / "model")
     assert again.get_params() == model.get_params()
@@ -73,12 +69,6 @@ def test_the_space_is_that_of_the_fit(model, tmp_path):
     model.save(tmp_path / "model")
     again = structune.load(tmp_path / "model")
     assert (again.rna_.min_hairpin, again.min_hairpin) == (2, 0)
-
-
-def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
-    RNAFolder(tuning=GridTuner((1.0,)), groups=len, gamma=2.0).fit(X[:3], Y[:3]).save(tmp_path / "model")
-    again = structune.load(tmp_path / "model")
-    assert (again.tuning, again.groups, again.gamma) == (None, "kind", 2.0)
 
 
 def test_weights_that_were_not_fitted_here(model, tmp_path):
@@ -114,44 +104,18 @@ def test_a_missing_part(saved):
         refused(saved, name)
 
 
-def test_arrays_of_another_shape_or_type(saved):
-    _, arrays = read_model(saved)
-    for name, array in arrays.items():
-        longer = np.append(array, array[-1:], axis=0)
-        for other in (array[:-1], longer, array[None], array.astype(np.float32)):
-            if not np.array_equal(other, array):
-                refused(rewritten(saved, arrays={**arrays, name: other}))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("name", ["coef", "penalty"])
-def test_weights_that_are_no_numbers(name, bad, saved):
-    broken = read_model(saved)[1][name].copy()
-    broken[-1] = bad
-    refused(rewritten(saved, arrays={name: broken}), f"found '{name}' of shape .* expected")
-
-
 @pytest.mark.parametrize(
     "header",
     [
         {"rna": None},
         {"rna": {}},
         {"rna": {"min_hairpin": -1, "noncanonical": False, "features": "contrafold"}},
-        {"rna": {"min_hairpin": "few", "noncanonical": False, "features": "contrafold"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "extended"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "turner"}},
         {"skipped": [3]},
-        {"skipped": None},
-        {"history": [1]},
-        {"passes": "many"},
-        {
-            "rna": {"min_hairpin": 2**63 - 1, "noncanonical": False, "features": "contrafold"}
-        },  # would overflow
-        {"rna": {"min_hairpin": 3.0, "noncanonical": False, "features": "contrafold"}},
+        {"rna": {"min_hairpin": 2**63 - 1, "noncanonical": False, "features": "contrafold"}},  # too many
         {"rna": {"min_hairpin": 3, "noncanonical": 2, "features": "contrafold"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False}},
-        {"parameters": {"colour": 1}},
-        {"extra": 3},
     ],
 )
 def test_a_header_that_does_not_fit(header, saved):

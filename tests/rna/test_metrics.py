@@ -1,4 +1,6 @@
-"""Base pairs against counts over sets, and the area against one computed by hand."""
+"""Base pairs against counts over sets, areas by hand, and what a model says of structures by enumeration."""
+
+import math
 
 import numpy as np
 import pytest
@@ -6,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from rnas import partners as partner_list
+from rnas import structures
+from structune import RNAFolder
 from structune.errors import DataError
 from structune.learning.bootstrap import paired_difference
-from structune.rna.formats.dot_bracket import partners
+from structune.rna import base_pair_distance
+from structune.rna.formats.brackets import partners
 from structune.rna.metrics import (
-    ROC_GAMMAS,
     base_pair_bootstrap,
     base_pair_scores,
     partner_entropy,
@@ -18,6 +23,7 @@ from structune.rna.metrics import (
     sensitivity_ppv_curve,
     unpaired,
 )
+from structune.rna.structure.space import dot_bracket
 
 TRUE = ["((...))..", "(((...)))", "..."]
 PRED = ["((...))..", ".((...)).", "..."]
@@ -97,10 +103,6 @@ def test_crossing_pairs_count():
     assert base_pair_scores(["(.A.).a"], ["(...).."]).n_true.tolist() == [2]
 
 
-def test_strings_and_partners_may_be_mixed():
-    assert base_pair_scores(TRUE, [partners(text) for text in PRED]).pooled.ppv == 1
-
-
 def test_roc_area_by_hand():
     # Horizontally from (0, 0.8) to (0.5, 0.8), trapezoids to (0.7, 0.6) and (0.9, 0.2), down to (0.9, 0).
     area = 0.5 * 0.8 + 0.2 * (0.8 + 0.6) / 2 + 0.2 * (0.6 + 0.2) / 2
@@ -109,28 +111,12 @@ def test_roc_area_by_hand():
     assert roc_area([0.2, 0.8, 0.6], [0.9, 0.5, 0.7]) == pytest.approx(area)
 
 
-def test_roc_area_of_one_point_and_of_ties():
-    assert roc_area([0.5], [0.6]) == pytest.approx(0.3)
-    assert roc_area([0.1, 0.5], [0.6, 0.6]) == pytest.approx(0.3)
-    assert roc_area([], []) == 0
-
-
-def test_roc_area_of_a_curve_that_is_not_monotone():
-    assert roc_area([0.4, 0.6], [0.5, 1.0]) == pytest.approx(0.5 * 0.4 + 0.5 * 0.5)
-
-
 def test_curve():
     predicted = {4.0: PRED, 0.5: ["." * len(text) for text in TRUE], 1.0: ["." * 9, PRED[1], "(.)"]}
     curve = sensitivity_ppv_curve(TRUE, predicted)
     assert curve.gamma.tolist() == [1, 4]
     assert curve.sensitivity == pytest.approx([2 / 5, 4 / 5])
     assert curve.ppv == pytest.approx([2 / 3, 1])
-
-
-def test_gammas_of_the_papers():
-    assert ROC_GAMMAS[0] == 1 / 32
-    assert ROC_GAMMAS[-1] == 1024
-    assert len(ROC_GAMMAS) == 16
 
 
 def test_bootstrap():
@@ -201,3 +187,50 @@ def test_bases_by_probability():
     assert_allclose(partner_entropy(pairs), [1.5, 0.0, 0.25 * 2 - 0.75 * np.log2(0.75), 1.0])
     assert partner_entropy(np.zeros((0, 0))).shape == (0,)
     assert_allclose(unpaired(np.array([[0.0, 1.0 + 1e-15], [1.0 + 1e-15, 0.0]])), 0.0)
+
+
+SEQUENCE = "GGCAAAGCCAGAAAC"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return RNAFolder(penalty=0.3).fit(["GGGAAAACCC", "GGCGAAAGCC"], ["(((....)))", "(((....)))"])
+
+
+def test_judgements_are_enumerated(model):
+    every = [dot_bracket(np.array(y)) for y in structures(SEQUENCE)]
+    logs = -model.log_loss([SEQUENCE] * len(every), every)
+    shares = np.exp(logs)
+    assert shares.sum() == pytest.approx(1.0)
+    found = model.judge([SEQUENCE] * len(every), every)
+    expected_pairs = sum(share * y.count("(") for share, y in zip(shares, every, strict=True))
+    for structure, log, judged in zip(every, logs, found, strict=True):
+        own = {(i, j) for i, j in enumerate(partner_list(structure)) if j > i}
+        right = sum(
+            share * len(own & set(enumerate(partner_list(y)))) for share, y in zip(shares, every, strict=True)
+        )
+        distance = sum(
+            share * base_pair_distance(structure, y) for share, y in zip(shares, every, strict=True)
+        )
+        assert judged == pytest.approx(
+            (log, log - logs.max(), right / len(own) if own else 1.0, right / expected_pairs, distance)
+        )
+
+
+def test_structures_outside_the_space(model):
+    knotted, close = model.judge([SEQUENCE, "GGCC"], ["((.[[.))..]]...", "(())"])
+    assert knotted.log_probability == knotted.log_odds == close.log_odds == -math.inf
+    assert 0.0 < knotted.expected_ppv < 1.0
+    assert close.expected_ppv == 0.0
+    assert model.judge([""], [""]) == [(0.0, 0.0, 1.0, 1.0, 0.0)]
+    assert model.judge([SEQUENCE], ["." * 15])[0].expected_sensitivity == 0.0
+
+
+def test_judgements_that_are_refused(model):
+    with pytest.raises(DataError, match="found 1 structures for 2 sequences"):
+        model.judge(["A", "C"], ["."])
+    with pytest.raises(DataError, match="sequence 1: found a structure of length 2 for 3 bases"):
+        model.judge(["A", "ACG"], [".", ".."])
+    with pytest.raises(DataError, match="of 3 and 2 bases"):
+        base_pair_distance("...", "..")
+    assert base_pair_distance("((..))[]", "(.().)..") == 3

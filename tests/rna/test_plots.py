@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.plots.comparison import plot_precisions_by_method
-from structune.rna.formats.dot_bracket import partners
-from structune.rna.plots.accuracy import plot_sensitivity_ppv
+from structune.rna.formats.brackets import partners
 from structune.rna.plots.drawing import plot_structure
 from structune.rna.plots.layout import PAIR_LENGTH, layout
-from structune.rna.plots.pairs import plot_pair_probabilities
+from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -82,27 +81,6 @@ def test_layout_of_a_hairpin(structure):
     assert closest(xy) > 0.99
 
 
-def test_helices_are_straight_and_loops_are_round():
-    xy = layout(partners(HAIRPIN))
-    steps = np.diff(xy[2:6], axis=0)
-    assert steps == pytest.approx(np.tile(steps[0], (3, 1)))
-    loop = xy[5:13]
-    assert np.ptp(np.hypot(*(loop - _center(loop)).T)) < 1e-6
-
-
-def _center(points):
-    """Center of the circle through points: equal distances from the first."""
-    rows = 2 * (points[1:] - points[0])
-    values = np.sum(points[1:] ** 2, axis=1) - np.sum(points[0] ** 2)
-    return np.linalg.lstsq(rows, values, rcond=None)[0]
-
-
-def test_helices_stay_in_line_at_bulges():
-    xy = layout(partners("(((..(((....))))))"))
-    ladder = xy[[0, 1, 2, 5, 6, 7]]
-    assert np.ptp(ladder[:, 0]) < 1e-9
-
-
 @given(st.integers(0, 10_000), st.integers(2, 150))
 def test_layout_keeps_distances(seed, n):
     found = partners(random_structure(np.random.default_rng(seed), n))
@@ -118,17 +96,6 @@ OVERHANG = "...(" + "." * 40 + ")..."  # the loop is wider than its pair, and as
 @pytest.mark.parametrize("structure", [CLOVER, HAIRPIN * 3, HAIRPIN * 20, OVERHANG, OVERHANG * 12])
 def test_nothing_lies_on_anything(structure):
     assert closest(layout(partners(structure))) > 0.9
-
-
-def test_layout_of_long_structures():
-    rng = np.random.default_rng(0)
-    for structure in (
-        random_structure(rng, 5000),
-        "(" * 2500 + "..." + ")" * 2500,
-        "(.." * 1500 + ")" * 1500,
-    ):
-        xy = layout(partners(structure))
-        assert np.all(np.isfinite(xy))
 
 
 def test_plot_structure():
@@ -194,10 +161,8 @@ def test_bases_may_be_coloured_by_probability():
     ("sequence", "structure"),
     [
         ("A", "."),
-        ("AC", ".."),
         ("ac", "()"),
         ("GAUTN$", "(...)."),
-        ("A" * 100, "." * 100),
         ("ACGU" * 4, "((..[[..))..]]" + ".."),
         ("ACG", [2, -1, 0]),
         ("ACGU" * 400, "." * 1600),
@@ -205,15 +170,14 @@ def test_bases_may_be_coloured_by_probability():
         ("A&C", ".&."),
     ],
 )
-@pytest.mark.parametrize("with_probabilities", [False, True])
-def test_odd_structures_are_drawn(sequence, structure, with_probabilities, tmp_path):
+def test_odd_structures_are_drawn(sequence, structure, tmp_path):
     n = len(sequence.replace("&", ""))
-    probabilities = np.full(n, 0.5) if with_probabilities else None
-    plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    for probabilities in (None, np.full(n, 0.5))[: 2 if n < 20 else 1]:
+        plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
+        assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("n", [1, 10, 100, 1000])
+@pytest.mark.parametrize("n", [1, 100])
 def test_plot_pair_probabilities(n):
     rng = np.random.default_rng(0)
     table = np.triu(rng.random((n, n)) ** 20, 1)

@@ -9,7 +9,7 @@ from rnas import random_sequence
 from structune import RNAFolder
 from structune.errors import DataError
 from structune.rna.formats.brackets import partners
-from structune.rna.pseudoknots import knotted
+from structune.rna.structure.decoding import knotted
 
 H_TYPE = "(((....[[[[...)))....]]]]"
 

@@ -4,16 +4,16 @@ Nested pairs of bases, scored by CONTRAfold's features or more, with exact sums 
 with ``RNAFolder.pretrained().predict(sequences)``, or `RNAFolder` to learn one of your own; on the command
 line with ``structune fold``.
 
-- ``folder``: the estimator, its ``defaults``; ``predictions``: what it tells; ``inputs``: what it is given;
-  ``folder_space``: what of it can be learned from; ``folder_file``: model files
+- ``folder``: the estimator, its ``defaults``; ``inputs``: what it is given; ``folder_space``: what of that
+  can be learned from
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``formats/``: files of sequences and structures, alignments, reactivities, parameters, energies
-- ``consensus``: one structure for aligned sequences; ``pseudoknots``: pairs that cross the others
+- ``formats/``: files of sequences and structures, alignments, parameters
+- ``consensus``: one structure for aligned sequences
 - ``probing``: reactivities as log odds of bases to be paired; ``energies`` of structures, from files;
   ``distilling``: a folder from these, or from another teacher
-- ``judgement``: what a model says of structures; ``metrics``: base pairs found; ``report``, ``plots/``
-- ``data``: sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``, ``recipes``,
-  ``written``, ``scores``: the command line
+- ``metrics``: base pairs found, and what a model says of structures; ``report``, ``plots/``
+- ``data``: sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``, ``scores``: the
+  command line
 """
 
 import lazy_loader

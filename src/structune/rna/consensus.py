@@ -9,15 +9,15 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.rna.defaults import CONSENSUS_THRESHOLD
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import GAPS
-from structune.rna.formats.strands import STRANDS
 from structune.rna.inputs import checked_threshold
 from structune.rna.structure.decoding import centroid
 from structune.rna.structure.features import CANONICAL, LETTERS
 from structune.rna.structure.space import dot_bracket
 from structune.running.executors import make_executor
 from structune.running.memory import require_memory
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import FloatArray, IntArray
 
 _BONUS = 1.5  # of log odds, for a pair of columns of full covariation
 _LEAST = 1e-3  # probability: below, columns are not looked at
@@ -70,9 +70,22 @@ def consensus(
     checked_threshold(threshold)
     n = len(rows[0])
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
-    parts = make_executor(n_jobs).map(lambda k: _of_row(pair_probabilities, rows[k], k), range(len(rows)))
+
+    def of_row(k: int) -> tuple[IntArray, Any]:
+        """The columns that have a base, and the probabilities of their pairs."""
+        if STRANDS in rows[k]:
+            raise DataError(f"row {k}: found {STRANDS}, expected one strand")
+        kept = np.array([column for column, base in enumerate(rows[k]) if base not in GAPS], np.int64)
+        try:
+            pairs = pair_probabilities("".join(rows[k][column] for column in kept))
+            return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
+        except DataError as error:
+            told = str(error).removeprefix("sequence 0, ")
+            raise DataError(f"row {k}: {told}, gaps not counted") from None
+
+    # P[i, j] = mean over rows of the probability of their own bases, 0 where a row has a gap.
     mean = np.zeros((n, n))
-    for kept, pairs in parts:
+    for kept, pairs in make_executor(n_jobs).map(of_row, range(len(rows))):
         mean[np.ix_(kept, kept)] += pairs / len(rows)
     _add_covariation(mean, rows)
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
@@ -80,37 +93,24 @@ def consensus(
     return Consensus(found, mean)
 
 
-def _of_row(pair_probabilities: Callable[[str], Any], row: str, number: int) -> tuple[IntArray, FloatArray]:
-    """The columns that have a base, and the probabilities of their pairs."""
-    if STRANDS in row:
-        raise DataError(f"row {number}: found {STRANDS}, expected one strand")
-    kept = np.array([k for k, base in enumerate(row) if base not in GAPS], np.int64)
-    try:
-        pairs = pair_probabilities("".join(row[k] for k in kept))
-        return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
-    except DataError as error:
-        raise DataError(
-            f"row {number}: {str(error).removeprefix('sequence 0, ')}, gaps not counted"
-        ) from None
-
-
 def _add_covariation(pairs: FloatArray, rows: Sequence[str]) -> None:
     """Raise the log odds of columns whose bases change together, lower those of bases that cannot pair."""
     if len(rows) == 1:
         return
     letters = np.array([_CODES[np.frombuffer(row.encode("latin-1", "replace"), np.uint8)] for row in rows])
+    # Only columns with some probability: covariation cannot make a pair of what no sequence pairs.
     left, right = np.nonzero(np.triu(pairs, 1) >= _LEAST)
     step = max(1, _AT_ONCE // len(rows))
     for k in range(0, left.size, step):
         i, j = left[k : k + step], right[k : k + step]
+        # of pairs of columns: how much their bases change together, less those that cannot pair
+        kinds, n = _KINDS[letters[:, i], letters[:, j]], len(CANONICAL)
+        shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
+        # sum over kinds a, b of pairs of share_a share_b d(a, b), d the number of bases in which they differ:
+        # the mean over all two rows (Hofacker, Fekete & Stadler 2002), less the share of those that
+        # contradict.
+        covariation = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n]) - shares[n]
         p = np.minimum(pairs[i, j], 1.0 - 1e-9)
-        odds = p / (1.0 - p) * np.exp(_BONUS * _covariation(letters[:, i], letters[:, j]))
+        # Log odds are raised, so that a probability stays one: p / (1 - p) times exp(bonus * covariation).
+        odds = p / (1.0 - p) * np.exp(_BONUS * covariation)
         pairs[i, j] = pairs[j, i] = odds / (1.0 + odds)
-
-
-def _covariation(left: Array, right: Array) -> FloatArray:
-    """Of pairs of columns, shape (n_rows, n_pairs) each: covariation less contradictions."""
-    kinds, n = _KINDS[left, right], len(CANONICAL)
-    shares = np.array([np.mean(kinds == kind, axis=0) for kind in range(n + 1)])
-    together = np.einsum("ap,ab,bp->p", shares[:n], _APART, shares[:n])
-    return np.asarray(together - shares[n])

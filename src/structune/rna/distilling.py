@@ -11,9 +11,9 @@ import scipy
 
 from structune.errors import DataError
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.strands import STRANDS
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.inputs import checked_number, checked_strings
-from structune.structure import FloatArray, IntArray, offsets_of
+from structune.structure import FloatArray, offsets_of
 
 Teacher = Callable[[str, str], float]
 _SHARPNESS = 1.0, 0.5  # of the weights, where structures are drawn: also such as are seldom
@@ -76,25 +76,25 @@ def distill(
     folder = deepcopy(RNAFolder.pretrained() if start is None else start)
     folder._check_fitted()
     n = folder.rna_.n_weights
+    # Normal equations of ridge regression, (X'X + precision I) w = X'y, summed over the rounds: structures of
+    # earlier rounds still count. Means of each sequence are taken off, for a teacher's constant is unknown.
     gram, target = _PRECISION * np.eye(n), np.zeros(n)
     for seed in np.random.SeedSequence(random_state).spawn(rounds):
-        drawn = _drawn(folder, sequences, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        found = [["." * len(sequence)] for sequence in sequences]  # that without pairs is among them
+        # Structures are drawn by the model and by a flatter one, so that weights of rare loops are learned as
+        # well.
+        for sharpness in _SHARPNESS:
+            tempered = deepcopy(folder)
+            tempered._import(sharpness * folder.coef_)
+            for own, more in zip(found, tempered.sample(sequences, _DRAWN, rng), strict=True):
+                own += more
+        drawn = [list(dict.fromkeys(structures)) for structures in found]
         more_gram, more_target = _moments(folder, teacher, sequences, drawn)
         gram += more_gram
         target += more_target
         folder._import(scipy.linalg.solve(gram, target, assume_a="pos"))
     return folder
-
-
-def _drawn(folder: RNAFolder, sequences: list[str], rng: np.random.Generator) -> list[list[str]]:
-    """Structures of each sequence, all different; that without pairs among them."""
-    found = [["." * len(sequence)] for sequence in sequences]
-    for sharpness in _SHARPNESS:
-        tempered = deepcopy(folder)
-        tempered._import(sharpness * folder.coef_)
-        for own, more in zip(found, tempered.sample(sequences, _DRAWN, rng), strict=True):
-            own += more
-    return [list(dict.fromkeys(structures)) for structures in found]
 
 
 def _moments(
@@ -103,30 +103,23 @@ def _moments(
     """Of features, and of features and scores, as deviations from the means of each sequence."""
     kept, scores, sizes = list[tuple[str, str]](), list[float](), list[int]()
     for sequence, own in zip(sequences, structures, strict=True):
-        given = [(structure, _score(teacher, sequence, structure)) for structure in own]
+        given = [(structure, teacher(sequence, structure)) for structure in own]
+        for _, score in given:
+            if not isinstance(score, Real):
+                raise DataError(f"found the score {score!r} by the teacher, expected a number")
         finite = [(structure, score) for structure, score in given if np.isfinite(score)]
         kept += [(sequence, structure) for structure, _ in finite]
-        scores += [score for _, score in finite]
+        scores += [float(score) for _, score in finite]
         sizes.append(len(finite))
     if not kept:
         raise DataError("found no structures that the teacher has, expected some")
     rna = folder.rna_
     rows = rna.feature_rows(rna.encode(*map(list, zip(*kept, strict=True))))
-    sums = _sums(np.array(sizes, np.int64))
+    # the matrix that adds up runs of rows, those of a sequence each
+    runs, total = offsets_of(np.array(sizes, np.int64)), len(kept)
+    sums = scipy.sparse.csr_array((np.ones(total), np.arange(total), runs), shape=(len(sizes), total))
     n = np.maximum(sizes, 1)
     means, mean_scores = scipy.sparse.diags_array(1.0 / n) @ (sums @ rows), (sums @ np.array(scores)) / n
+    # Sum of (x - mean)(x - mean)' = X'X - sum over sequences of n mean mean', without a dense matrix of rows.
     gram = (rows.T @ rows - means.T @ (scipy.sparse.diags_array(1.0 * n) @ means)).toarray()
     return gram, rows.T @ np.array(scores) - means.T @ (n * mean_scores)
-
-
-def _score(teacher: Teacher, sequence: str, structure: str) -> float:
-    score = teacher(sequence, structure)
-    if not isinstance(score, Real):
-        raise DataError(f"found the score {score!r} by the teacher, expected a number")
-    return float(score)
-
-
-def _sums(sizes: IntArray) -> scipy.sparse.csr_array:
-    """The matrix that adds up runs of rows of so many each."""
-    offsets, total = offsets_of(sizes), int(sizes.sum())
-    return scipy.sparse.csr_array((np.ones(total), np.arange(total), offsets), shape=(sizes.size, total))

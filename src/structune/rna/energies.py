@@ -3,15 +3,85 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from structune.errors import DataError
-from structune.files.text import Source
-from structune.rna.formats.brackets import partners
-from structune.rna.formats.energies import Table, read_tables
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError, warn
+from structune.files.text import Lines, Source, shown
+from structune.rna.formats.brackets import check_cut, partners
 from structune.rna.formats.record import clean_sequence
-from structune.rna.formats.strands import check_cut
-from structune.structure import IntArray
+
+Table = NDArray[np.float64]
+_FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")
+_COMMENT = re.compile(r"/\*.*?\*/")
+_WORDS = {"INF": np.inf, "NINF": -np.inf, "DEF": -50.0}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?")
+_SHAPES: dict[
+    str, tuple[int, ...]
+] = {  # over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
+    "stack": (7, 7),
+    "mismatch_hairpin": (7, 5, 5),
+    "mismatch_internal": (7, 5, 5),
+    "mismatch_internal_1n": (7, 5, 5),
+    "mismatch_internal_23": (7, 5, 5),
+    "mismatch_multi": (7, 5, 5),
+    "mismatch_exterior": (7, 5, 5),
+    "dangle5": (7, 5),
+    "dangle3": (7, 5),
+    "int11": (7, 7, 5, 5),
+    "int21": (7, 7, 5, 5, 5),
+    "int22": (6, 6, 4, 4, 4, 4),
+    "hairpin": (31,),
+    "bulge": (31,),
+    "internal": (31,),
+    "ML_params": (6,),
+    "NINIO": (3,),
+}
+_LOOPS = ("Triloops", "Tetraloops", "Hexaloops")
+
+
+def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Lines without comments that are not empty, after the first of the format."""
+    is_first = True
+    for number, text in lines.filled():
+        if is_first and not _FIRST_LINE.match(text):
+            raise lines.refuse(number, f"found {shown(text)}, expected '## RNAfold parameter file v2.0'")
+        if not is_first and (rest := _COMMENT.sub("", text).strip()):
+            yield number, rest
+        is_first = False
+    if is_first:
+        raise DataError(f"{lines.name}: found no text, expected '## RNAfold parameter file v2.0'")
+
+
+def _value(lines: Lines, number: int, section: str, word: str) -> float:
+    if word in _WORDS:
+        return _WORDS[word]
+    if _NUMBER.fullmatch(word):
+        return float(word)
+    if section == "stack":
+        return np.nan  # see `_mend_stacks`
+    raise lines.refuse(number, f"found {shown(word)} in {section}, expected a number or INF")
+
+
+def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:
+    """Take the other of two equal numbers for one that cannot be read: rna_turner2004.par has one."""
+    # A stack reads the same from either strand, so that the table is symmetric.
+    unread = np.isnan(stack)
+    if not unread.any():
+        return
+    if np.isnan(stack.T[unread]).any():
+        raise lines.refuse(number, "found what are no numbers in stack")
+    stack[unread] = stack.T[unread]
+    warn(
+        f"{lines.name}:{number}: found {np.count_nonzero(unread)} of stack that are no numbers; took those "
+        "of the same stacks read from the other strand"
+    )
+
 
 _PAIRS = ("CG", "GC", "GU", "UG", "AU", "UA")
 _LETTERS = "?ACGU"
@@ -50,7 +120,25 @@ class Energies:
         bases = clean_sequence(sequence)
         check_cut(structure, len(bases), -1, "a structure")
         partner = partners(structure)
-        return float(sum(_loops(self, bases, partner))) / 100.0
+        strand, found = _Strand(self, bases), []  # of all loops, in 0.01 kcal/mol
+        for i, j in [(-1, len(bases)), *((i, int(j)) for i, j in enumerate(partner) if j > i)]:
+            branches, k = list[tuple[int, int]](), i + 1
+            while k < j:
+                if partner[k] > k:
+                    branches.append((k, int(partner[k])))
+                    k = int(partner[k])
+                elif partner[k] >= 0:
+                    raise DataError("found a pseudoknot, expected nested pairs")
+                k += 1
+            if i < 0:
+                found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
+            elif not branches:
+                found.append(strand.hairpin(i, j))
+            elif len(branches) == 1:
+                found.append(strand.two_pairs(i, j, *branches[0]))
+            else:
+                found.append(strand.multi(i, j, branches))
+        return float(sum(found)) / 100.0
 
     def score(self, sequence: str, structure: str) -> float:
         """-energy / RT: the log odds of a structure against that without pairs."""
@@ -69,30 +157,32 @@ def read_energies(source: Source) -> Energies:
     DataError
         A section that is missing, or not of its size, or what is no number. Names file and line.
     """
-    return Energies(*read_tables(source))
-
-
-def _loops(energies: Energies, bases: str, partner: IntArray) -> list[float]:
-    """Energies of all loops of a structure, in 0.01 kcal/mol."""
-    strand, found = _Strand(energies, bases), []
-    for i, j in [(-1, len(bases)), *((i, int(j)) for i, j in enumerate(partner) if j > i)]:
-        branches, k = list[tuple[int, int]](), i + 1
-        while k < j:
-            if partner[k] > k:
-                branches.append((k, int(partner[k])))
-                k = int(partner[k])
-            elif partner[k] >= 0:
-                raise DataError("found a pseudoknot, expected nested pairs")
-            k += 1
-        if i < 0:
-            found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
-        elif not branches:
-            found.append(strand.hairpin(i, j))
-        elif len(branches) == 1:
-            found.append(strand.two_pairs(i, j, *branches[0]))
-        else:
-            found.append(strand.multi(i, j, branches))
-    return found
+    lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
+    starts, section = dict[str, int](), ""
+    for number, text in _filled(lines):
+        if text.startswith("#"):
+            section = text.lstrip("# ").strip()
+            starts.setdefault(section, number)
+            numbers.setdefault(section, [])
+        elif section in _LOOPS:
+            name, energy, *_ = [*text.split(), ""]
+            hairpins[name] = _value(lines, number, section, energy)
+        elif section in _SHAPES or section == "Misc":
+            numbers[section] += [_value(lines, number, section, word) for word in text.split()]
+    if missing := [name for name in (*_SHAPES, "Misc") if name not in numbers]:
+        raise DataError(f"{lines.name}: found no section {missing[0]!r}")
+    for name, shape in _SHAPES.items():
+        if len(numbers[name]) != np.prod(shape):
+            raise lines.refuse(
+                starts[name], f"found {len(numbers[name])} numbers of {name}, expected {np.prod(shape)}"
+            )
+    if len(numbers["Misc"]) < 4:
+        raise lines.refuse(
+            starts["Misc"], f"found {len(numbers['Misc'])} numbers of Misc, expected at least 4"
+        )
+    tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
+    _mend_stacks(tables["stack"], lines, starts["stack"])
+    return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)
 
 
 class _Strand:
@@ -113,12 +203,15 @@ class _Strand:
         return self._end if pair > 1 else 0.0
 
     def _sized(self, table: str, n: int) -> float:
+        # Jacobson & Stockmayer: longer loops cost the logarithm of their length more. ViennaRNA truncates it
+        # to whole hundredths of kcal/mol, and so does this.
         beyond = math.log(n / _LONGEST) if n > _LONGEST else 0.0
         return float(self._t[table][min(n, _LONGEST)]) + int(self._slope * beyond)
 
     def open_end(self, table: str, i: int, j: int) -> float:
         """Of a branch (i, j) of an open loop: its mismatch or dangle, and its end."""
         pair, n = self._pair(i, j), len(self._bases)
+        # -d2: an end with bases on both sides has a mismatch, one at the end of the strand a dangle.
         before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
         energy = self._of_end(pair)
         if before is not None and after is not None:
@@ -160,6 +253,8 @@ class _Strand:
         if (few, many) == (1, 1):
             return float(self._t["int11"][one, other, outer[0], outer[1]])
         if (few, many) == (1, 2):
+            # The table has the single base on the left; the other way around, the loop is read from the other
+            # pair.
             if n1 == 1:
                 return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
             return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
@@ -168,6 +263,7 @@ class _Strand:
             return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])
         table = "_1n" if few == 1 else "_23" if (few, many) == (2, 3) else ""
         mismatches = self._t[f"mismatch_internal{table}"]
+        # Initiation by size, a bounded penalty for asymmetry (Ninio), and a mismatch at each pair.
         energy = self._sized("internal", n1 + n2) + min(
             self._t["NINIO"][2], (many - few) * self._t["NINIO"][0]
         )

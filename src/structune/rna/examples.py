@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,15 +20,22 @@ from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
-from structune.rna.formats.constraint_lines import end_in_constraints
-from structune.rna.formats.dot_bracket import without_energy
-from structune.rna.formats.reactivities import Reactivities, check_letters, read_reactivities
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.strands import STRANDS
-from structune.rna.inputs import Draws
-from structune.rna.probing import ReactivityModel, deigan_log_odds
-from structune.rna.structure.constraints import NOTATION, Constraints, as_constraints
+from structune.rna.formats.sequences import end_in_constraints, without_energy
+from structune.rna.probing import (
+    Reactivities,
+    ReactivityModel,
+    check_letters,
+    deigan_log_odds,
+    read_reactivities,
+)
+from structune.rna.structure.constraints import NOTATION, Constraints
+from structune.running.executors import count_jobs
+from structune.running.live import live_map
+from structune.running.memory import batch_memory
 
+R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED = 3  # files
 _MOST_NAMED_SEQUENCES = 5
@@ -86,9 +94,9 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Iterable[Source], format: str | None = None) -> list[Example]:
+def read_with_structures(paths: Sequence[Source], format: str | None = None) -> list[Example]:
     """All records of files and folders; each has a structure."""
-    return list(stream_with_structures(list(paths), format))
+    return list(stream_with_structures(paths, format))
 
 
 def stream_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
@@ -137,7 +145,9 @@ def read_sequences(
 
     def read(source: Source) -> Iterator[Example]:
         if below == "constraints":
-            yield from _constrained(source)
+            lines = Lines(source)
+            with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
+                yield from _with_constraints(lines)
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
@@ -160,76 +170,27 @@ def read_sequences(
         )
 
 
-def _constrained(source: Source) -> Iterator[Example]:
-    lines = Lines(source)
-    with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
-        yield from _read_constrained(lines)
-
-
-def with_generators(examples: Iterable[Example], seed: int) -> Iterator[Example]:
-    """The same, to be sampled from, with the draws that `RNAFolder.sample` has for this seed."""
-    draws = Draws(seed)
-    return (replace(example, generator=draws.of(example.record.sequence)) for example in examples)
-
-
-def between_strands(examples: Iterable[Example]) -> Iterator[Example]:
-    """The same, with pairs between two strands only."""
-    for example in examples:
-        known = as_constraints(example.constraints) or Constraints()
-        yield replace(example, constraints=replace(known, between=True))
-
-
-def with_bases(examples: Iterable[Example], option: str) -> Iterator[Example]:
-    """The same; an option needs a base at least."""
-    for example in examples:
-        if not example.record.sequence:
-            raise example.refuse(f"found an empty sequence, expected at least one base with {option}")
-        yield example
-
-
-def of_one_strand(examples: Iterable[Example], format: str) -> Iterator[Example]:
-    """The same; a format has no more than one."""
-    for example in examples:
-        if STRANDS in example.record.sequence:
-            raise example.refuse(f"found two strands, expected one for the format {format}")
-        yield example
-
-
 # --- reactivities -------------------------------------------------------------------------------------------
 
 
 def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> Iterator[Example]:
     """The same examples with their reactivities, found by name; tells which have none."""
-    known, table = read_reactivities(path), None
-    if method != "deigan":
-        table = ReactivityModel.pretrained()
-    if "" not in known:
-        yield from _by_name(examples, path, known, table)
-        return
-    for example in examples:  # a table has no name, and is that of the one sequence
-        if example.index:
+    known, without = read_reactivities(path), list[str]()
+    table = None if method == "deigan" else ReactivityModel.pretrained()
+    unused = {name for name, values in known.items() if name and values.size}
+    for example in examples:
+        name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
+        if not name and example.index:
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
-        yield _probed(example, known[""], table, path)
-
-
-def _by_name(
-    examples: Iterator[Example],
-    path: Path,
-    known: dict[str, Reactivities],
-    table: ReactivityModel | None,
-) -> Iterator[Example]:
-    unused, without = {name for name, values in known.items() if values.size}, list[str]()
-    for example in examples:
-        name = example.record.name
         values = known.get(name)
-        if values is None or not values.size:
+        if values is None or (name and not values.size):
             without.append(name)
             yield example
-            continue
-        unused.discard(name)
-        yield _probed(example, values, table, path)
+        else:
+            unused.discard(name)
+            yield _probed(example, values, table, path)
     if without:
         say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
     if unused:
@@ -261,24 +222,8 @@ def _probed(example: Example, values: Reactivities, table: ReactivityModel | Non
 # --- families ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Families:
-    """The family of each name, from a file of both."""
-
-    path: Path
-    by_name: Mapping[str, str]
-
-    def of(self, examples: Sequence[Example]) -> list[str]:
-        """The family of each example."""
-        for example in examples:
-            name = example.record.name
-            if name not in self.by_name:
-                raise DataError(f"{self.path}: found no family of {shown(name)} in {example.place}")
-        return [self.by_name[example.record.name] for example in examples]
-
-
-def read_families(path: Path) -> Families:
-    """Read a file of names and families, with tabs between."""
+def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
+    """Read a file of names and families, with tabs between; gives a function from examples to families."""
     families: dict[str, str] = {}
     lines = Lines(path)
     for number, text in lines.filled():
@@ -289,7 +234,17 @@ def read_families(path: Path) -> Families:
             )
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"found a second family of {shown(words[0])}")
-    return Families(path, families)
+
+    def family(example: Example) -> str:
+        name = example.record.name
+        if name not in families:
+            raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
+        return families[name]
+
+    return lambda examples: [family(example) for example in examples]
+
+
+# --- constraints --------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -305,35 +260,21 @@ class _Entry:
     constraints_number: int = 0
     last_number: int = 0
 
-    def ends_before(self, text: str) -> bool:
-        """Whether a line is the sequence of the next record: without a header they are a line each."""
-        return not self.has_header and not _is_notation(text)
-
-    def is_complete(self) -> bool:
-        return bool(self.constraints) and sum(map(len, self.constraints)) == sum(map(len, self.sequence))
-
     def add(self, lines: Lines, number: int, text: str) -> None:
         if self.sequence and _is_notation(text):
             self.constraints_number = self.constraints_number or number
             self.constraints.append(without_energy(lines, number, text))
-        elif self.constraints:
+            return
+        if self.constraints:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
-        else:
-            self.sequence.append(self._bases(lines, number, text))
-            self.last_number = number
-
-    def _bases(self, lines: Lines, number: int, text: str) -> str:
         try:
-            return clean_strands(text)
+            self.sequence.append(clean_strands(text))
         except DataError as error:
             if not self.sequence or text.isalpha():
                 raise lines.refuse(number, str(error)) from error
             expected = f"bases, or constraints of {NOTATION}"
             raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
-
-    def is_marked_by(self, text: str) -> bool:
-        """Whether a line below a whole sequence, with its length, has X alone."""
-        return end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS)
+        self.last_number = number
 
     def example(self, lines: Lines) -> Example:
         if not self.constraints and end_in_constraints(self.sequence, _UPPER_MARKS):
@@ -348,14 +289,16 @@ def _is_notation(text: str) -> bool:
     return set(text.split(maxsplit=1)[0]) <= _MARKS
 
 
-def _read_constrained(lines: Lines) -> Iterator[Example]:
+def _with_constraints(lines: Lines) -> Iterator[Example]:
     entry, count, headers = None, 0, False
     for number, text in lines.filled():
         if text.startswith("#"):
             continue
         header = text.startswith(">")
-        if entry is not None and (header or entry.ends_before(text)):
-            if not (header or entry.has_header) and entry.is_marked_by(text):
+        # without headers a sequence is one line
+        if entry is not None and (header or not (entry.has_header or _is_notation(text))):
+            marked = end_in_constraints([*entry.sequence, text.upper()], _UPPER_MARKS)
+            if not (header or entry.has_header) and marked:
                 raise lines.refuse(number, _UPPER)
             yield entry.example(lines)
             entry = None
@@ -367,8 +310,68 @@ def _read_constrained(lines: Lines) -> Iterator[Example]:
             entry = _Entry(number, header_name(told, count), header_description(told), header)
         if not header:
             entry.add(lines, number, text)
-        if entry.is_complete():  # at once: who writes to a pipe may wait for what becomes of it
-            yield entry.example(lines)
+        if entry.constraints and sum(map(len, entry.constraints)) == sum(map(len, entry.sequence)):
+            yield entry.example(lines)  # at once: who writes to a pipe may wait for what becomes of it
             entry = None
     if entry is not None:
         yield entry.example(lines)
+
+
+# --- many sequences -----------------------------------------------------------------------------------------
+
+_MOST_BASES = 2000  # short sequences share what a call costs
+_MOST_EXAMPLES = 1000
+_BASE = 4  # bytes for one of a structure, and for a copy
+
+
+def in_order(
+    examples: Iterable[Example],
+    work: Callable[[list[Example]], list[R]],
+    n_jobs: int | None,
+    n_structures: int = 1,
+    needed: Callable[[Example], float] = lambda _: 0.0,
+) -> Generator[list[R], None, None]:
+    """Results of some examples after the other, each as soon as it is known.
+
+    Parameters
+    ----------
+    work : callable
+        From examples to one result each. None is begun once the iterator is closed.
+    n_structures : int
+        How many each result may hold.
+    needed : callable
+        Bytes that an example takes until its result is used: until the next ones are asked for.
+
+    Raises
+    ------
+    DataError
+        Work failed; names the place of the example, after the results of all before it.
+    """
+
+    def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:
+        """Results of all examples, or of those before one that fails, and its error."""
+        try:
+            return work(batch), None
+        except DataError:
+            pass  # one of them: which?
+        # Once more one by one, up to the one that fails: all before it are written.
+        done: list[R] = []
+        for example in batch:
+            try:
+                done += work([example])
+            except DataError as error:
+                return done, example.refuse(str(error).removeprefix("sequence 0: "))
+        return done, None
+
+    # Batches hold fewer sequences where each has many structures, so that results fit into memory.
+    most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
+    n_workers = count_jobs(n_jobs)
+
+    def size(example: Example) -> int:
+        return len(example.record.sequence)
+
+    with closing(live_map(examples, attempt, n_workers, size, most_bases, _MOST_EXAMPLES, needed)) as results:
+        for done, error in results:
+            yield done
+            if error is not None:
+                raise error

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import numpy as np
 
 from structune.cli.batches import Progress, UntilError, time_in_words
 from structune.cli.checks import check_apart, check_targets, say
-from structune.cli.file_names import drawing_paths
-from structune.cli.streams import open_text, standard_input
+from structune.cli.file_names import FileNames, drawing_paths
+from structune.cli.streams import open_bytes, open_text, standard_input, write_texts
 from structune.errors import CapabilityError, DataError
-from structune.rna.examples import (
-    PRETRAINED,
-    Example,
-    between_strands,
-    of_one_strand,
-    read_sequences,
-    with_bases,
-    with_generators,
-    with_reactivities,
-)
-from structune.rna.formats.aligned import read_alignments, stockholm_text
-from structune.rna.formats.strands import STRANDS
-from structune.rna.judgement import Judgement
+from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences, with_reactivities
+from structune.rna.formats.alignments import read_alignments, stockholm_text
+from structune.rna.formats.brackets import STRANDS, bases_of
+from structune.rna.formats.pair_tables import write_bpseq, write_ct
+from structune.rna.formats.record import RNARecord
+from structune.rna.inputs import Draws
+from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
 from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
-from structune.rna.recipes import Folded, Recipe, in_order
-from structune.rna.written import as_text, open_output
+from structune.rna.structure.constraints import Constraints, as_constraints
+from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 from structune.running.executors import make_executor
 
 if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
+    from structune.rna.inputs import Structures
+    from structune.structure import FloatArray
 
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
-
-
-def fold(
-    files: Sequence[str],
-    source: Source,
-    reading: Reading,
-    shape: Shape,
-    known: Known,
-    wanted: Wanted,
-    writing: Writing,
-) -> int:
-    """Fold what is read; returns the exit code."""
-    _check_apart(files, source, writing.output, known.shape)
-    _check(shape, wanted, writing)
-    settings = {**shape.settings, **wanted.settings}
-    folder = source.open(**settings)
-    recipe = _recipe(folder, source.model, wanted, writing)
-    below = "constraints" if known.constraints else ""
-    if "-" in files and not writing.quiet and sys.stdin.isatty():
-        click.echo("structune: reading FASTA from standard input", err=True)
-    read = read_sequences(files, below, shape.skip_bad, reading.input_format)
-    examples = UntilError(_with_more(read, known, wanted, writing))
-    _fold_all(folder, recipe, files, examples, source.jobs, wanted, writing)
-    return 0
 
 
 def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, output: Output) -> int:
@@ -107,85 +82,55 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
     return 0
 
 
-def _fold_all(
-    folder: RNAFolder,
-    recipe: Recipe,
+def fold(
     files: Sequence[str],
-    source: UntilError[Example],
-    n_jobs: int,
+    source: Source,
+    reading: Reading,
+    shape: Shape,
+    known: Known,
     wanted: Wanted,
     writing: Writing,
-) -> None:
-    first = _first(source, files, writing)
-    drawings = _Drawings(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
-    examples: Iterable[Example] = chain(first, source)
-    if not writing.quiet and folder.max_span is None:
-        examples = _announced(examples, folder, recipe)
-
-    def needed(example: Example) -> float:
-        return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
-
-    results = in_order(examples, partial(recipe.fold, folder), n_jobs, wanted.most_structures, needed)
-    _write(results, writing, drawings)
-    source.check()
-
-
-def _with_more(read: Iterator[Example], known: Known, wanted: Wanted, writing: Writing) -> Iterator[Example]:
-    """Sequences, with all that is known of them."""
-    if known.shape is not None:
-        read = with_reactivities(read, known.shape, known.shape_method)
-    if known.duplex:
-        read = between_strands(read)
-    if wanted.samples is not None:
-        read = with_generators(read, wanted.seed)
-    if writing.is_drawn:
-        read = with_bases(read, "--plot or --dot-plot")
-    return of_one_strand(read, writing.written_as) if writing.written_as in ("ct", "bpseq") else read
-
-
-def _first(source: UntilError[Example], files: Sequence[str], writing: Writing) -> list[Example]:
-    """One sequence, or two where it is to be known whether there are several."""
-    of_one = writing.written_as == "bpseq" and not _is_folder(writing.output)
-    first = list(islice(source, 2 if of_one or writing.is_drawn else 1))  # who writes to a pipe may wait
+) -> int:
+    """Fold what is read; returns the exit code."""
+    _check_apart(files, source, writing.output, known.shape)
+    if shape.initiation is not None and not math.isfinite(shape.initiation):
+        raise DataError(f"--initiation {shape.initiation}: expected a finite number")
+    format, has_many = writing.written_as, wanted.samples is not None or wanted.is_ranked
+    if has_many and format in ("bpseq", "pairs", "bases"):
+        raise DataError(f"--format {format} cannot be combined with --samples, --nbest or --within.")
+    if writing.min_probability != Writing.min_probability and format not in ("json", "pairs"):
+        raise DataError("--min-probability needs --format json or --format pairs.")
+    check_targets([], [writing.plot, writing.dot_plot])
+    folder = source.open(**shape.settings, **({"decoding": "mea"} if wanted.method == "mea" else {}))
+    recipe = _recipe(folder, source.model, wanted, writing)
+    if "-" in files and not writing.quiet and sys.stdin.isatty():
+        click.echo("structune: reading FASTA from standard input", err=True)
+    below = "constraints" if known.constraints else ""
+    read = read_sequences(files, below, shape.skip_bad, reading.input_format)
+    source_of_all = UntilError(_prepared(read, known, wanted, writing))
+    # one sequence, or two where it is to be known whether there are several: who writes to a pipe may wait
+    of_one = format == "bpseq" and not (writing.output != "-" and os.path.isdir(writing.output))
+    first = list(islice(source_of_all, 2 if of_one or writing.is_drawn else 1))
     if not first:
-        source.check()
+        source_of_all.check()
         raise DataError(f"{', '.join(files)}: found no sequences")
     if len(first) > 1 and of_one:
         raise DataError(
             f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
             "structure (--output FOLDER writes a file of each)"
         )
-    return first
+    drawings = _Drawings(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
+    examples: Iterable[Example] = chain(first, source_of_all)
+    if not writing.quiet and folder.max_span is None:
+        examples = _announced(examples, folder, recipe)
 
+    def needed(example: Example) -> float:
+        return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
 
-def _write(results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings) -> None:
-    shown = not writing.quiet and not (writing.output == "-" and sys.stdout.isatty())
-    with (
-        open_output(writing.output, writing.written_as if writing.window is None else "windows") as output,
-        closing(results),
-        Progress(shown) as progress,
-    ):
-        for batch in results:
-            n_done = len(batch)
-            while batch:
-                folded = batch.pop(0)
-                output.write(folded.record.name, as_text(folded, writing.written_as, writing.min_probability))
-                drawings.draw(folded)
-                del folded  # its table of pairs is then gone: others wait for the memory
-            output.flush()
-            progress.advance(n_done)
-
-
-def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -> Iterator[Example]:
-    """The same; tells what long ones cost."""
-    advice = "" if folder.circular else " (seconds with --max-span 300)"
-    for example in examples:
-        if (n := len(example.record.sequence)) >= _LONG:
-            minutes = _MINUTES * (n / _LONG) ** 3
-            cost = f"{recipe.memory_of(folder, example) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
-            told = "" if STRANDS in example.record.sequence else advice
-            say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
-        yield example
+    results = in_order(examples, partial(recipe.fold, folder), source.jobs, wanted.most_structures, needed)
+    _write(results, writing, drawings)
+    source_of_all.check()
+    return 0
 
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
@@ -196,27 +141,170 @@ def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Pat
         check_apart([*read, *beside, source.contrafold, *model], [Path(output)])
 
 
-def _check(shape: Shape, wanted: Wanted, writing: Writing) -> None:
-    """Find before the work, not after it, what cannot be done."""
-    if shape.initiation is not None and not math.isfinite(shape.initiation):
-        raise DataError(f"--initiation {shape.initiation}: expected a finite number")
-    format, has_many = writing.written_as, wanted.samples is not None or wanted.is_ranked
-    if has_many and format in ("bpseq", "pairs", "bases"):
-        raise DataError(f"--format {format} cannot be combined with --samples, --nbest or --within.")
-    if writing.min_probability != Writing.min_probability and format not in ("json", "pairs"):
-        raise DataError("--min-probability needs --format json or --format pairs.")
-    check_targets([], [writing.plot, writing.dot_plot])
+def _prepared(read: Iterator[Example], known: Known, wanted: Wanted, writing: Writing) -> Iterator[Example]:
+    """Sequences, with all that is known of them; refuses those that the output cannot hold."""
+    format = writing.written_as
+    draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
+    for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
+        sequence = example.record.sequence
+        if known.duplex:
+            given = as_constraints(example.constraints) or Constraints()
+            example = replace(example, constraints=replace(given, between=True))
+        if draws is not None:
+            example = replace(example, generator=draws.of(sequence))
+        if writing.is_drawn and not sequence:
+            raise example.refuse(
+                "found an empty sequence, expected at least one base with --plot or --dot-plot"
+            )
+        if format in ("ct", "bpseq") and STRANDS in sequence:
+            raise example.refuse(f"found two strands, expected one for the format {format}")
+        yield example
+
+
+def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -> Iterator[Example]:
+    """The same; tells what long ones cost."""
+    advice = "" if folder.circular else " (seconds with --max-span 300)"
+    for example in examples:
+        if (n := len(example.record.sequence)) >= _LONG:
+            # Time grows with the cube of the length.
+            minutes = _MINUTES * (n / _LONG) ** 3
+            cost = f"{recipe.memory_of(folder, example) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
+            told = "" if STRANDS in example.record.sequence else advice
+            say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
+        yield example
+
+
+# --- what is wanted of each sequence ------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """One of the structures of a sequence: its number, from 1, as a "rank" or a "sample" if it is one."""
+
+    structure: str
+    kind: str = ""
+    number: int = 1
+    probability: float | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """What a header tells of it."""
+        told = [self.kind, str(self.number)] if self.kind else []
+        return told if self.probability is None else [*told, "probability", f"{self.probability:.6g}"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Those of a sequence, each made when it is asked for: there may be millions."""
+
+    structures: Structures | list[str]
+    kind: str = ""
+    probabilities: FloatArray | None = None
+
+    def __iter__(self) -> Iterator[Choice]:
+        for k, structure in enumerate(self.structures):
+            p = None if self.probabilities is None else float(self.probabilities[k])
+            yield Choice(structure, self.kind, k + 1, p)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was found out about a sequence; None is what was not asked for.
+
+    Attributes
+    ----------
+    pairs : ndarray or sparse array, shape (n_bases, n_bases), optional
+        Probabilities, symmetric.
+    windows : ndarray, optional
+        Probabilities of windows to be unpaired, by their first base.
+    dimer : float, optional
+        How probably a pair joins two strands.
+    """
+
+    record: RNARecord
+    choices: Choices
+    pairs: Any = None
+    windows: FloatArray | None = None
+    log_partition: float | None = None
+    dimer: float | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is wanted of each sequence."""
+
+    wanted: Wanted
+    with_structures: bool = True
+    with_pairs: bool = False
+    with_log_partition: bool = False
+    window: int | None = None
+    with_dimers: bool = True
+
+    def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
+        """Do it."""
+        sequences = [example.record.sequence for example in batch]
+        constraints = [example.constraints for example in batch]
+        choices = self._choices(folder, batch, sequences, constraints) if self.with_structures else None
+        log_z = folder.log_partition(sequences, constraints).tolist() if self.with_log_partition else None
+        folded = []
+        for s, (example, sequence, known) in enumerate(zip(batch, sequences, constraints, strict=True)):
+            windows = None
+            if self.window is not None:
+                windows = folder.unpaired_windows(sequence, self.window, known)
+            pairs = folder.pair_probabilities(sequence, known) if self.with_pairs else None
+            dimer = None
+            if self.with_dimers and STRANDS in sequence:
+                dimer = float(folder.dimer_probabilities([sequence], [known])[0])
+            own = Choices([]) if choices is None else choices[s]
+            folded.append(Folded(example.record, own, pairs, windows, log_z[s] if log_z else None, dimer))
+        return folded
+
+    def memory_of(self, folder: RNAFolder, example: Example) -> float:
+        """Bytes that this takes, the table of pairs with it if that is wanted."""
+        n_tables, wanted = OF_SUMS, self.wanted
+        if self.window is not None:
+            n_tables = OF_WINDOWS
+        elif self.with_structures:
+            if wanted.samples is not None:
+                n_tables = OF_SAMPLES
+            elif wanted.is_ranked:
+                n_tables = OF_SEVERAL
+            elif wanted.pseudoknots:
+                n_tables = OF_KNOTS
+        return folder.memory_of(len(example.record.sequence), n_tables, example.constraints is not None)
+
+    def _choices(
+        self, folder: RNAFolder, batch: list[Example], sequences: list[str], constraints: list[Any]
+    ) -> list[Choices]:
+        wanted = self.wanted
+        if wanted.samples is not None:  # by the generator of each example, whatever the batch that it is in
+            drawn = folder._drawn(sequences, wanted.samples, [each.generator for each in batch], constraints)
+            return [Choices(structures, "sample") for structures in drawn]
+        if wanted.is_ranked:
+            n = sys.maxsize if wanted.nbest is None else wanted.nbest
+            within = math.inf if wanted.within is None else wanted.within
+            ranked = folder._ranked(sequences, n, constraints, within)
+            return [Choices(structures, "rank", p) for structures, p in ranked]
+        if wanted.method == "viterbi":
+            found = folder.predict_viterbi(sequences, constraints)
+        elif wanted.method == "centroid":
+            threshold = 0.5 if wanted.threshold is None else wanted.threshold
+            found = folder.predict_centroid(sequences, threshold, constraints)
+        elif wanted.pseudoknots:
+            found = folder.predict_knotted(sequences, wanted.gamma, constraints=constraints)
+        else:
+            found = folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs)
+        return [Choices([structure]) for structure in found]
 
 
 def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
     """What the model is to give; json and drawings may be without probabilities."""
+    format = writing.written_as
     recipe = Recipe(
         wanted,
-        with_structures=writing.written_as not in ("pairs", "bases") or writing.is_drawn,
-        with_pairs=writing.written_as in ("json", "pairs", "bases") or writing.is_drawn,
-        with_log_partition=writing.written_as == "json",
-        with_dimers=writing.written_as == "json"
-        or (writing.written_as == "dbn" and wanted.method != "viterbi"),
+        with_structures=format not in ("pairs", "bases") or writing.is_drawn,
+        with_pairs=format in ("json", "pairs", "bases") or writing.is_drawn,
+        with_log_partition=format == "json",
+        with_dimers=format == "json" or (format == "dbn" and wanted.method != "viterbi"),
         window=writing.window,
     )
     if folder.has_probabilities:
@@ -241,8 +329,149 @@ def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> 
     return replace(recipe, with_pairs=False, with_log_partition=False, with_dimers=False)
 
 
-def _is_folder(output: str) -> bool:
-    return output != "-" and os.path.isdir(output)
+# --- text ---------------------------------------------------------------------------------------------------
+
+
+def _as_text(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
+    """All that is known of a sequence, in a format, some at a time."""
+    if format == "json":
+        return _json(folded, min_probability)
+    if format == "pairs":
+        name = folded.record.name
+        return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
+    if format == "bases":
+        return _bases(folded)
+    if format == "dbn":
+        return _dot_brackets(folded)
+    return _pair_tables(folded, write_ct if format == "ct" else write_bpseq)
+
+
+def _json(folded: Folded, min_probability: float) -> Iterator[str]:
+    """An object a line; lists are written as they come."""
+    choices, pairs = folded.choices, folded.pairs
+    entries: dict[str, Any] = {"name": folded.record.name, "sequence": folded.record.sequence}
+    if choices.kind:
+        entries["structures"] = (
+            {"structure": choice.structure, choice.kind: choice.number}
+            | ({} if choice.probability is None else {"probability": choice.probability})
+            for choice in choices
+        )
+    else:
+        entries["structure"] = choices.structures[0]
+        if pairs is not None:
+            ppv, sensitivity, _ = expected_accuracy(choices.structures[0], pairs)
+            entries |= {"expected_ppv": ppv, "expected_sensitivity": sensitivity}
+    shown = ([i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability))
+    entries |= {"pairs": None if pairs is None else shown, "log_partition": folded.log_partition}
+    if folded.dimer is not None:
+        entries["dimer_probability"] = folded.dimer
+    for k, (key, value) in enumerate(entries.items()):
+        yield f"{', ' if k else '{'}{json.dumps(key)}: "
+        if isinstance(value, Iterator):
+            yield "["
+            yield from (f"{', ' if number else ''}{json.dumps(item)}" for number, item in enumerate(value))
+            yield "]"
+        else:
+            yield json.dumps(value)
+    yield "}\n"
+
+
+def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs, from 1, and their probabilities."""
+    table = folded.pairs
+    if table is None:
+        return
+    if isinstance(table, np.ndarray):
+        rows: Iterable[tuple[Any, Any]] = ((np.arange(len(table)), row) for row in table)
+    else:
+        table.sort_indices()
+        rows = ((table.indices[a:b], table.data[a:b]) for a, b in pairwise(table.indptr.tolist()))
+    for i, (columns, values) in enumerate(rows, 1):
+        shown = (columns >= i) & (values >= min_probability) & (values > 0.0)
+        for j, p in zip((columns[shown] + 1).tolist(), values[shown].tolist(), strict=True):
+            yield i, j, p
+
+
+def _bases(folded: Folded) -> Iterator[str]:
+    record, pairs = folded.record, folded.pairs
+    if pairs is None:
+        return
+    columns = [unpaired(pairs), partner_entropy(pairs)]
+    if folded.windows is not None:
+        beyond = len(record.sequence) - folded.windows.size
+        columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
+    texts = ([f"{x:.6g}" for x in column] for column in columns)
+    for i, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
+        yield "\t".join([record.name, str(i), *row]) + "\n"
+
+
+def _dot_brackets(folded: Folded) -> Iterator[str]:
+    record = folded.record
+    dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
+    for choice in folded.choices:
+        header = " ".join([record.name, *choice.words, *dimer, record.description]).rstrip()
+        yield f">{header}\n{record.sequence}\n{choice.structure}\n"
+
+
+def _pair_tables(folded: Folded, write: Callable[..., None]) -> Iterator[str]:
+    for choice in folded.choices:
+        name, text = "_".join([folded.record.name, *choice.words]), io.StringIO()
+        write(text, [RNARecord(name, folded.record.sequence, choice.structure)])
+        yield text.getvalue()
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+_HEADINGS = {
+    "pairs": "name\ti\tj\tprobability\n",
+    "bases": "name\ti\tbase\tunpaired\tentropy\n",
+    "windows": "name\ti\tbase\tunpaired\tentropy\twindow\n",
+}
+
+
+def _write(results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings) -> None:
+    shown = not writing.quiet and not (writing.output == "-" and sys.stdout.isatty())
+    format = writing.written_as
+    heading = _HEADINGS.get(format if writing.window is None else "windows", "")
+    with (
+        _writer(writing.output, format, heading) as write,
+        closing(results),
+        Progress(shown) as progress,
+    ):
+        for batch in results:
+            n_done = len(batch)
+            while batch:
+                folded = batch.pop(0)
+                text = _as_text(folded, format, writing.min_probability)
+                write(folded.record.name, text, not batch)
+                drawings.draw(folded)
+                del folded, text  # its table of pairs is then gone: others wait for the memory
+            progress.advance(n_done)
+
+
+@contextmanager
+def _writer(output: str, format: str, heading: str) -> Iterator[Callable[[str, Iterable[str], bool], None]]:
+    """Writes the text of a sequence of this name, to be seen at once if so: to a file, or one in a folder."""
+    if output != "-" and Path(output).is_dir():
+        names = FileNames()
+
+        def write_own(name: str, text: Iterable[str], seen: bool) -> None:
+            ending = ".tsv" if heading else f".{format}"
+            with (Path(output) / f"{names(name)}{ending}").open("xb") as file:  # nothing is written over
+                write_texts(file, chain([heading], text))
+
+        yield write_own
+        return
+    with open_bytes(output) as file:
+        headings = [heading]
+
+        def write(name: str, text: Iterable[str], seen: bool) -> None:
+            write_texts(file, chain(headings, text))
+            headings.clear()
+            if seen:
+                file.flush()
+
+        yield write
 
 
 class _Drawings:
@@ -266,6 +495,6 @@ class _Drawings:
         if self._dot_plot is not None:
             from structune.rna.plots.pairs import plot_pair_probabilities
 
-            structure = None if self._numbered else folded.choices[0].structure
+            structure = None if self._numbered else folded.choices.structures[0]
             path = self._dot_plot(record.name)
             plot_pair_probabilities(record.sequence, pairs, structure, record.name, path)

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError, warn
-from structune.rna.formats.brackets import drop_pseudoknots, partners
-from structune.rna.formats.strands import STRANDS, bases_of, check_cut, cut_as
+from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, cut_as, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.encoding import Output
 from structune.rna.structure.rna import RNA
-from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.space import Offence
+from structune.rna.structure.shard import Output, RNAShard
 from structune.structure import FloatArray, IntArray
 
 OUTSIDE = ("skip", "trim", "error")
@@ -55,25 +52,6 @@ class FittingExamples:
 
 
 @dataclass
-class _Count:
-    """How many examples something is true of, how many pairs that are, and the first examples."""
-
-    n_examples: int = 0
-    n_pairs: int = 0
-    named: list[str] = field(default_factory=list)
-
-    def add(self, name: str, n_pairs: int = 0) -> None:
-        self.n_examples += 1
-        self.n_pairs += n_pairs
-        if self.n_examples <= _MOST_NAMED:
-            self.named.append(name)
-
-    def __str__(self) -> str:
-        more = [f"and {self.n_examples - _MOST_NAMED} more"] if self.n_examples > _MOST_NAMED else []
-        return ", ".join(self.named + more)
-
-
-@dataclass
 class LeftOut:
     """What was left out of examples that come block by block.
 
@@ -88,20 +66,23 @@ class LeftOut:
     n_examples: int = 0
     n_kept: int = 0
     first: list[tuple[int, str]] = field(default_factory=list)
-    _skipped: _Count = field(default_factory=_Count)
-    _unknotted: _Count = field(default_factory=_Count)
-    _trimmed: _Count = field(default_factory=_Count)
+    # numbers of examples and of pairs, and the first examples: skipped, with pseudoknots, with other pairs
+    _counts: list[list[int]] = field(default_factory=lambda: [[0, 0] for _ in range(3)])
+    _named: list[list[str]] = field(default_factory=lambda: [[] for _ in range(3)])
 
     def add(self, examples: FittingExamples, names: Sequence[str] | None = None) -> None:
         """Those of one more block, by name if they have any."""
         start = self.n_examples
-        for s, reason in examples.skipped:
-            self._skipped.add(f"{_called(s, names, start)} ({reason})")
-            if len(self.first) < _MOST_KEPT:
-                self.first.append((start + s, reason))
-        for count, dropped in ((self._unknotted, examples.unknotted), (self._trimmed, examples.trimmed)):
-            for s, n in dropped.items():
-                count.add(f"{n} in {_called(s, names, start)}", n)
+        told = [(0, s, 0, f"{_called(s, names, start)} ({reason})") for s, reason in examples.skipped]
+        for k, dropped in ((1, examples.unknotted), (2, examples.trimmed)):
+            told += [(k, s, n, f"{n} in {_called(s, names, start)}") for s, n in dropped.items()]
+        for k, _, n_pairs, name in told:
+            self._counts[k][0] += 1
+            self._counts[k][1] += n_pairs
+            if len(self._named[k]) < _MOST_NAMED:
+                self._named[k].append(name)
+        room = _MOST_KEPT - len(self.first)
+        self.first += [(start + s, reason) for s, reason in examples.skipped[:room]]
         self.n_kept += len(examples.kept)
         self.n_examples += len(examples.kept) + len(examples.skipped)
 
@@ -109,17 +90,19 @@ class LeftOut:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
         if not self.n_kept:
             raise DataError(
-                f"all {self.n_examples} structures are outside the model's space: {self._skipped}; "
+                f"all {self.n_examples} structures are outside the model's space: {self._some(0)}; "
                 "outside='trim' drops the pairs that offend"
             )
-        parts = []
-        if self._skipped.n_examples:
-            parts.append(f"skipped {self._skipped.n_examples} sequences: {self._skipped}")
-        for count, what in ((self._unknotted, "of pseudoknots"), (self._trimmed, "outside the model")):
-            if count.n_examples:
-                parts.append(f"dropped {count.n_pairs} pairs {what}: {count}")
+        parts = [f"skipped {n} sequences: {self._some(0)}" for n, _ in self._counts[:1] if n]
+        for k, what in ((1, "of pseudoknots"), (2, "outside the model")):
+            if self._counts[k][0]:
+                parts.append(f"dropped {self._counts[k][1]} pairs {what}: {self._some(k)}")
         if parts:
             warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
+
+    def _some(self, k: int) -> str:
+        more = self._counts[k][0] - len(self._named[k])
+        return ", ".join(self._named[k] + [f"and {more} more"] * (more > 0))
 
 
 def _called(s: int, names: Sequence[str] | None, start: int = 0) -> str:
@@ -169,14 +152,16 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Out
         found.structures.append(structure)
         return
     check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
+    # Pseudoknots first: what is left is nested, and then judged by the space of the model.
     nested, n_knots = drop_pseudoknots(structure)
     offences = rna.offences(sequence, nested)
     if outside == "error" and n_knots:
         raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
-    if outside == "error" and offences:
-        raise DataError(_named(offences[0]))
-    if outside == "skip" and offences:
-        found.skipped.append((s, _named(offences[0])))
+    reasons = [f"bases {offence.i} and {offence.j} (from 0): {offence.reason}" for offence in offences[:1]]
+    if outside == "error" and reasons:
+        raise DataError(reasons[0])
+    if outside == "skip" and reasons:
+        found.skipped.append((s, reasons[0]))
         return
     nested, n_trimmed = _trim(rna, sequence, nested)
     found.kept.append(s)
@@ -191,30 +176,21 @@ def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
     """The structure without its offending pairs, and their number."""
     n_dropped = 0
     while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
-        dropped = {k for pair in _first_to_drop(rna, structure, offences) for k in pair}
+        first = offences[0]
+        pairs = [(o.i, o.j) for o in offences if not o.in_long_loop]  # whatever others there are
+        if rna.circular:
+            pairs = [(first.i, first.j)]  # one at a time: two pairs may close one loop
+        elif not pairs:
+            # A loop is too long: drop the pair that closes it, or the other one if its helix has fewer pairs.
+            i, j, partner = first.i, first.j, partners(structure)
+            p = i + 1 + int(np.argmax(partner[i + 1 :] >= 0))
+            q = int(partner[p])
+            pairs = [(p, q) if _helix(partner, p, q, 1) < _helix(partner, i, j, -1) else (i, j)]
+        dropped = {k for pair in pairs for k in pair}
         kept = "".join("." if k in dropped else mark for k, mark in enumerate(bases_of(structure)))
         structure = cut_as(structure, kept)
         n_dropped += len(dropped) // 2
     return structure, n_dropped
-
-
-def _first_to_drop(rna: RNA, structure: str, offences: list[Offence]) -> list[tuple[int, int]]:
-    """All pairs that offend whatever others there are, or else one of a loop that is too long.
-
-    On a circle one at a time: two pairs may close one loop.
-    """
-    first = offences[0]
-    if rna.circular:
-        return [(first.i, first.j)]
-    alone = [(o.i, o.j) for o in offences if not o.in_long_loop]
-    return alone or [_smaller_helix(partners(structure), first.i, first.j)]
-
-
-def _smaller_helix(partner: IntArray, i: int, j: int) -> tuple[int, int]:
-    """The pair (i, j), which closes a loop with one other pair, or that one if its helix has fewer pairs."""
-    p = i + 1 + int(np.argmax(partner[i + 1 :] >= 0))
-    q = int(partner[p])
-    return (p, q) if _helix(partner, p, q, 1) < _helix(partner, i, j, -1) else (i, j)
 
 
 def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
@@ -225,7 +201,3 @@ def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
         if i >= j:
             break
     return n
-
-
-def _named(offence: Offence) -> str:
-    return f"bases {offence.i} and {offence.j} (from 0): {offence.reason}"

@@ -16,7 +16,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.encoding import Output
+from structune.rna.structure.shard import Output
 from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 
@@ -26,19 +26,19 @@ DECODINGS = ("mea", "centroid")
 
 def checked_strings(X: Any, what: str) -> list[str]:
     """What was given, as a list of strings."""
-    found = as_list(X, f"{what}s")
-    for s, string in enumerate(found):
-        if not isinstance(string, str):
-            raise DataError(f"{what} {s}: found {string!r}, expected a string")
-    return found
+    return _checked(X, what, str, "a string")
 
 
 def checked_outputs(y: Any) -> list[Output]:
     """What was given, as a list of structures and of what is known of some."""
-    found = as_list(y, "structures")
-    for s, output in enumerate(found):
-        if not isinstance(output, str | Constraints):
-            raise DataError(f"structure {s}: found {output!r}, expected a string or Constraints")
+    return _checked(y, "structure", str | Constraints, "a string or Constraints")
+
+
+def _checked(values: Any, what: str, kinds: Any, expected: str) -> list[Any]:
+    found = as_list(values, f"{what}s")
+    for s, value in enumerate(found):
+        if not isinstance(value, kinds):
+            raise DataError(f"{what} {s}: found {value!r}, expected {expected}")
     return found
 
 
@@ -67,9 +67,24 @@ def checked_gammas(gammas: Any) -> list[float]:
 
 def checked_gamma(gamma: float, name: str = "gamma") -> float:
     """A finite number that is not negative."""
-    if isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0.0 <= gamma <= sys.float_info.max):
-        raise DataError(f"{name}={gamma!r}: expected a finite number >= 0")
-    return float(gamma)
+    return _checked_number(gamma, name, sys.float_info.max, "a finite number >= 0")
+
+
+def checked_threshold(threshold: Any) -> float:
+    """A probability."""
+    return _checked_number(threshold, "threshold", 1.0, "a number within [0, 1]")
+
+
+def checked_range(within: Any) -> float:
+    """How far scores may lie below the best."""
+    return _checked_number(within, "within", np.inf, "a number >= 0")
+
+
+def _checked_number(value: Any, name: str, most: float, expected: str) -> float:
+    number: Any = value
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= number <= most):
+        raise DataError(f"{name}={value!r}: expected {expected}")
+    return float(value)
 
 
 def checked_decoding(decoding: Any) -> str:
@@ -77,20 +92,6 @@ def checked_decoding(decoding: Any) -> str:
     if decoding not in DECODINGS:
         raise DataError(f"decoding={decoding!r}: expected one of {DECODINGS}")
     return str(decoding)
-
-
-def checked_threshold(threshold: Any) -> float:
-    """A probability."""
-    if isinstance(threshold, bool) or not (isinstance(threshold, Real) and 0.0 <= float(threshold) <= 1.0):
-        raise DataError(f"threshold={threshold!r}: expected a number within [0, 1]")
-    return float(threshold)
-
-
-def checked_range(within: float) -> float:
-    """How far scores may lie below the best."""
-    if isinstance(within, bool) or not (isinstance(within, Real) and within >= 0.0):
-        raise DataError(f"within={within!r}: expected a number >= 0")
-    return float(within)
 
 
 class Draws:
@@ -106,6 +107,7 @@ class Draws:
 
     def of(self, sequence: str) -> np.random.Generator:
         """That of the next sequence."""
+        # What counts is what the model sees: case, T or U, and which unknown letter do not matter.
         bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
         digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")
         self._seen[digest] += 1

@@ -1,4 +1,4 @@
-"""Sensitivity and positive predictive value (PPV) of predicted base pairs."""
+"""How well base pairs were found, or are expected to be found."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
-from structune.rna.formats.dot_bracket import as_partners
-from structune.rna.formats.strands import STRANDS
+from structune.rna.formats.brackets import STRANDS, as_partners
 
 IntArray = NDArray[np.int64]
 Structure = str | ArrayLike
@@ -141,17 +140,14 @@ def base_pair_bootstrap(
     """
     counts_a, counts_b = base_pair_scores(true, a, slip).counts, base_pair_scores(true, b, slip).counts
     if groups is not None:
-        counts_a, counts_b = _of_groups(counts_a, groups), _of_groups(counts_b, groups)
+        if len(groups) != len(counts_a):
+            raise DataError(f"found {len(groups)} groups for {len(counts_a)} sequences")
+        _, places = np.unique(np.asarray(groups), return_inverse=True)
+        sums = np.zeros((2, int(places.max(initial=-1)) + 1, counts_a.shape[1]))
+        for total, counts in zip(sums, (counts_a, counts_b), strict=True):
+            np.add.at(total, places, counts)
+        counts_a, counts_b = sums
     return paired_difference(counts_a, counts_b, _f1, n, random_state)
-
-
-def _of_groups(counts: FloatArray, groups: Sequence[Any]) -> FloatArray:
-    if len(groups) != len(counts):
-        raise DataError(f"found {len(groups)} groups for {len(counts)} sequences")
-    names, places = np.unique(np.asarray(groups), return_inverse=True)
-    sums = np.zeros((len(names), counts.shape[1]))
-    np.add.at(sums, places, counts)
-    return sums
 
 
 def sensitivity_ppv_curve(
@@ -211,6 +207,7 @@ def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
         raise DataError("found a sensitivity or PPV that is not within [0, 1]")
     if not s.size:
         return 0.0
+    # By PPV, and among equal ones the highest sensitivity first, which is then extended to PPV 0.
     order = np.lexsort((-s, p))
     s, p = s[order], p[order]
     return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
@@ -242,9 +239,10 @@ def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[i
     if a.size != b.size:
         raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
     nick = max((of.find(STRANDS) for of in (true, predicted) if isinstance(of, str)), default=-1)
-    if nick >= 0:
-        a, b = (_apart(of, nick, slip) for of in (a, b))
-    return _n_pairs(a), _n_pairs(b), _n_right(a, b, slip), _n_right(b, a, slip)
+    if nick >= 0:  # with places between two strands: no pair slips from one to the other
+        a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
+    n_true, n_predicted = (int(np.count_nonzero(of >= 0)) // 2 for of in (a, b))
+    return n_true, n_predicted, _n_right(a, b, slip), _n_right(b, a, slip)
 
 
 def _partners(s: int, kind: str, structure: Structure) -> IntArray:
@@ -254,17 +252,10 @@ def _partners(s: int, kind: str, structure: Structure) -> IntArray:
         raise DataError(f"{kind} structure {s}: {error}") from None
 
 
-def _apart(of: IntArray, nick: int, slip: int) -> IntArray:
-    """The same with so many places between two strands: no pair slips from one to the other."""
-    return np.insert(of + slip * (of >= nick), nick, np.full(slip, -1))
-
-
-def _n_pairs(of: IntArray) -> int:
-    return int(np.count_nonzero(of >= 0)) // 2
-
-
 def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
     """How many pairs of one structure are in another."""
+    # Pair by pair without loops: partners of the moved base are looked up, for one end and then for the
+    # other.
     i = np.flatnonzero(of > np.arange(of.size))
     j = of[i]
     found = other[i] == j
@@ -300,12 +291,68 @@ def partner_entropy(pairs: Any) -> FloatArray:
     """
     from scipy.special import xlogy  # which takes longer to import than a fold
 
+    # H = -(sum over j of p_ij log p_ij + q_i log q_i), with q_i the probability to have no partner.
     free = unpaired(pairs)
-    if not isinstance(pairs, np.ndarray):
-        values: Any = pairs
-        terms = values.copy()
-        terms.data = xlogy(values.data, values.data)
+    if isinstance(pairs, np.ndarray):
+        terms: Any = xlogy(pairs, pairs)
     else:
-        terms = xlogy(pairs, pairs)
+        terms = pairs.copy()
+        terms.data = xlogy(pairs.data, pairs.data)
     entropy: FloatArray = -(terms.sum(axis=1) + xlogy(free, free)) / np.log(2.0)
     return np.maximum(entropy, 0.0)
+
+
+class Judgement(NamedTuple):
+    """What a model says of a structure.
+
+    Attributes
+    ----------
+    log_probability : float
+        -inf of one that the model cannot produce.
+    log_odds : float
+        Against the most probable structure, at most 0.
+    expected_ppv, expected_sensitivity : float
+        The mean probability of its pairs, and the share that they have of all that are expected: what of it
+        is right, and what of the truth it has, by the model. 1 of none.
+    expected_distance : float
+        The pairs that it and a structure drawn by the model do not share, on average.
+    """
+
+    log_probability: float
+    log_odds: float
+    expected_ppv: float
+    expected_sensitivity: float
+    expected_distance: float
+
+
+def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
+    """PPV, sensitivity and distance that are expected of a structure, by probabilities of pairs."""
+    partner = as_partners(structure)
+    left = np.flatnonzero(partner > np.arange(partner.size))
+    found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
+    return _share(found, float(left.size)), _share(found, expected), left.size + expected - 2 * found
+
+
+def base_pair_distance(a: Structure, b: Structure) -> int:
+    """The number of pairs that one of two structures has and the other has not.
+
+    Parameters
+    ----------
+    a, b : str or array-like
+        In dot-bracket notation, pseudoknots counted, or partners, -1 for none.
+
+    Raises
+    ------
+    DataError
+        Structures of two lengths, or malformed ones.
+    """
+    one, other = as_partners(a), as_partners(b)
+    if one.size != other.size:
+        raise DataError(f"found structures of {one.size} and {other.size} bases, expected one length")
+    left = np.arange(one.size)
+    differ = one != other
+    return int(np.count_nonzero(differ & (one > left)) + np.count_nonzero(differ & (other > left)))
+
+
+def _share(part: Any, whole: float) -> float:
+    return float(part / whole) if whole else 1.0

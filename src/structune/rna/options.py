@@ -183,11 +183,6 @@ class Wanted:
     )
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """Parameters of `RNAFolder` that are not to be the model's own."""
-        return {"decoding": "mea"} if self.method == "mea" else {}
-
-    @property
     def is_ranked(self) -> bool:
         """Whether the most probable structures are wanted."""
         return self.nbest is not None or self.within is not None

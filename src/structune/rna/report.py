@@ -11,11 +11,10 @@ from structune.html_reports.page import Block, Fold, Picture, Section, Text
 from structune.html_reports.pictures import histogram, picture, scatter
 from structune.html_reports.tables import make_table
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.strands import bases_of
+from structune.rna.formats.brackets import bases_of
 from structune.rna.metrics import BasePairScores, SensitivityCurve
-from structune.rna.plots.accuracy import plot_sensitivity_ppv
 from structune.rna.plots.drawing import plot_structure
-from structune.rna.plots.pairs import plot_pair_probabilities
+from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
 
 _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
 
@@ -36,10 +35,16 @@ def folding_sections(
         histogram(scores.f1, "F1", "sequences", "How many sequences were folded how well."),
     ]
     if curve is not None:
-        charts.append(_curve(curve))
+        draw_curve = partial(plot_sensitivity_ppv, {"all gamma": (curve.sensitivity, curve.ppv)})
+        charts.append(picture(draw_curve, "sensitivity over PPV", "From low to high gamma."))
     order = np.lexsort((lengths, scores.f1)).tolist()
-    rows = [_row(names[s], lengths[s], scores, s) for s in order]
-    table = make_table("Sequences, the worst first", ["sequence"], _COLUMNS, rows, _MOST_ROWS)
+    rows = []
+    for s in order:
+        counts = (lengths[s], scores.n_true[s], scores.n_predicted[s])
+        shares = (scores.sensitivity[s], scores.ppv[s], scores.f1[s])
+        rows.append([names[s], *(f"{n:,}" for n in counts), *(f"{share:.3f}" for share in shares)])
+    columns = ["bases", "known pairs", "predicted", "sensitivity", "PPV", "F1"]
+    table = make_table("Sequences, the worst first", ["sequence"], columns, rows, _MOST_ROWS)
     yield Section("Sequences", [*charts, table])
     drawn = [s for s in order if 0 < lengths[s] <= _LONGEST_DRAWN][:_MOST_DRAWN]
     folds = [
@@ -51,36 +56,18 @@ def folding_sections(
         for s in drawn
     ]
     if folds:
-        yield Section("Structures", [Text(_told(len(folds), len(names))), *folds])
-
-
-_COLUMNS = ["bases", "known pairs", "predicted", "sensitivity", "PPV", "F1"]
-
-
-def _row(name: str, length: int, scores: BasePairScores, s: int) -> list[str]:
-    counts = (length, scores.n_true[s], scores.n_predicted[s])
-    shares = (scores.sensitivity[s], scores.ppv[s], scores.f1[s])
-    return [name, *(f"{n:,}" for n in counts), *(f"{share:.3f}" for share in shares)]
-
-
-def _told(n_drawn: int, n: int) -> str:
-    which = "All sequences" if n_drawn == n else f"{n_drawn} sequences of the lowest F1"
-    return f"{which} of at most {_LONGEST_DRAWN:,} bases, the worst first. Dashed lines are pseudoknots."
-
-
-def _curve(curve: SensitivityCurve) -> Picture:
-    points = {"all gamma": (curve.sensitivity, curve.ppv)}
-    return picture(partial(plot_sensitivity_ppv, points), "sensitivity over PPV", "From low to high gamma.")
+        n = len(folds)
+        which = "All sequences" if n == len(names) else f"{n} sequences of the lowest F1"
+        text = f"{which} of at most {_LONGEST_DRAWN:,} bases, the worst first. Dashed lines are pseudoknots."
+        yield Section("Structures", [Text(text), *folds])
 
 
 def _structure(folder: RNAFolder, name: str, sequence: str, known: str, predicted: str) -> Iterator[Picture]:
     """Known and predicted structure, and probabilities if the model has some."""
     table = folder.pair_probabilities(sequence) if folder.has_probabilities else None
-    draw = partial(plot_structure, circular=folder.circular)
-    known_alone = partial(draw, sequence, known)
-    yield picture(known_alone, f"known structure of {name}", "Known.")
-    shaded = partial(draw, sequence, predicted, table)
-    yield picture(shaded, f"predicted structure of {name}", "Predicted.")
+    draw = partial(plot_structure, sequence, circular=folder.circular)
+    yield picture(partial(draw, known), f"known structure of {name}", "Known.")
+    yield picture(partial(draw, predicted, table), f"predicted structure of {name}", "Predicted.")
     if table is not None:
         dots = partial(plot_pair_probabilities, sequence, table, known)
         caption = "Probabilities of pairs above the diagonal, the known pairs below it."

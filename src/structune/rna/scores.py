@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,9 @@ from rich.table import Table
 from structune.cli.batches import Progress
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
-from structune.rna.examples import Example
+from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.dot_bracket import largest_nested, partners
+from structune.rna.formats.brackets import largest_nested, partners
 from structune.rna.metrics import (
     ROC_GAMMAS,
     BasePairScores,
@@ -27,7 +26,6 @@ from structune.rna.metrics import (
     roc_area,
     sensitivity_ppv_curve,
 )
-from structune.rna.recipes import in_order
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -62,8 +60,7 @@ class FoldingScores:
         return None if self.curve is None else roc_area(self.curve.sensitivity, self.curve.ppv)
 
     @property
-    def n_bases(self) -> int:
-        """Of all sequences."""
+    def _n_bases(self) -> int:
         return sum(example.record.n_bases for example in self.examples)
 
     def tables(self) -> list[Table]:
@@ -76,7 +73,13 @@ class FoldingScores:
             points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
             title = f"Sensitivity and PPV, area {self.area:.4f}"
             tables.append(numbers_table(title, "gamma", columns[:2], points))
-        return [*tables, record_table("Known structures", self._known())]
+        n_pairs, n_knotted = int(self.exact.n_true.sum()), sum(self.knots.values())
+        known = [
+            ("data", f"{len(self.exact.n_true):,} sequences, {self._n_bases:,} bases, {n_pairs:,} pairs"),
+            ("pseudoknots", f"{n_knotted:,} pairs in {len(self.knots):,} sequences"),
+            ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
+        ]
+        return [*tables, record_table("Known structures", known)]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -84,7 +87,7 @@ class FoldingScores:
         return {
             "gamma": self.gamma,
             "sequences": len(self.exact.n_true),
-            "bases": self.n_bases,
+            "bases": self._n_bases,
             "pairs": int(self.exact.n_true.sum()),
             "predicted_pairs": int(self.exact.n_predicted.sum()),
             "pseudoknot_pairs": sum(self.knots.values()),
@@ -105,29 +108,18 @@ class FoldingScores:
 
     def plot_curve(self, path: Path) -> None:
         """Draw sensitivity over PPV for all gamma."""
-        from structune.rna.plots.accuracy import plot_sensitivity_ppv
+        from structune.rna.plots.pairs import plot_sensitivity_ppv
 
         if self.curve is not None:
             plot_sensitivity_ppv({"model": (self.curve.sensitivity, self.curve.ppv)}, path)
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
-        return {
-            "pooled": self.exact.pooled,
-            "pooled slip 1": self.slipped.pooled,
-            "mean": _mean(self.exact),
-            "mean slip 1": _mean(self.slipped),
+        both = {"": self.exact, " slip 1": self.slipped}
+        means = {
+            f"mean{slip}": PairAccuracy(*(float(np.mean(x)) for x in (of.sensitivity, of.ppv, of.f1)))
+            for slip, of in both.items()
         }
-
-    def _known(self) -> list[tuple[str, str]]:
-        n_pairs, n_knotted = int(self.exact.n_true.sum()), sum(self.knots.values())
-        return [
-            ("data", f"{len(self.exact.n_true):,} sequences, {self.n_bases:,} bases, {n_pairs:,} pairs"),
-            (
-                "pseudoknots",
-                f"{n_knotted:,} pairs in {len(self.knots):,} sequences",
-            ),
-            ("predicted", f"{int(self.exact.n_predicted.sum()):,} pairs"),
-        ]
+        return {f"pooled{slip}": of.pooled for slip, of in both.items()} | means
 
 
 def evaluate(
@@ -144,47 +136,26 @@ def evaluate(
             f"a model fitted with loss={folder.loss!r} has no probabilities, and no use for gamma"
         )
     gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
-    gammas = [gamma, *(ROC_GAMMAS if with_curve else ())]
-    known = [example.structure for example in examples]
-    predicted, *others = _predict(folder, examples, gammas, n_jobs, quiet)
-    curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
-    return FoldingScores(
-        folder,
-        examples,
-        predicted,
-        gamma,
-        base_pair_scores(known, predicted),
-        base_pair_scores(known, predicted, slip=1),
-        {s: n for s, structure in enumerate(known) if (n := _n_knotted(structure))},
-        curve,
-    )
-
-
-def _predict(
-    folder: RNAFolder, examples: Sequence[Example], gammas: list[Any], n_jobs: int | None, quiet: bool
-) -> list[list[str]]:
-    """The structures of all sequences, for each gamma; None is for those of the highest score."""
+    gammas: list[Any] = [gamma, *(ROC_GAMMAS if with_curve else ())]
 
     def work(batch: list[Example]) -> list[tuple[str, ...]]:
+        """Structures for each gamma; None is for those of the highest score."""
         sequences = [example.record.sequence for example in batch]
         if gammas == [None]:
             return [(structure,) for structure in folder.predict_viterbi(sequences)]
         return list(zip(*folder.predict_gammas(sequences, gammas), strict=True))
 
-    rows = []
+    rows = list[tuple[str, ...]]()
     with closing(in_order(examples, work, n_jobs)) as results, Progress(not quiet, len(examples)) as progress:
         for batch in results:
-            rows.append(batch)
+            rows += batch
             progress.advance(len(batch))
-    return [list(column) for column in zip(*chain.from_iterable(rows), strict=True)]
-
-
-def _mean(scores: BasePairScores) -> PairAccuracy:
-    values = (scores.sensitivity, scores.ppv, scores.f1)
-    return PairAccuracy(*(float(np.mean(value)) for value in values))
-
-
-def _n_knotted(structure: str) -> int:
-    """Number of pairs that a structure without pseudoknots must lack."""
-    found = partners(structure)
-    return int(np.count_nonzero(found != largest_nested(found))) // 2
+    predicted, *others = (list(column) for column in zip(*rows, strict=True))
+    known, knots = [example.structure for example in examples], dict[int, int]()
+    for s, structure in enumerate(known):
+        found = partners(structure)
+        if n := int(np.count_nonzero(found != largest_nested(found))) // 2:
+            knots[s] = n
+    exact, slipped = base_pair_scores(known, predicted), base_pair_scores(known, predicted, slip=1)
+    curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
+    return FoldingScores(folder, examples, predicted, gamma, exact, slipped, knots, curve)

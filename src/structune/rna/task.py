@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.checks import counted_from_one
 from structune.cli.task import Examples, OwnCommand, Rule, Task
-from structune.errors import DataError
 from structune.rna.options import (
     ConsensusOptions,
     Known,
@@ -39,22 +37,15 @@ _INPUTS = (
 # --- commands ---------------------------------------------------------------------------------------------
 
 
-def _fold(*given: Any) -> int:
-    from structune.rna.fold_commands import fold
+def _lazy(name: str) -> Callable[..., int]:
+    """A command by its name, imported when it is run."""
 
-    return fold(*given)
+    def work(*given: Any) -> int:
+        from structune.rna import fold_commands
 
+        return int(getattr(fold_commands, name)(*given))
 
-def _consensus(*given: Any) -> int:
-    from structune.rna.fold_commands import consensus
-
-    return consensus(*given)
-
-
-def _score(*given: Any) -> int:
-    from structune.rna.fold_commands import score
-
-    return score(*given)
+    return work
 
 
 _SEVERAL = ("--samples", "--nbest", "--within")
@@ -70,7 +61,7 @@ _FOLD = OwnCommand(
     ),
     inputs=_INPUTS,
     options=(Source, Reading, Shape, Known, Wanted, Writing),
-    work=_fold,
+    work=_lazy("fold"),
     rules=(
         Rule("--constraints", forbids=("--skip-bad", "--input-format")),
         Rule(
@@ -96,7 +87,7 @@ _CONSENSUS = OwnCommand(
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
     options=(Source, ConsensusOptions, Output),
-    work=_consensus,
+    work=_lazy("consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
 _SCORE = OwnCommand(
@@ -108,28 +99,12 @@ _SCORE = OwnCommand(
     ),
     inputs="Files of sequences with structures, or - for standard input, the default.",
     options=(Source, Reading, Shape, Output),
-    work=_score,
+    work=_lazy("score"),
     rules=(
         Rule("--contrafold", forbids=("--model",)),
         Rule("--circular", forbids=("--max-span",)),
     ),
 )
-
-
-@dataclass
-class _LeftOut:
-    """Of the training data what the model cannot produce: sequences, and of others the numbers of pairs."""
-
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    unknotted: list[int] = field(default_factory=list)
-    trimmed: list[int] = field(default_factory=list)
-
-    def rows(self) -> Iterator[tuple[str, str]]:
-        if self.skipped:
-            yield "skipped", f"{len(self.skipped):,} sequences"
-        for name, dropped in (("pseudoknots", self.unknotted), ("trimmed", self.trimmed)):
-            if dropped:
-                yield name, f"dropped {sum(dropped):,} pairs of {len(dropped):,} sequences"
 
 
 class RNATask(Task):
@@ -191,21 +166,31 @@ class RNATask(Task):
     def read(self, files: Sequence[str], learning: Learning, model: RNAFolder) -> Examples:
         from structune.cli.tables import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
-        from structune.rna.folder_space import OutsideSpaceWarning
-        from structune.rna.formats.dot_bracket import partners
+        from structune.rna.folder_space import OutsideSpaceWarning, fit_into_space
+        from structune.rna.formats.brackets import partners
+        from structune.rna.structure.rna import RNA
 
         examples = read_with_structures(files, learning.input_format)
-        groups = None if learning.families is None else read_families(learning.families).of(examples)
-        found = _left_out(model, examples)
+        groups = None if learning.families is None else read_families(learning.families)(examples)
+        sequences = [each.record.sequence for each in examples]
+        structures = [each.structure for each in examples]
+        # what `fit` will leave out, by name
+        rna, names = RNA(model.min_hairpin, model.noncanonical, model.features), [x.called for x in examples]
+        found = fit_into_space(rna, sequences, structures, model.outside, names)
+        n_bases = sum(example.record.n_bases for example in examples)
+        n_pairs = sum(int((partners(structure) >= 0).sum()) // 2 for structure in structures)
+        rows = [("data", f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs")]
         if found.skipped:
             title = f"Skipped {len(found.skipped):,} sequences with structures outside the model's space"
-            print_tables(names_table(title, "sequence", "why", found.skipped))
-        n_bases = sum(example.record.n_bases for example in examples)
-        n_pairs = sum(int((partners(example.structure) >= 0).sum()) // 2 for example in examples)
-        data = f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs"
+            skipped = [(examples[s].record.name, counted_from_one(reason)) for s, reason in found.skipped]
+            print_tables(names_table(title, "sequence", "why", skipped))
+            rows.append(("skipped", f"{len(skipped):,} sequences"))
+        for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
+            if dropped:
+                rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
         return Examples(
-            ([each.record.sequence for each in examples], [each.structure for each in examples]),
-            [("data", data), *found.rows()],
+            (sequences, structures),
+            rows,
             options={"groups": groups},
             heard=(OutsideSpaceWarning,),
         )
@@ -226,7 +211,7 @@ class RNATask(Task):
                 for block in batches(
                     examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
                 ):
-                    groups = None if known is None else known.of(block)
+                    groups = None if known is None else known(block)
                     named = [example.called for example in block]
                     structures = [example.structure for example in block]
                     yield [example.record.sequence for example in block], structures, None, groups, named
@@ -281,20 +266,3 @@ class RNATask(Task):
 
 
 TASK = RNATask()
-
-
-def _left_out(folder: RNAFolder, examples: Sequence[Example]) -> _LeftOut:
-    """What `fit` will leave out, by name."""
-    from structune.rna.folder_space import fit_into_space
-    from structune.rna.structure.rna import RNA
-
-    rna, found = RNA(folder.min_hairpin, folder.noncanonical, folder.features), _LeftOut()
-    for example in examples:
-        try:
-            one = fit_into_space(rna, [example.record.sequence], [example.structure], folder.outside)
-        except DataError as error:
-            raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
-        found.skipped += [(example.record.name, counted_from_one(reason)) for _, reason in one.skipped]
-        found.unknotted += one.unknotted.values()
-        found.trimmed += one.trimmed.values()
-    return found

@@ -36,9 +36,3 @@ def test_what_is_refused(text, message, tmp_path):
     (tmp_path / "p").write_text(text)
     with pytest.raises(DataError, match=message):
         read_contrafold(tmp_path / "p")
-
-
-def test_other_files(tmp_path):
-    (tmp_path / "p").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="no text"):
-        read_contrafold(tmp_path / "p")

@@ -78,29 +78,9 @@ def test_n_best_without_any_preference():
     assert_array_equal(values, 0.0)
     assert {tuple(y) for y in outputs.tolist()} == {tuple(y) for y in structures(sequence, 1)}
     assert len(outputs) == len(structures(sequence, 1))
-    rna, long = RNA(), "GGCA" * 15
-    ((outputs, values),) = rna.n_best(np.zeros(rna.n_weights), rna.encode([long]), 3)
-    assert (outputs.shape, len(np.unique(outputs, axis=0))) == ((3, 60), 3)
 
 
-@settings(max_examples=20)
-@given(problem=problems(max_length=9, scale=50.0))
-def test_n_best_with_extreme_weights(problem):
-    for s, (_, values) in enumerate(problem.structure.n_best(problem.w, problem.shard, 5)):
-        assert_allclose(values, np.sort(problem.scores[s])[::-1][:5], rtol=1e-10, atol=1e-10)
-
-
-def test_n_best_of_a_long_sequence():
-    rng, rna = np.random.default_rng(0), RNA()
-    shard, w = rna.encode([random_sequence(rng, 120)]), rng.normal(size=rna.n_weights)
-    ((outputs, values),) = rna.n_best(w, shard, 30)
-    assert len({tuple(y) for y in outputs.tolist()}) == 30
-    assert np.all(np.diff(values) <= 1e-9)
-    assert values[0] == pytest.approx(rna.best(w, shard)[1][0], rel=1e-12)
-    assert_allclose([rna.score(w, shard, y)[0] for y in outputs], values, rtol=1e-10)
-
-
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problem=any_problems(), gamma=st.sampled_from([0.1, 0.5, 1.0, 4.0, 100.0]))
 def test_mea_is_the_enumerated_maximum(problem, gamma):
     rna, shard = problem.structure, problem.shard
@@ -113,7 +93,7 @@ def test_mea_is_the_enumerated_maximum(problem, gamma):
         assert all(mine[j] == i for i, j in enumerate(mine) if j >= 0)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(problem=problems(max_length=15, noncanonical=True), gamma=st.sampled_from([0.5, 4.0, 100.0]))
 def test_mea_without_lonely_pairs_is_the_enumerated_maximum(problem, gamma):
     rna, shard = problem.structure, problem.shard
@@ -127,9 +107,8 @@ def test_mea_without_lonely_pairs_is_the_enumerated_maximum(problem, gamma):
         assert not has_lonely_pairs(mine)
 
 
-@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
 @settings(max_examples=40)
-@given(problem=problems())
+@given(problem=problems(), threshold=st.sampled_from([0.1, 0.5, 0.9]))
 def test_centroids_are_the_enumerated_maximum(problem, threshold):
     rna, shard = problem.structure, problem.shard
     found = np.split(rna.best_centroid(problem.w, shard, threshold), shard.offsets[1:-1])
@@ -173,8 +152,6 @@ def inference_of(rna, w, shard):
 @pytest.mark.parametrize(
     ("sequence", "min_hairpin", "circular"),
     [
-        ("GGCAUCC", 0, False),
-        ("GGAAACCGAAAGUC", 3, False),
         ("GUGACAGAC", 1, False),
         ("GGCA&UGCAC", 1, False),
         ("GGCAAUGCAC", 1, True),
@@ -219,11 +196,3 @@ def test_samples_of_long_sequences():
     assert np.all(np.abs(share - p) < 6 * np.sqrt(p * (1 - p) / len(drawn)) + 0.01)
     scores = np.array([rna.score(w, shard, y)[0] for y in drawn[:100]])
     assert np.all(scores <= rna.best(w, shard)[1][0])
-
-
-def test_samples_come_from_the_seed():
-    rna, w, shard = long_problem(60)
-    first, again, other = (rna.sample(w, shard, 5, np.random.default_rng(seed)) for seed in (3, 3, 4))
-    assert_array_equal(first, again)
-    assert np.any(first != other)
-    assert rna.sample(w, shard, 0, np.random.default_rng(0)).shape == (0, 60)

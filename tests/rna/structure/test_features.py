@@ -9,17 +9,6 @@ from structune.rna.structure.features import feature_set
 from structune.rna.structure.rna import RNA
 
 
-def test_features_of_a_known_structure():
-    rna, sequence, structure = RNA(), "GGGAAAACCCAGGAAAACC", "(((....))).((....))"
-    shard = rna.encode([sequence], [structure])
-    partner = shard.partners.tolist()
-    found = dict(zip(rna.weight_names(), rna.feature_rows(shard).toarray()[0], strict=True))
-    expected = features(sequence, partner)
-    assert {name: count for name, count in found.items() if count} == dict(expected)
-    assert found["external_paired"] == 2
-    assert found["hairpin_length_at_least_4"] == 2
-
-
 def test_further_features_of_a_known_structure():
     rna, sequence, structure = RNA(features="extended"), "GGGAAAACCCAGCAAAGCN", "(((....))).((...))."
     shard = rna.encode([sequence], [structure])
@@ -76,7 +65,7 @@ def random_structure(rng, sequence, rna):
 @pytest.mark.parametrize("kind", ["contrafold", "extended"])
 def test_features_of_long_structures(kind, noncanonical):
     rng = np.random.default_rng(0)
-    for letters in ["ACGU", "ACGU", "GC", "ACGUN", "ACGUN", "AAAAAACGUN"] * 5:
+    for letters in ["ACGU", "GC", "ACGUN", "AAAAAACGUN"] * 3:
         rna = RNA(int(rng.integers(4)), noncanonical, kind)
         sequence = random_sequence(rng, int(rng.integers(30, 600)), letters)
         partner = random_structure(rng, sequence, rna)
@@ -93,9 +82,3 @@ def test_number_of_weights_and_groups(kind, n_weights, n_groups):
     rna = RNA(features=kind)
     assert rna.n_weights == n_weights
     assert len(rna.groups()) == n_groups
-
-
-def test_groups_are_those_of_the_papers():
-    groups = RNA().groups()
-    assert len(groups) == 15
-    assert dict(zip(groups.names, groups.sizes.tolist(), strict=True))["helix stacking"] == 136

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import laws
-from rnas import enumerated_pairs, problem_of, problems, random_sequence
+from rnas import enumerated_pairs, problems, random_sequence
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import N_CELLS
 from structune.rna.structure.inference import Counts, LogInference, ScaledInference, infer
@@ -53,8 +53,8 @@ def both_agree(rna, w, shard):
 
 @pytest.mark.parametrize("step", [0.0, laws._STEP])
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=25)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 60), letters=st.sampled_from(["ACGU", "GC", "ACGUN"]))
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 50), letters=st.sampled_from(["ACGU", "GC", "ACGUN"]))
 def test_both_domains_agree(options, step, seed, n, letters):
     rng, rna = np.random.default_rng(seed), RNA(**options)
     w, v = rng.normal(size=(2, rna.n_weights))
@@ -86,11 +86,11 @@ def scaled_problem(n, letters="ACGU", nick=None, **options):
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_both_domains_agree_on_long_sequences(options):
-    both_agree(*scaled_problem(300, "GC", **options))
+    both_agree(*scaled_problem(200, "GC", **options))
 
 
 def test_both_domains_agree_on_long_strands():
-    both_agree(*scaled_problem(300, "GC", nick=110, features="extended"))
+    both_agree(*scaled_problem(200, "GC", nick=80, features="extended"))
 
 
 @pytest.mark.parametrize("tail", [0, 300])
@@ -111,9 +111,8 @@ def test_suffixes_that_one_step_does_not_raise(rate):
     assert rna.log_partition(w, rna.encode(["A" * 12]))[0] == pytest.approx(12 * rate)
 
 
-@pytest.mark.parametrize("n", [400, 900])
-def test_counts_of_long_sequences_are_the_slope(n):
-    rna, w, shard = scaled_problem(n)
+def test_counts_of_long_sequences_are_the_slope():
+    rna, w, shard = scaled_problem(900)
     v, gradient = np.random.default_rng(1).normal(size=w.size), np.zeros(w.size)
     assert rna.log_partition(w, shard, gradient)[0] > 330.0
     ahead, behind = (rna.log_partition(w + step * v, shard)[0] for step in (1e-5, -1e-5))
@@ -133,17 +132,6 @@ def test_sums_in_the_log_domain_are_enumerated(problem):
         near = columns - rows <= rna._reach(shard, s)
         expected = enumerated_pairs(outputs, scores)[rows[near], columns[near]]
         assert_allclose(pairs, 0.7 * expected, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", range(6))
-@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-def test_short_sequences(options, n):
-    for seed, letters in enumerate(["GC", "ACGU", "N", "GCN"]):
-        rng = np.random.default_rng(seed)
-        for scale in (1.0, 300.0):
-            laws.hold(
-                problem_of(RNA(**options), rng, [random_sequence(rng, n, letters) for _ in range(3)], scale)
-            )
 
 
 def test_unknown_bases_do_not_pair():

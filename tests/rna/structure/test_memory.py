@@ -6,10 +6,10 @@ import pytest
 from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
 from structune.rna.examples import Example
+from structune.rna.fold_commands import Recipe
 from structune.rna.formats.record import RNARecord
 from structune.rna.options import Wanted
-from structune.rna.recipes import Recipe
-from structune.rna.structure import sums
+from structune.rna.structure import rna
 from structune.rna.structure.constraints import Constraints
 
 N = 700
@@ -49,5 +49,5 @@ def test_what_the_command_holds(recipe, given):
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_tables(monkeypatch, ask, span):
     folder = RNAFolder.pretrained().set_params(max_span=span, n_jobs=1)
-    asked, taken = asked_and_taken(monkeypatch, sums, lambda: ask(folder))
+    asked, taken = asked_and_taken(monkeypatch, rna, lambda: ask(folder))
     assert 0.7 * taken < asked < 1.3 * taken, (asked / 1e6, taken / 1e6)

@@ -10,9 +10,6 @@ import laws
 import loss_laws
 from rnas import problem_of, problems
 from structune.errors import DataError
-from structune.learning.losses import LogLoss
-from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
 from structune.rna.structure.rna import RNA
 
 MODELS = {
@@ -28,20 +25,20 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=18)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=18)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
     laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=problems())
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
@@ -78,19 +75,6 @@ def test_parameters_by_name():
         rna.weights_from({**parameters, "colour": 1.0})
 
 
-def test_a_fit_lowers_the_loss_and_converges():
-    rng, rna = np.random.default_rng(0), RNA()
-    stems = ["".join(rng.choice(list("ACGU"), 4)) for _ in range(12)]
-    sequences = [s + "GAAA" + s[::-1].translate(str.maketrans("ACGU", "UGCA")) for s in stems]
-    shard = rna.encode(sequences, ["((((....))))"] * 12, rng.uniform(0.5, 1.5, 12))
-    risk = Risk.over(rna, LogLoss(), shard)
-    fit = fit_l2(risk, np.ones(rna.n_weights))
-    assert fit.status == "converged"
-    assert fit.objective < 0.5 * risk.at_zero.value
-    assert np.all(risk.at_zero.variance >= 0.0)
-    assert_array_equal(rna.best(fit.w, shard)[0], shard.partners)
-
-
 def test_nothing_to_fold():
     """No sequences, and sequences without bases."""
     rna, rng = RNA(), np.random.default_rng(0)
@@ -110,13 +94,6 @@ def test_nothing_to_fold():
         assert len(shard.take([])) == 0
 
 
-def test_settings_are_checked():
-    with pytest.raises(DataError, match="min_hairpin=-1: expected a whole number from 0"):
-        RNA(-1)
-    with pytest.raises(DataError, match=r"features='all': expected one of \['contrafold', 'extended'\]"):
-        RNA(features="all")
-
-
 def test_structures_must_be_as_many_as_sequences():
     with pytest.raises(DataError, match="1 structures for 2 sequences"):
         RNA().encode(["A", "C"], ["."])
@@ -128,7 +105,9 @@ def test_a_shard_without_structures_has_no_features():
         rna.feature_rows(rna.encode(["ACGU"]))
 
 
-@pytest.mark.parametrize("n", [-1, 2**63 - 1, 10**30, 1.0, "3", None])
-def test_hairpins_that_kernels_could_not_count(n):
-    with pytest.raises(DataError, match=r"min_hairpin=.*expected a whole number from 0"):
-        RNA(n)
+def test_settings_are_checked():
+    for n in (-1, 2**63 - 1, 1.0, "3", None):
+        with pytest.raises(DataError, match=r"min_hairpin=.*expected a whole number from 0"):
+            RNA(n)
+    with pytest.raises(DataError, match=r"features='all': expected one of \['contrafold', 'extended'\]"):
+        RNA(features="all")

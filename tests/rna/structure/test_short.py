@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rnas import random_sequence
-from structune.rna.structure import rna as decoding
-from structune.rna.structure import short
+from structune.rna.structure import rna as short
 from structune.rna.structure.decoding import accuracy
 from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.rna import RNA
@@ -31,6 +30,8 @@ def found(rna, w, shard):
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])  # with the largest, sums leave the range
 def test_short_sequences_are_folded_as_long_ones(monkeypatch, options, scale):
     rna, w, sequences = problem(options, scale)
+    if scale > 1.0:  # sums in the log domain are slow
+        sequences = [sequence for sequence in sequences if len(sequence) < 40]
     shard = rna.encode(sequences)
     here = found(rna, w, shard)
     assert any((partners >= 0).any() for partners in here)
@@ -51,14 +52,6 @@ def test_neighbours_do_not_matter():
         assert_array_equal(mine, np.concatenate(each))
 
 
-def test_short_are_those_of_which_nothing_else_is_known():
-    rna, _, sequences = problem({})
-    shard = rna.encode([*sequences, STRANDS], constraints=[*[None] * 3, KNOWN, *[None] * 8])
-    expected = [len(sequence) <= 100 and s != 3 for s, sequence in enumerate(sequences)]
-    assert short.is_short(shard, rna._space).tolist() == [*expected, False]
-    assert not short.is_short(shard, rna._space._replace(circular=True)).any()
-
-
 @pytest.mark.parametrize(("scale", "expected"), [(1.0, True), (400.0, False)])
 def test_sums_beyond_the_range_are_left_to_others(scale, expected):
     rna, w, sequences = problem({}, scale)
@@ -76,11 +69,13 @@ def test_a_call_of_the_kernel_has_so_many_bases(monkeypatch):
     shard, sizes = rna.encode(sequences), []
     here = found(rna, w, shard)
 
+    fold = short.fold_short
+
     def counted(potentials, some, *rest):
         sizes.append(some.sizes().tolist())
-        return short.fold_short(potentials, some, *rest)
+        return fold(potentials, some, *rest)
 
-    monkeypatch.setattr(decoding, "fold_short", counted)
-    monkeypatch.setattr(decoding, "_AT_ONCE", 20)
+    monkeypatch.setattr(short, "fold_short", counted)
+    monkeypatch.setattr(short, "_AT_ONCE", 20)
     assert_array_equal(here, found(rna, w, shard))
     assert sizes[: len(sizes) // 4] == [[0, 1, 2, 12, 30], [31], [99], [100], [12, 5]]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rnas import cut, feature_vector, over_places, problems, random_sequence, structures
+from rnas import cut, feature_vector, over_places, random_sequence, structures
 from structune.errors import CapabilityError, DataError
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
@@ -129,28 +129,6 @@ def test_either_strand_may_come_first_and_a_circle_begins_anywhere(circular, see
     assert_allclose(other_values, values, rtol=1e-9, atol=1e-9)
     bases = [k - (0 <= sequence.find("&") < k) for k in order if sequence[k] != "&"]
     assert_allclose(other_pairs, pairs[np.ix_(bases, bases)], rtol=1e-9, atol=1e-12)
-
-
-def test_either_strand_may_come_first_where_loops_are_large():
-    rng, rna = np.random.default_rng(1), RNA(features="extended")
-    w, a, b = rng.normal(size=rna.n_weights), random_sequence(rng, 70), random_sequence(rng, 45)
-    (pairs, values), (other, others) = (all_answers(rna, w, text) for text in (f"{a}&{b}", f"{b}&{a}"))
-    assert_allclose(others, values, rtol=1e-8, atol=1e-9)
-    order = [*range(70, 115), *range(70)]
-    assert_allclose(other, pairs[np.ix_(order, order)], rtol=1e-8, atol=1e-12)
-
-
-@settings(max_examples=20)
-@given(problem=problems(circular=True, features="extended", max_length=12))
-def test_a_circle_begins_anywhere(problem):
-    rna, w = problem.structure, problem.w
-    for s, (a, b) in enumerate(zip(problem.shard.offsets, problem.shard.offsets[1:], strict=False)):
-        sequence = "".join(np.array(list("ACGUN"))[problem.shard.letters[a:b]])
-        turned = [sequence[k:] + sequence[:k] for k in range(max(1, len(sequence)))]
-        found = rna.log_partition(w, rna.encode(turned))
-        assert_allclose(found, found[0], rtol=1e-10, atol=1e-10)
-        scores = rna.best(w, rna.encode(turned))[1]
-        assert_allclose(scores, problem.scores[s].max(), rtol=1e-10, atol=1e-10)
 
 
 def test_constraints_of_two_strands():

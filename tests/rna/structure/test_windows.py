@@ -17,7 +17,7 @@ def enumerated(problem, s, size):
     return np.array([shares[free[:, a : a + size].all(axis=1)].sum() for a in starts]) / shares.sum()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problem=problems(noncanonical=True, features="extended"))
 def test_windows_are_enumerated(problem):
     for s in range(len(problem.shard)):
@@ -26,7 +26,7 @@ def test_windows_are_enumerated(problem):
             assert_allclose(found, enumerated(problem, s, size), atol=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(problem=problems(spread=True))
 def test_windows_in_long_loops(problem):
     for s in range(len(problem.shard)):

@@ -12,15 +12,19 @@ from pathlib import Path
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
-from structune.rna.formats.bpseq import parse_bpseq, write_bpseq
-from structune.rna.formats.constraint_lines import check_masked, checked_masks
-from structune.rna.formats.ct import parse_ct, write_ct
-from structune.rna.formats.dot_bracket import STRUCTURE, parse_dot_bracket, write_dot_bracket
-from structune.rna.formats.fasta import parse_fasta, write_fasta
-from structune.rna.formats.pair_table import is_label
-from structune.rna.formats.plain import parse_plain
+from structune.rna.formats.alignments import parse_stockholm
+from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.stockholm import parse_stockholm
+from structune.rna.formats.sequences import (
+    STRUCTURE,
+    check_masked,
+    checked_masks,
+    parse_dot_bracket,
+    parse_fasta,
+    parse_plain,
+    write_dot_bracket,
+    write_fasta,
+)
 
 Skipped = Callable[[DataError], None] | None
 Unused = Callable[[], None] | None
@@ -174,30 +178,20 @@ def _read_file(
                 yield record
             if record is None and not lines.is_empty:
                 raise DataError(f"{lines.name}: found no sequences")
-        else:
-            yield from _read_some(lines, parse, found, skipped)
-
-
-def _read_some(
-    lines: Lines,
-    parse: Callable[[Lines], Iterator[RNARecord]],
-    found: str,
-    skipped: Callable[[DataError], None],
-) -> Iterator[RNARecord]:
-    """The records that can be read."""
-    if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
-        raise DataError(f"{lines.name}: found no headers '>name', expected some where records are skipped")
-    for count, piece in enumerate(lines.pieces(_is_header), 1):
-        nameless = next(piece.head(1)) == ">"
-        try:
-            for record in parse(piece):
-                yield replace(record, name=str(count)) if nameless else record
-        except DataError as error:
-            skipped(error)
-
-
-def _is_header(text: str) -> bool:
-    return text.startswith(">") and text != ">structure"  # as CONTRAfold writes
+            return
+        if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+            raise DataError(
+                f"{lines.name}: found no headers '>name', expected some where records are skipped"
+            )
+        # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
+        pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
+        for count, piece in enumerate(pieces, 1):
+            nameless = next(piece.head(1)) == ">"
+            try:
+                for record in parse(piece):
+                    yield replace(record, name=str(count)) if nameless else record
+            except DataError as error:
+                skipped(error)
 
 
 def _format_of_name(source: Source) -> str | None:
@@ -212,6 +206,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         raise DataError(f"{lines.name}: found no text, expected RNA sequences")
     if first.startswith("# STOCKHOLM"):
         return "stockholm"
+    # Lines such as "Filename: ..." may stand above the bases of CT and BPSEQ files.
     if not first.startswith(">"):
         first = next((text for text in chain([first], head) if not is_label(text)), "")
     if first[:1].isdigit():
@@ -219,28 +214,20 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     if not first:
         raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
     if not first.startswith(">"):
-        _check_sequence(lines, first)
+        try:  # nothing tells what the file is, if it is neither a sequence nor a structure
+            clean_strands("" if STRUCTURE.search(first) else first)
+        except DataError as error:
+            raise DataError(
+                f"{lines.name}: found {shown(first)}, expected {', '.join(_PARSERS)} ({error})"
+            ) from None
+    # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:
-        wrapped = may_look and not first.startswith(">") and _is_wrapped(chain([first], head))
-        return "dot_bracket" if wrapped else "plain"
+        # structures may be of other lengths than the lines above them, or of several lines themselves
+        is_wrapped = (may_look and not first.startswith(">")) and any(
+            STRUCTURE.search(text) and (STRUCTURE.search(above) or len(text.split()[0]) != len(above))
+            for above, text in pairwise(chain([first], head))
+        )
+        return "dot_bracket" if is_wrapped else "plain"
     if any(STRUCTURE.search(text) for text in chain([first], head) if text[:1] not in (">", "#")):
         return "dot_bracket"
     return "fasta" if first.startswith(">") else "plain"
-
-
-def _is_wrapped(head: Iterable[str]) -> bool:
-    """Whether structures are of other lengths than the lines above them, or of several lines themselves."""
-    return any(
-        STRUCTURE.search(text) and (STRUCTURE.search(above) or len(text.split()[0]) != len(above))
-        for above, text in pairwise(head)
-    )
-
-
-def _check_sequence(lines: Lines, text: str) -> None:
-    """Refuse a line that is neither a sequence nor a structure: nothing tells what the file is."""
-    try:
-        clean_strands("" if STRUCTURE.search(text) else text)
-    except DataError as error:
-        raise DataError(
-            f"{lines.name}: found {shown(text)}, expected {', '.join(_PARSERS)} ({error})"
-        ) from None

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, shown
-from structune.rna.formats.brackets import partners
-from structune.rna.formats.strands import STRANDS, bases_of, check_cut, check_strands
+from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, check_strands, partners
 
 BASES = "ACGUNRYSWKMBDHVX"
 GAPS = "-._~"  # of aligned sequences
@@ -52,16 +51,12 @@ class RNARecord:
             )
         try:
             object.__setattr__(self, "sequence", clean_strands(self.sequence))
-            self._check_structure()
+            check_strands(self.sequence)
+            if self.structure is not None:
+                check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
+                partners(self.structure)
         except DataError as error:
             raise DataError(f"record {shown(self.name)}: {error}") from error
-
-    def _check_structure(self) -> None:
-        check_strands(self.sequence)
-        if self.structure is None:
-            return
-        check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
-        partners(self.structure)
 
     @property
     def n_bases(self) -> int:

@@ -106,12 +106,17 @@ class Choices(NamedTuple):
     cells: Any
 
 
+# The grammar is unambiguous: every structure has one derivation. So sums over derivations are sums over
+# structures, the best derivation is the best structure, and drawing choices by their shares draws structures
+# by theirs.
 NONE, EXTERIOR, PAIR, MULTI, MULTI_2, LEFT, RIGHT, CIRCLE, REST = -1, 0, 1, 2, 3, 4, 5, 6, 7
 MOST_CELLS = 8  # of one choice
 
 
 def most_choices(n: int) -> int:
     """Most choices that an item of a sequence of n bases can have."""
+    # A stretch has at most two choices for each end of its first branch; a pair one for each of the 496 loops
+    # with another pair (31 * 32 / 2), and two more: hairpin and multi-branch loop.
     return max(2 * n + 2, LOOP * (LOOP + 1) // 2 + 2)
 
 
@@ -180,6 +185,8 @@ def _choice_cells(model, kind, i, j, first, out):
     """Cells of a choice, its pair's own among them, but for unpaired bases; returns their number."""
     letters, at, n = model.letters, model.at, model.n
     if kind == REST:
+        # Seen from the first pair of a circle, what is outside of it is a loop that this pair closes from
+        # behind.
         return _rest_cells(letters, i, j, n, first, at, out)
     if kind != PAIR:
         if kind == CIRCLE or first[0] != PAIR:
@@ -213,6 +220,7 @@ def _unpaired(model, kind, i, j, first, second):
     """Bases that a choice leaves unpaired in the exterior or a multi-branch loop, and their cell."""
     at = model.at
     if kind in (EXTERIOR, LEFT, RIGHT):
+        # The places between two strands are passed over without a score.
         between = kind == EXTERIOR and model.nick <= i < model.nick + GAP
         return 0 if first[0] == PAIR or between else 1, at.external_unpaired
     if kind == CIRCLE:
@@ -223,17 +231,21 @@ def _unpaired(model, kind, i, j, first, second):
         return 0, at.multi_unpaired
     if first[0] != PAIR:
         return 1, at.multi_unpaired
+    # A stretch whose only branch is (i, k) leaves the bases k + 1..j unpaired at once: no item is left for
+    # them.
     return 0 if second[0] == MULTI else j - first[2], at.multi_unpaired
 
 
 @kernel
 def _add(model, chart, kind, i, j, first, second, work, found):
     """Write one choice, unless it cannot be; returns the next place."""
+    # Zero of the type of the scores, which are complex where derivatives are taken by the complex step.
     value = model.scores[0] * 0.0
     if first[0] != NONE:
         value += value_of(model, chart, first[0], first[1], first[2])
     if second[0] != NONE:
         value += value_of(model, chart, second[0], second[1], second[2])
+    # What cannot be is not written: the number of choices stays small, and no sum has to skip it.
     if value.real == -np.inf:
         return found
     for k in range(3):
@@ -291,6 +303,7 @@ def _of_pair(model, chart, i, j, work):
         found = _add(model, chart, PAIR, i, j, left, right, work, found)
     elif j - i > model.min_hairpin:
         found = _add(model, chart, PAIR, i, j, none, none, work, found)
+    # Inner pairs with at most 30 unpaired bases on both sides together: (p - i - 1) + (j - q - 1) < LOOP.
     for p in range(i + 1, min(i + LOOP, j - 2) + 1):
         for q in range(max(p + 1, j - LOOP + p - i - 1), j):
             found = _add(model, chart, PAIR, i, j, (PAIR, p, q), none, work, found)
@@ -311,8 +324,10 @@ def _of_stretch(model, chart, kind, i, j, work):
     if i < j:
         found = _add(model, chart, kind, i, j, (kind, i + 1, j), none, work, found)
     for k in range(i + 1, j + 1):
+        # Most k do not pair with i; looking at the chart is cheaper than to try them.
         if chart.pairs[here + k].real == -np.inf:
             continue
+        # The unpaired bases behind the only branch are of one strand.
         if kind == MULTI and not k < nick <= j:
             found = _add(model, chart, kind, i, j, (PAIR, i, k), none, work, found)
         if k < j:
@@ -372,6 +387,8 @@ def choices(model, chart, kind, i, j, work):
 @kernel
 def _pick(values, n_choices, value, uniform):
     """The choice that `uniform`, one of [0, 1), falls on or, if it is negative, the best one."""
+    # Inverse transform sampling: the first choice at which the sum of shares exp(value - total) exceeds a
+    # uniform number. Rounding may leave the sum below it at the end: then it is the best one.
     best, seen = 0, 0.0
     for k in range(n_choices):
         if values[k] > values[best]:
@@ -397,6 +414,8 @@ def derive(model, chart, uniforms, work, todo, partner):
     model, chart, work = _bare(model, chart, work)
     partner[:] = -1
     todo[0, 0], todo[0, 1], todo[0, 2] = whole(model)
+    # A stack of items that are still to be filled in; each choice pops one and pushes up to two. A structure
+    # takes at most 3 n + 3 choices, and as many uniform numbers are given.
     left, made = 1, 0
     while left:
         left -= 1
@@ -419,6 +438,8 @@ def derive(model, chart, uniforms, work, todo, partner):
 @kernel
 def _log_sum(values, n_choices, zero):
     """Log of the sum of exponentials, real or complex."""
+    # log sum exp(v) = most + log sum exp(v - most): no exponential exceeds 1. For complex values the real
+    # part decides, for imaginary parts are the tiny steps of derivatives.
     most = -np.inf
     for k in range(n_choices):
         most = max(most, values[k].real)
@@ -452,6 +473,8 @@ def log_inside(model, chart, best, work):
     """Fill the chart with log-partitions, or with the best scores."""
     model, chart, work = _bare(model, chart, work)
     letters, n, nick, zero = model.letters, model.n, model.nick, model.scores[0] * 0.0
+    # Items are filled in after those that they leave: rows from the last base to the first, and in a row the
+    # pair before the stretches that begin with it.
     begin = nick + GAP
     if nick < n:
         chart.left[nick] = chart.right[begin] = zero
@@ -520,10 +543,13 @@ def _spread(model, chart, shares, kind, i, j, work, counts):
     """
     share, value = value_of(model, shares, kind, i, j), value_of(model, chart, kind, i, j)
     outer = share * 0.0
+    # Most items have no share at all; their choices are not listed.
     if share == 0.0:
         return outer
+    # The outside pass, as an adjoint: shares flow from an item to those that its choice leaves.
     items, used = work.items, work.cells
     for k in range(_choices(model, chart, kind, i, j, work)):
+        # A choice's part of its item's share is its part of the sum: exp(value of choice - log of the sum).
         part = share * np.exp(work.values[k] - value)
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
         second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
@@ -574,6 +600,7 @@ def log_outside(model, chart, shares, work, counts):
         if i == nick:
             for j in range(n - 1, nick + GAP - 1, -1):
                 _spread(model, chart, shares, RIGHT, nick + GAP, j, work, counts)
+        # The opposite order of `log_inside`: every item after all those that leave it.
         for kind in (MULTI_2, MULTI, PAIR):
             for j in range(min(n - 1, i + model.reach), i - 1, -1):
                 _spread(model, chart, shares, kind, i, j, work, counts)
@@ -592,6 +619,8 @@ def open_circle(model, chart, shares, work, counts):
 @kernel
 def _open(model, chart, shares, work, counts):
     """Share out what is outside of the first pair of a circle."""
+    # The first pair of a circle is the one with the least base; all else lies between its ends, outside of
+    # it.
     n, outer = model.n, shares.first[0] * 0.0
     for i in range(n + 1):
         outer += _spread(model, chart, shares, CIRCLE, i, n - 1, work, counts)

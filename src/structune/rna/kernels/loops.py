@@ -15,10 +15,12 @@ nick : int
 
 from structune.kernels.jit import kernel
 
+# Steps of 2^k and 1.5 * 2^k: one weight for each, so that long spans share what there is to learn.
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # j - i of a pair, from which weights change
 LOOP = 31  # unpaired bases in one side of a loop: 0..30
 GAP = LOOP  # places between two strands: no loop of two pairs is as large
 ABSENT = 5  # letter of such a place, and of one beyond the ends
+# Within a loop that a pair closes there always are neighbours; outside, a strand may end.
 _OPEN_LETTERS, _CLOSED_LETTERS = 6, 5  # of a neighbour that may lie beyond the ends, or may not
 
 
@@ -73,6 +75,7 @@ def hairpin_cells(letters, i, j, at, out, found):
     out[found + 1] = at.hairpin + min(length, LOOP - 1)
     if length != 3 and length != 4:
         return found + 2
+    # Hairpins of three and four bases have a cell of their own for each word of letters.
     code = 0
     for k in range(i + 2, j + 1):
         code = code * _CLOSED_LETTERS + letters[k]
@@ -87,11 +90,13 @@ def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
     What is before and behind a stack counts as absent where it has no outside, see `has_no_outside`.
     """
     l1, l2 = p - i - 1, j - q - 1
+    # A stack reads both pairs, and in the extended features the bases around it.
     if l1 == 0 and l2 == 0:
         before, behind = (ABSENT, ABSENT) if no_outside else (letters[i], letters[j + 2])
         stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + before
         out[found] = at.stack + stack * _OPEN_LETTERS + behind
         return found + 1
+    # A bulge or internal loop: both pairs as seen from within the loop, and the sizes of its sides.
     out[found] = at.interior_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
     out[found + 1] = at.interior_mismatch + _junction(letters, q, p, _CLOSED_LETTERS)
     out[found + 2] = at.loop + l1 * LOOP + l2
@@ -168,6 +173,7 @@ def loop_cells(letters, partner, nick, circular, at, out):
         -1 where unpaired.
     out : (6 n + 1,)
     """
+    # The loop that no pair encloses first; then of each pair the loop that it closes, by its branches.
     n, found = partner.size, 0
     if circular:
         found = _circle_cells(letters, partner, at, out)
@@ -203,6 +209,8 @@ def _circle_cells(letters, partner, at, out):
     j = partner[i]
     if n_pairs == 1:
         return hairpin_cells(letters, j, i + n, at, out, 0)
+    # Turned so that the first pair closes it, the last loop of a circle is a hairpin, a loop of two pairs, or
+    # a multi-branch loop; letters stand twice in a row, so that no index wraps around.
     if n_pairs == 2:
         _, p, _ = _branches(partner, j + 1, n, n)
         return two_pairs_cells(letters, j, i + n, p, partner[p], True, at, out, 0)

@@ -43,14 +43,21 @@ def accuracies(pairs, unpaired, reach, lonely, least, lanes, scratch, table, suf
         stacked[k] = stacked_below[k] = -np.inf
     for i in range(n - 1, -1, -1):
         end, here, below = min(n, i + reach + 1), row(i, n, reach), row(i + 1, n, reach)
+        # T[i, j] = max(unpaired[i] + T[i + 1, j], max over k of value(i, k) + T[i + 1, k - 1] + T[k + 1, j]),
+        # and the same with j = n - 1 for suffixes, so that rows need not reach to the end (Nussinov's
+        # recursion with values of pairs: Do, Woods & Batzoglou 2006, section 2.5).
         best[i], total = unpaired[i], unpaired[i] + exterior[i + 1]
         for j in range(i + 1, end):
             best[j] = unpaired[i] + t[below + j]
         for k in range(i + 1, end):
+            # Pairs that gain nothing are left out, which makes the recursion fast: most pairs are improbable.
             stacked[k] = -np.inf
             if p[here + k] <= least:
                 continue
             pair, at = p[here + k] + _inside(t, n, reach, i, k), row(k + 1, n, reach)
+            # Without lonely pairs a helix has two pairs at least: `stacked` is the best with (i, k) as the
+            # outer pair of a helix of any length, to which the pair outside of it may be added; `pair` needs
+            # one inside.
             if not lonely:
                 longer = p[here + k] + stacked_below[k - 1]
                 stacked[k], pair = max(pair, longer), longer
@@ -58,6 +65,7 @@ def accuracies(pairs, unpaired, reach, lonely, least, lanes, scratch, table, suf
                     continue
             best[k] = max(best[k], pair)
             total = max(total, pair + exterior[k + 1])
+            # What follows (i, k) is the row of k + 1, which is known: one vector operation for all j.
             run = splat(pair, lanes)
             for j in range(k + 1, end, w):
                 store(best, j, larger(load(best, j, lanes), run + load(t, at + j, lanes)))
@@ -74,6 +82,7 @@ def _helix(pairs, table, n, reach, lonely, least, i, k):
     if lonely:
         return value + _inside(table, n, reach, i, k), 1
     best, best_length = -np.inf, 0
+    # The longest helix is not always the best: all lengths from two on are tried.
     while value > least:
         total += value
         length += 1

@@ -59,6 +59,8 @@ def fold(
     for s in range(offsets.size - 1):
         a, b = offsets[s], offsets[s + 1]
         n, ends = b - a, letters[a + 2 * s : b + 2 * s + 2]
+        # The cells of a table of pairs of this sequence, as `structune.rna.structure.space.n_cells` counts
+        # them.
         reach = max(0, min(n - 1, max_span))
         n_cells = n * (reach + 1) - reach * (reach + 1) // 2
         is_known[s] = _pairs(
@@ -86,6 +88,7 @@ def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lane
         ends, tables, scalars, nothing, min_hairpin, reach, n, circular, lanes, p, room.tables[1],
         room.tables[2], e, room.raised, nothing, nothing, room.ring, room.rows, room.partners, room.extent,
     )  # fmt: skip
+    # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
     known = room.extent[0] > least and room.extent[1] < np.exp(span)
     for i in range(n + 1):
         known &= abs(np.log(e[i]) + RAISE * room.raised[i]) < span
@@ -95,6 +98,7 @@ def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lane
         room.raised, nothing, nothing, shares, room.tables[3], room.no_strands, nothing, nothing, room.ring,
         room.rows, room.partners, counts, room.loops, room.scalars,
     )  # fmt: skip
+    # Outside, sums may leave the range though they were in it inside.
     for k in range(n_cells):
         known &= np.isfinite(p[k])
     return known
@@ -126,6 +130,8 @@ def _values(n, reach, n_cells, gain, room):
     for i in range(n):
         here = row(i, n, reach)
         for j in range(i, min(n, i + reach + 1)):
+            # See `Gain`: scale * p - cost for a pair, and gain[2] times the probability to be unpaired for a
+            # base.
             values[here + j] = gain[0] * p[here + j] - gain[1]
             unpaired[i] += p[here + j]
             unpaired[j] += p[here + j]

@@ -67,6 +67,9 @@ def _list(model, chart, search, work, most_loss, kind, i, j):
     known = search.lists[kind, place]
     if known:
         return known
+    # Choices by what they lose beside the best one of the item, the least first. So a list may end at the
+    # first that loses too much, and the search goes back as soon as one does (Waterman & Byers 1985; Wuchty
+    # et al. 1999).
     state, top, best = search.state, search.state[TOP], -np.inf
     found = choices(model, chart, kind, i, j, work)
     for k in range(found):
@@ -93,6 +96,7 @@ def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
     while todo >= 0:
         kind, i, j = search.todo[todo, 0], search.todo[todo, 1], search.todo[todo, 2]
         todo = search.todo[todo, 3]
+        # The pair is written when its item is taken up; going back only resets the number of pairs.
         if kind == PAIR:
             search.pairs[n_pairs, 0], search.pairs[n_pairs, 1] = i, j
             n_pairs += 1
@@ -112,6 +116,7 @@ def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
 @kernel
 def _sink(rows, size, k):
     """Put place k of the heap where it belongs below."""
+    # A binary heap of the places of rows, the greatest loss on top: the row to be replaced.
     heap, losses = rows.heap, rows.losses
     while 2 * k + 1 < size:
         child = 2 * k + 1
@@ -142,6 +147,7 @@ def _keep(search, rows, n_pairs, loss, most_rows):
     rows.heap[row] = row
     state[FOUND] += 1
     if state[FOUND] == most_rows:
+        # The heap is built once, when as many are found as are wanted; before, all are kept.
         for k in range(most_rows // 2, -1, -1):
             _sink(rows, most_rows, k)
 
@@ -165,6 +171,7 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
         if chosen == frames[f, LAST]:
             state[DEPTH] = f
             continue
+        # Losses add up along a derivation: this one's best completion loses exactly so much.
         loss = search.losses[f] + search.choice_losses[chosen]
         if loss > most_loss:
             state[PRUNED] = 1
@@ -173,6 +180,7 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
             continue
         frames[f, NEXT] += 1
         todo, place = frames[f, TODO], frames[f, PLACE]
+        # The first item is to be taken up first, so it is put on top of the second.
         for first in (3, 0):
             if search.choice_items[chosen, first] != NONE:
                 for part in range(3):

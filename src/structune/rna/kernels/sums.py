@@ -22,15 +22,27 @@ from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_
 from structune.kernels.vectors import cells, load, splat, store, total, width
 from structune.rna.kernels.loops import ABSENT, GAP, LOOP
 
+# The recursions are McCaskill's (Biopolymers 29:1105, 1990) with CONTRAfold's loops (Do, Woods & Batzoglou,
+# Bioinformatics 22:e90, 2006). Rows are filled from the last base to the first, and the work on a row is on
+# all j at once: runs of neighbouring cells are one vector. Potentials are exponentials of scores. Every base
+# takes a constant factor with it (see `ScaledInference`), so that products of many stay in range.
 N_LETTERS = 6
+# An interior loop has at most 30 unpaired bases, so that row i reads G of rows i + 1..i + 31 alone: a ring of
+# 32 rows that fits into the cache takes the place of a second table of pairs.
 RING = 32
+# Runs begin up to 30 cells before i (for l2 = 30) and go on by up to four vectors behind the last j. The
+# margins of a row of the ring are zeros, so that what lies outside of it adds nothing.
 LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
+# Suffixes of a sequence with a limit of spans may grow or shrink without bound. exp(200) is far within the
+# range of a double (1e87 of 1e308).
 RAISE = 200.0
 
 
 @bare_kernel
 def row(i, n, reach):
     """Where cell (i, 0) would lie."""
+    # Rows have reach + 1 cells as long as i + reach < n; row r of the last ones has n - r. The sum over the
+    # rows before i, less i because cell (i, j) is at its start + j - i, is i * reach less what they lack.
     shorter = max(i - (n - 1 - reach), 0)  # rows before that the end of the sequence cuts
     return i * reach - shorter * (shorter - 1) // 2
 
@@ -67,9 +79,15 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
 @part_of_one_kernel
 def _interior(i, n, end, loop, ring, lanes, out):
     """out[j] = sum over loop sizes of potential * G[i + 1 + l1, j - 1 - l2], for all j."""
+    # The loop closed by (i, j) with the inner pair (i + 1 + l1, j - 1 - l2) factorises into what (i, j) sees,
+    # what the sizes give, and G of the inner pair. So for all j of a row the sum over the 496 sizes is a
+    # correlation of the ring with a fixed table; bulges of one base and 1x1 loops, which see letters, have
+    # zeros in the table.
     stride = LEFT + n + RIGHT
     w = width(lanes)
     zero = splat(loop[0] * 0.0, lanes)
+    # Four vectors of sums at a time: a potential is loaded once for all of them, and the additions of four do
+    # not wait for each other.
     for j in range(i + 1, end, 4 * w):
         a = b = c = d = zero
         for l1 in range(min(LOOP, end - i - 1)):
@@ -120,6 +138,8 @@ def inside(
     lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
     if nick < n:
         lefts[nick] = rights[begin] = zero + 1.0
+    # The partition function of an empty exterior is 1. ``level`` is how often the suffix at hand was divided
+    # by exp(RAISE); n - n is a zero of the type of n, which numba would otherwise take for another.
     least, most, level, raising = np.inf, 0.0, n - n, np.exp(RAISE)
     e[n], raised[n] = zero + 1.0, level
     for i in range(n - 1, -1, -1):
@@ -127,12 +147,15 @@ def inside(
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
+        # sums[j] becomes the part of all two-pair loops that (i, j) closes but for the smallest ones.
         _interior(i, n, end, loop, g, lanes, sums)
         for j in range(i, min(n, end + RING)):  # of row i + RING
             g[slot + LEFT + j] = zero
         for j in range(i, end):
             p[here + j] = zero
             b[j] = zero
+        # E[i] = E[i + 1] free + sum over j of P[i, j] dangle outer E[j + 1]: base i is unpaired, or pairs
+        # with j. The places between two strands are no bases, and cost nothing.
         total, found = e[i + 1] * (zero + 1.0 if nick <= i < begin else free), n - n
         total_left = zero if i >= nick or nick == n else lefts[i + 1] * free
         for j in range(i + min_hairpin + 1, end):
@@ -143,27 +166,37 @@ def inside(
             if own == 0.0:
                 continue
             word = quad(x, y, x_next, y_before)
+            # Loops that see letters: 0x1 with the unpaired base j - 1, 1x0 with i + 1, and 1x1 with both.
             two = sums[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
             two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
             closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
             if circular:
+                # A pair of a circle spans the shorter way.
                 distance = span[min(j - i, n - j + i)]
             crossing = i < nick <= j
+            # Where two strands end within (i, j), the loop is one of the exterior: what is left of the first
+            # strand, times what is left of the second, times the constant of two strands being together.
             if crossing:
                 closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
                 distance = zero + 1.0
             inner = two * mismatch[word] + closed
+            # A multi-branch loop has two branches at least within (i + 1, j - 1), whence M2; a stack needs
+            # its pair.
             if j > i + 1:
                 inner += closing * multi_dangle[word] * m2[below + j - 1]
                 inner += stack[context(word, x_before, y_next, circular or crossing)] * p[below + j - 1]
             value = own * distance * inner
+            # The extent of P tells whether a scale was good: what is below 1e-300 has lost digits.
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
+            # From here on the pair is seen from outside, with its neighbours j + 1 and i - 1: as the inner
+            # pair of a loop (G), as a branch (b), and in the exterior.
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
             g[slot + LEFT + j] = value * mismatch[word]
             b[j] = value * multi_dangle[word] * branch
+            # Suffixes are raised by their own numbers of steps: they are brought to the level of this row.
             branched = value * external_dangle[word] * outer
             total += branched * levelled(e[j + 1], raised[j + 1] - level)
             if j < nick < n:
@@ -174,6 +207,7 @@ def inside(
             lefts[i] = total_left
         if i == begin:
             _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights)
+        # One step up or down a row keeps E between exp(-RAISE) and exp(RAISE); logs are E + RAISE * raised.
         if abs(total.real) > raising:
             level, total = level + 1, total / raising
         if abs(total.real) < 1.0 / raising:
@@ -206,16 +240,21 @@ def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m,
     skipped = zero if nick <= i < nick + GAP else unpaired
     for j in range(i, end + w):
         sums[j] = zero
+    # M2[i, j] = sum over k of b[k] M[k + 1, j]: the first branch is (i, k), others lie to its right. Partners
+    # k of i are few (bases that may pair with it), and for each the sum over all j is one vector operation.
     for f in range(found):
         k = partners[f]
         first, at = splat(b[k], lanes), row(k + 1, n, reach)
         for j in range(k + 1, end, w):
             store(sums, j, load(sums, j, lanes) + first * load(m, at + j, lanes))
+    # Stretches with the branch (i, k) alone: single(j) = b[j] + unpaired * single(j - 1), for bases behind k
+    # are unpaired; they do not go on from one strand to the other.
     single = zero
     for j in range(i, end):
         single = b[j] if j == nick else single * unpaired + b[j]
         m[here + j], m2[here + j] = single + sums[j], sums[j]
     for j in range(i + 1, end):
+        # Base i may be unpaired itself: then it is the stretch from i + 1 on.
         m[here + j] = m[here + j] + skipped * m[below + j]
         m2[here + j] = m2[here + j] + skipped * m2[below + j]
 
@@ -229,6 +268,9 @@ def _interior_adjoint(i, n, end, loop, ring, row_g, lanes, out, counts):
     stride = LEFT + n + RIGHT
     w = width(lanes)
     zero = splat(loop[0] * 0.0, lanes)
+    # The transpose of `_interior`: the pair (i, j) is the inner one, and the outer ones are of the rows
+    # above. What each size is expected to occur is the sum over all pairs of G times the adjoint of the outer
+    # pair, here without the potential of the size, which `ScaledInference` multiplies at the end.
     for j in range(i, end, 4 * w):
         a = b = c = d = zero
         g0, g1 = load(row_g, j, lanes), load(row_g, j + w, lanes)
@@ -263,11 +305,15 @@ def _multi_adjoint(
     for j in range(end, end + w):
         sums[j] = zero
     single = zero
+    # sums[j] is what M[i, j] and M2[i, j] hand down to "first branch and others to its right"; `single`
+    # collects what M[i, j] for all j >= k hands down to the branch (i, k) alone, with the unpaired bases
+    # behind it.
     for j in range(end - 1, i - 1, -1):
         sums[j] = d_m[here + j] + d_m2[j]
         single = d_m[here + j] if j == nick - 1 else single * unpaired + d_m[here + j]
         d_b[j] = single
     for j in range(i + 1, end):
+        # Row i handed on to row i + 1: base i was unpaired. M2 is kept for one row only, in place.
         d_m[below + j] = d_m[below + j] + skipped * d_m[here + j]
         d_m2[j] = d_m2[j] * skipped
     for f in range(found):
@@ -275,6 +321,8 @@ def _multi_adjoint(
         first, at, push = splat(b[k], lanes), row(k + 1, n, reach), splat(zero, lanes)
         whole = end - w
         j = k + 1
+        # Runs end where a whole one no longer fits: behind `end` lies the next row, whose adjoints are not to
+        # change.
         while j <= whole:
             run = load(sums, j, lanes)
             push = push + run * load(m, at + j, lanes)
@@ -334,6 +382,8 @@ def outside(
     lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
     d_left, d_right = cells(d_strands[0]), cells(d_strands[1])
     seed, seed_2 = cells(outer_pairs), cells(outer_multi_2)
+    # share[i] = E[i] * dlogZ/dE[i] * weight is how often structures are expected to be cut before base i: it
+    # needs no raising, while E itself does.
     share[0] = zero if circular else zero + weight
     for i in range(n):
         if i == nick:
@@ -354,13 +404,18 @@ def outside(
                 partners[found] = j
                 found += 1
         if circular:
+            # On a circle the outermost loop is not that of E: its adjoints come from the grammar, see
+            # `open_circle`.
             d_m2[n - 1] = d_m2[n - 1] + seed_2[i]
+        # d_g[j]: adjoints of G[i, j] by the loops around (i, j), from the ring of adjoints of the rows above.
         _interior_adjoint(i, n, end, loop, d_i, g, lanes, d_g, n_loop)
         _multi_adjoint(
             i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
         )
         for j in range(max(0, i - RING), end):  # of row i - RING
             d_i[slot + j] = zero
+        # E[i] = E[i + 1] free + ...: each term has the part of share[i] that it has of E[i], and so the next
+        # suffix.
         push = share[i] / e[i]
         between = nick <= i < begin
         part = push * (zero + 1.0 if between else free) * levelled(e[i + 1], raised[i + 1] - level)
@@ -389,6 +444,8 @@ def outside(
                 n_one[k] = n_one[k] + g[j] * part
                 step += part
             n_mismatch[word] = n_mismatch[word] + g[j] * step
+            # The adjoint of P[i, j] is a sum over all that may be around the pair: a stack, a loop with
+            # another pair, a multi-branch loop, the exterior. Each part times P is an expected count.
             d_value = d_stack[j] + step * mismatch[word]
             part = multi_dangle[word] * branch * d_b[j]
             d_value += part
@@ -408,6 +465,8 @@ def outside(
             if circular:
                 d_value += seed[here + j]
             # what the pair closes: a stack, a multi-branch loop, a hairpin or a loop
+            # P times its adjoint is the probability of the pair times the weight: what every cell of it is
+            # counted by.
             k, expected = x * N_LETTERS + y, value * d_value
             crossing = i < nick <= j
             n_pair[k] = n_pair[k] + expected
@@ -416,6 +475,9 @@ def outside(
             step = d_value * base_pair[k] * (zero + 1.0 if crossing else span[length])
             if weighted:
                 step *= factor[here + j]
+            # `rest` is what is left for loops with one other pair, once stacks, multi-branch loops and what
+            # closes the pair directly are taken away: so their mismatches are counted without adding up sizes
+            # again.
             word, rest = quad(x, y, x_next, y_before), expected
             if j > i + 1:
                 k = context(word, x_before, y_next, circular or crossing)
@@ -445,6 +507,7 @@ def outside(
                 n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
                 scalar_counts[2] += part * (j - i - 1)
             n_mismatch[word] = n_mismatch[word] + (rest - part)
+            # Kept in the ring for the 31 rows below, whose pairs may be the inner ones of this loop.
             d_i[slot + j] = step * mismatch[word]
             p[here + j] = expected
         d_stack, d_stack_next = d_stack_next, d_stack
@@ -454,6 +517,7 @@ def outside(
 def _prefixes_adjoint(begin, n, reach, s, p, external_dangle, outer, free, rights, d_right):
     """Adjoints of R, while P is that of `inside`; returns how many unpaired bases they count."""
     unpaired = free * 0.0
+    # From the last base to the first, for R[j] is made of shorter prefixes.
     for j in range(n - 1, begin - 1, -1):
         push = d_right[j + 1]
         d_right[j] = d_right[j] + push * free

@@ -14,6 +14,8 @@ from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, context, qu
 @kernel
 def _interior(i, n, end, loop, ring, lanes, out):
     """out[j] = best over loop sizes of score + G[i + 1 + l1, j - 1 - l2], for all j."""
+    # As in `structune.rna.kernels.sums`, with sums of scores for products and maxima for sums; no scale is
+    # needed, for scores stay in range.
     stride = LEFT + n + RIGHT
     w = width(lanes)
     least = splat(-np.inf, lanes)
@@ -44,7 +46,9 @@ def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m,
         k = partners[f]
         first, at = splat(b[k], lanes), row(k + 1, n, reach)
         for j in range(k + 1, end, w):
+            # M2[i, j] = max over k of b[k] + M[k + 1, j], for all j at once.
             store(sums, j, larger(load(sums, j, lanes), first + load(m, at + j, lanes)))
+    # One branch with unpaired bases behind it, in one pass; base i unpaired comes last, from the row below.
     single = -np.inf
     for j in range(i, end):
         single = b[j] if j == nick else max(single + unpaired, b[j])
@@ -99,6 +103,7 @@ def viterbi(
         for j in range(i, end):
             p[here + j] = -np.inf
             b[j] = -np.inf
+        # E[i] = max(E[i + 1] + free, max over j of P[i, j] + dangle + outer + E[j + 1]).
         total, found = e[i + 1] + (0.0 if nick <= i < begin else free), 0
         total_left = lefts[i + 1] + free if i < nick < n else -np.inf
         for j in range(i + min_hairpin + 1, end):
@@ -109,6 +114,7 @@ def viterbi(
             if own == -np.inf:
                 continue
             word = quad(x, y, x_next, y_before)
+            # The best loop with one other pair: any size, then those whose potential sees letters.
             inner = max(best[j], bulge[y_before] + g[slot1 + j - 2])
             inner = max(inner, bulge[x_next] + g[slot2 + j - 1])
             inner = max(inner, one_by_one[x_next * N_LETTERS + y_before] + g[slot2 + j - 2])
@@ -117,6 +123,7 @@ def viterbi(
             closed, distance = hairpin[j - i - 1] + special + hairpin_mismatch[word], span[j - i]
             if circular:
                 distance = span[min(j - i, n - j + i)]
+            # Two strands end within the pair: the distance of its bases means nothing.
             crossing = i < nick <= j
             if crossing:
                 closed, distance = strands + external_dangle[word] + lefts[i + 1] + rights[j], 0.0
@@ -129,6 +136,7 @@ def viterbi(
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
             g[slot + LEFT + j] = value + mismatch[word]
+            # As a branch of a multi-branch loop, and of the exterior.
             b[j] = value + multi_dangle[word] + branch
             branched = value + external_dangle[word] + outer
             total = max(total, branched + e[j + 1])

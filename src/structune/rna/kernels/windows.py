@@ -45,17 +45,24 @@ def windows(
     p, expected, m, m2, e = cells(inside_pairs), cells(pairs), cells(multi), cells(multi_2), cells(exterior)
     share, d_m, s, factor = cells(shares), cells(d_multi), cells(letters), cells(factors)
     d_m2, tails, steps, found = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(out)
+    # A window of unpaired bases in the exterior or in a multi-branch loop costs the same wherever it lies.
     in_exterior, in_multi = size * np.log(free), unpaired**size
     weighted = factors.size > 0
+    # Four places where the window may lie, each counted by its own rule: in the exterior, in a multi-branch
+    # loop before a branch or behind the last one, in a hairpin, and in a bulge or an internal loop.
     for i in range(n):
         end, here = min(n, i + reach + 1), row(i, n, reach)
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         if i + size <= n:
+            # share[i] E[i + size] free^size / E[i]: structures that are cut at i and go on after the window.
             steps_up = RAISE * (raised[i + size] - raised[i])
             found[i] = found[i] + share[i] * np.exp(in_exterior + np.log(e[i + size] / e[i]) + steps_up)
             at = row(i + size, n, reach)
+            # To the left of a branch: M[i, j] began with `size` unpaired bases.
             for j in range(i + size, end):  # to the left of a branch
                 found[i] = found[i] + in_multi * (d_m[here + j] * m[at + j] + d_m2[j] * m2[at + j])
+        # tails[j] = sum over k >= j of the adjoint of M[i, k] times unpaired^(k - j): stretches that go on
+        # behind j with unpaired bases.
         tail = 0.0
         for j in range(end - 1, i, -1):
             tail = tail * unpaired + d_m[here + j]
@@ -78,6 +85,9 @@ def windows(
             if j > i + 1:
                 d_m2[j - 1] = d_m2[j - 1] + step * closing * multi_dangle[word]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, 1.0)
+            # The windows within a loop's stretch first..last are those that begin at first..last - size + 1:
+            # their counts are kept as differences and added up at the end, so that a loop costs two
+            # additions.
             value = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
             _add(steps, i + 1, j - 1, size, value)
             _add_loops(s, tables, step * mismatch[word], p, n, reach, i, j, size, steps)
@@ -95,6 +105,7 @@ def _add_loops(s, tables, step, p, n, reach, i, j, size, steps):
     for l1 in range(min(LOOP, j - i - 1)):
         a = i + 1 + l1
         here = row(a, n, reach)
+        # One of the two sides must have room for the window: others are not visited.
         for l2 in range(0 if l1 >= size else size, min(LOOP - l1, j - a - 1)):
             b = j - 1 - l2
             if p[here + b] == 0.0:

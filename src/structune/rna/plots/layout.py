@@ -11,6 +11,7 @@ circle where that is too much; and the exterior loop is a line, or a circle if t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,31 +59,26 @@ def layout(partners: IntArray, circular: bool = False) -> FloatArray:
         Pairs are `PAIR_LENGTH` long; the backbone is of length 1 in helices, and at least that elsewhere.
     """
     z = np.zeros(partners.size, dtype=np.complex128)
-    for start, end in reversed(_helices(partners)):
-        _place_helix(z, partners, int(start), int(end))
+    opening = np.flatnonzero(partners > np.arange(partners.size))
+    apart = (np.diff(opening) != 1) | (np.diff(partners[opening]) != -1)
+    helices = [run for run in np.split(opening, np.flatnonzero(apart) + 1) if run.size]
+    for i in reversed(helices):  # inner ones first: the first pair on the real axis around 0, the rest above
+        end, rungs = int(i[-1]), 1j * (i - i[0])
+        loop = _loop(z, partners, end + 1, int(partners[end]) - 1)
+        # Two helices stay in line: both sides of the loop get half of the circle.
+        if loop.first.size == 1 and abs(loop.edges[0] - loop.edges[1]) <= _MOST_BEND:
+            radius = _radius(2 * float((loop.edges + loop.overhangs.sum(axis=1)).max()), 2.0)
+            gaps = np.full(2, np.pi)
+        else:
+            radius, gaps = _open(z, loop)
+        _place_on_circle(z, loop, radius, gaps, end, int(partners[end]))
+        z[end + 1 : partners[end]] += rungs[-1]
+        z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
     if circular:
         _place_ring(z, partners)
     else:
         _place_exterior(z, partners)
     return np.column_stack([z.real, z.imag])
-
-
-def _helices(partners: IntArray) -> list[tuple[int, int]]:
-    """First and last opening base of each run of stacked pairs, by first base."""
-    opening = np.flatnonzero(partners > np.arange(partners.size))
-    apart = (np.diff(opening) != 1) | (np.diff(partners[opening]) != -1)
-    cuts = np.flatnonzero(apart) + 1
-    return [(int(run[0]), int(run[-1])) for run in np.split(opening, cuts) if run.size]
-
-
-def _place_helix(z: ComplexArray, partners: IntArray, start: int, end: int) -> None:
-    """Place a helix and all it closes: the pair of `start` on the real axis around 0, the rest above it."""
-    i = np.arange(start, end + 1)
-    rungs = 1j * (i - start)
-    loop = _loop(z, partners, end + 1, int(partners[end]) - 1)
-    _place_loop(z, loop, end, int(partners[end]))
-    z[end + 1 : partners[end]] += rungs[-1]
-    z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
 
 
 def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
@@ -109,16 +105,6 @@ def _overhang(low: FloatArray, n_edges: int) -> float:
     return float(np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0))
 
 
-def _place_loop(z: ComplexArray, loop: _Loop, i: int, j: int) -> None:
-    """Place the loop that (i, j) closes, when (i, j) lies on the real axis around 0."""
-    if loop.first.size == 1 and abs(loop.edges[0] - loop.edges[1]) <= _MOST_BEND:
-        radius = _radius(2 * float((loop.edges + loop.overhangs.sum(axis=1)).max()), 2.0)
-        gaps = np.full(2, np.pi)
-    else:
-        radius, gaps = _open(z, loop)
-    _place_on_circle(z, loop, radius, gaps, i, j)
-
-
 def _place_on_circle(
     z: ComplexArray, loop: _Loop, radius: float, gaps: FloatArray, before: int, after: int
 ) -> None:
@@ -126,6 +112,7 @@ def _place_on_circle(
 
     The loop is what lies between the bases `before` and `after`, which are a pair (or as far apart as one).
     """
+    # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
     depth = np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
     center = 1j * depth
@@ -146,6 +133,7 @@ def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
     least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), loop.first.size + 1.0)
     best, gaps = least, _gaps(z, loop, least)
     radius = least
+    # Branches that take more than the circle: it grows until they fit, or as far as it may.
     while gaps.sum() > 2 * np.pi * (1 + 1e-9) and radius < _WIDEST * least:
         radius *= 1.05
         wider = _gaps(z, loop, radius)
@@ -193,6 +181,8 @@ def _radius(n_edges: float, n_pairs: float) -> float:
     Where its center would lie outside (one base, or none, between two that pair), half a pair's length.
     """
     low, high = PAIR_LENGTH / 2, (n_edges + n_pairs * PAIR_LENGTH) / 4 + 1
+    # Bisection: the angles of all edges and pairs are to add up to 2 pi, half angles to pi. 50 halvings are
+    # more than the digits of a double.
     for _ in range(50):
         radius = (low + high) / 2
         turn = n_edges * _half_angle(radius, 1.0) + n_pairs * _half_angle(radius, PAIR_LENGTH)
@@ -205,11 +195,15 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
     loop = _loop(z, partners, 0, partners.size - 1)
     clear = _below(z, loop) > -_MARGIN
     if not clear and loop.first.size == 1:
-        _hang_tails(z, int(loop.first[0]), int(loop.last[0]))
+        # The bases before and after the only branch hang below it: nothing of a branch is below its stem.
+        first, last = int(loop.first[0]), int(loop.last[0])
+        z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
+        z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
         return
     line = z.copy()
     _place_on_line(line, loop)
-    if clear and _extent(line.real) <= max(_LONG, 2 * _extent(line.imag)):
+    width, height = (float(np.ptp(part)) if part.size else 0.0 for part in (line.real, line.imag))
+    if clear and width <= max(_LONG, 2 * height):
         z[:] = line
     else:
         _place_on_circle(z, loop, *_open(z, loop), -1, z.size)
@@ -235,18 +229,10 @@ def _below(z: ComplexArray, loop: _Loop) -> float:
     return min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
 
 
-def _extent(values: FloatArray) -> float:
-    return float(np.ptp(values)) if values.size else 0.0
-
-
-def _hang_tails(z: ComplexArray, first: int, last: int) -> None:
-    """Place the bases before and after the only branch below it: nothing of a branch is below its stem."""
-    z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
-    z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
-
-
 def _place_on_line(z: ComplexArray, loop: _Loop) -> None:
     """Place branches above the real axis, each as near to those before as they leave room."""
+    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
+    # left as its own rows allow.
     rows = np.floor(z.imag - _below(z, loop)).astype(np.int64)
     skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
     x, previous = 0.0, -1
@@ -262,3 +248,48 @@ def _place_on_line(z: ComplexArray, loop: _Loop) -> None:
         np.maximum.at(skyline, row + 1, branch.real)
         x, previous = middle + PAIR_LENGTH / 2, int(b)
     z[previous + 1 :] = x + loop.overhangs[-1, 0] + np.arange(1, z.size - previous)
+
+
+_BETWEEN = 2  # bases that two strands are apart
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """The backbone of n bases.
+
+    Attributes
+    ----------
+    nick : int
+        Where the second of two strands begins, -1 for one.
+    """
+
+    n: int
+    nick: int
+    circular: bool
+
+    @cached_property
+    def ends(self) -> list[tuple[int, str, int]]:
+        """Bases at ends, their labels, and whether these are behind (1) or before (-1) them.
+
+        A circle has none; its first base is where it begins.
+        """
+        if self.circular:
+            return [(0, "1", -1)]
+        strands = [(0, self.n - 1)] if self.nick < 0 else [(0, self.nick - 1), (self.nick, self.n - 1)]
+        return [end for first, last in strands for end in ((first, "5'", -1), (last, "3'", 1))]
+
+    @cached_property
+    def segments(self) -> IntArray:
+        """Bases that follow each other, shape (n_segments, 2)."""
+        first = np.arange(self.n if self.circular else self.n - 1)
+        first = first[first != self.nick - 1] if self.nick >= 0 else first
+        return np.column_stack([first, (first + 1) % self.n])
+
+    def layout(self, nested: IntArray) -> FloatArray:
+        """Coordinates of the bases, shape (n, 2)."""
+        if self.nick < 0:
+            return layout(nested, self.circular)
+        moved = np.where(nested >= self.nick, nested + _BETWEEN, nested)
+        gap = np.full(_BETWEEN, -1)
+        placed = layout(np.concatenate([moved[: self.nick], gap, moved[self.nick :]]))
+        return np.delete(placed, np.arange(self.nick, self.nick + _BETWEEN), axis=0)

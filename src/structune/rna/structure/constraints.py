@@ -10,13 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.strands import STRANDS, check_cut
+from structune.rna.formats.brackets import STRANDS, check_cut
+from structune.rna.kernels.loops import GAP
 from structune.rna.kernels.sums import row
-from structune.rna.structure.space import Space, check_notation, n_cells, nested_pairs, offences, partners_of
-from structune.rna.structure.strands import nick_of, opened, places, strands_of
+from structune.rna.structure.space import (
+    Space,
+    check_notation,
+    n_cells,
+    nested_pairs,
+    nick_of,
+    offences,
+    partners_of,
+    places,
+    strands_of,
+)
 from structune.structure import Array, FloatArray, IntArray
 
 # beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
+# A pair that must be is worth so much that the best structure has as many of these as there can be. Taken off
+# again, rounding leaves an error of 1e7 * 2^-53 with ten of them, about 1e-9.
 FORCED = 1e6
 NOTATION = ".x|<>()"
 _MOST_SCORE = 1000.0  # of a base: small beside FORCED
@@ -47,6 +59,7 @@ class PairScores(NamedTuple):
     @property
     def required(self) -> Array:
         """Of each base, whether it must pair, shape (n,)."""
+        # FORCED / 2 stands between what must be (1e6) and all other scores, which add up to less.
         found = np.max(self.bases, axis=1, initial=0.0) > FORCED / 2
         found[self.pairs[self.values > FORCED / 2]] = True
         return np.asarray(found)
@@ -55,6 +68,7 @@ class PairScores(NamedTuple):
         """The scores of all pairs that are at most so far apart, a table of pairs."""
         (left, right), n = self.bases.T, len(self.bases)
         scores = np.empty(n_cells(n, reach) if n else 0)
+        # score(i, j) = left[i] + right[j], row by row: -inf on either side forbids the pair.
         for i in range(n):
             start, end = row(i, n, reach), min(n, i + reach + 1)
             np.add(left[i], right[i:end], out=scores[start + i : start + end])
@@ -90,18 +104,15 @@ class Constraints:
 
     def scores(self, letters: Array) -> PairScores:
         """What they add to the scores of pairs: -inf for one that cannot be."""
-        forced, bases = self._forced(), places(letters)
-        prohibited = [bases[list(self._checked_pair(pair, bases.size))] for pair in self.prohibited]
+        forced, bases, prohibited = self._forced(), places(letters), list[IntArray]()
+        for pair in self.prohibited:
+            i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
+            if not (isinstance(i + j, Integral) and 0 <= i < j < bases.size):
+                raise DataError(f"found the prohibited pair {pair}, expected two of {bases.size} bases")
+            prohibited.append(bases[[i, j]])
         pairs = np.array([*forced, *prohibited], np.int64).reshape(-1, 2)
         values = [FORCED] * len(forced) + [-np.inf] * len(prohibited)
         return PairScores(self._base_scores(letters), pairs, np.array(values, float))
-
-    @staticmethod
-    def _checked_pair(pair: tuple[int, int], n: int) -> tuple[int, int]:
-        i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
-        if not (isinstance(i + j, Integral) and 0 <= i < j < n):
-            raise DataError(f"found the prohibited pair {pair}, expected two of {n} bases")
-        return i, j
 
     def check(self, letters: Array, space: Space) -> None:
         """Refuse forced pairs that a model cannot produce."""
@@ -116,12 +127,26 @@ class Constraints:
         return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
 
     def _base_scores(self, letters: Array) -> FloatArray:
-        notation, bases = opened(self.notation), places(letters)
+        notation, bases = self.notation.replace(STRANDS, GAP * "."), places(letters)
         if notation:
             check_cut(self.notation, *strands_of(letters), "constraints")
         check_notation(self.notation, NOTATION + STRANDS, "constraint")
         scores = np.zeros((letters.size, 2))
-        scores[bases] += self._checked_paired(bases.size)[:, None]
+        n = bases.size
+        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
+        if given.shape != (n,):
+            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
+        if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
+            raise DataError(
+                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
+                f"+-{_MOST_SCORE:g} ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
+            )
+        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
+            raise DataError(
+                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
+                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
+            )
+        scores[bases] += given[:, None]
         for i, character in enumerate(notation):
             scores[i] += _OF_BASES.get(character, 0.0)
         if self.between:
@@ -130,23 +155,6 @@ class Constraints:
                 raise DataError("found one strand, expected two with pairs between strands only")
             scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores
-
-    def _checked_paired(self, n: int) -> FloatArray:
-        given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
-        if given.shape != (n,):
-            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
-        if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
-            raise DataError(
-                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
-                f"+-{_MOST_SCORE:g}"
-                " ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
-            )
-        if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
-            raise DataError(
-                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
-                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
-            )
-        return given
 
     def _forced(self) -> list[tuple[int, int]]:
         return nested_pairs(self.notation, "constraint")

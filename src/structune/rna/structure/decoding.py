@@ -1,4 +1,4 @@
-"""Structures of one RNA sequence: the best by score, by expected accuracy, and at random."""
+"""Structures of one RNA sequence: the best by score, by expected accuracy, at random, or with pseudoknots."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.vectors import all_lanes
+from structune.rna.formats.brackets import STRANDS, bases_of, cut_as, ends_of, is_crossed, partners
 from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
@@ -21,11 +22,12 @@ from structune.rna.structure.inference import (
     share_below,
 )
 from structune.rna.structure.potentials import Scores, with_ends
-from structune.rna.structure.space import Space, n_cells
+from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
 from structune.running.steps import step
 from structune.structure import Array, FloatArray, IntArray
 
+# The search for the n best structures doubles the loss until there are enough.
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
 _ROWS = 64  # at first
 _ENLARGED = ("starts", "choice_losses", "choice_items")
@@ -43,14 +45,9 @@ class Viterbi:
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
         self.n, self._reach = letters.size, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
-        self._chart = self._filled(scores, letters, space, extra)
-        if space.circular:
-            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
-        self.score = float(self._chart.first[0])
-
-    def _filled(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> grammar.Chart:
         n, nick = self.n, self._model.nick
         tables, scalars = scores.tables(n)
+        # 16 cells more than the table has: runs of the last row may read and write beyond its end.
         pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
         suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
         left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
@@ -63,7 +60,10 @@ class Viterbi:
                 right, ring, rows, partners,
             )  # fmt: skip
         rest = np.full(pairs.size if space.circular else 0, -np.inf)
-        return grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+        self._chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+        if space.circular:
+            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
+        self.score = float(self._chart.first[0])
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""
@@ -87,11 +87,26 @@ class Viterbi:
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
         model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
-        search = _new_search(model, room.values.size)
+        depth, size = 3 * model.n + 3, 4 * room.values.size  # as many choices make a structure at most
+        last_kind = (
+            grammar.REST if model.circular else grammar.RIGHT if model.nick < self.n else grammar.MULTI_2
+        )
+        search = subopt.Search(
+            state=np.zeros(subopt.N_STATE, np.int64),
+            frames=np.empty((depth, subopt.N_FRAME), np.int64),
+            losses=np.empty(depth),
+            todo=np.empty((2 * depth, 4), np.int64),
+            pairs=np.empty((self.n // 2 + 1, 2), np.int64),
+            lists=np.zeros((last_kind + 1, n_cells(self.n, self._reach) + 16), np.int32),
+            starts=np.empty(size, np.int64),
+            choice_losses=np.empty(size),
+            choice_items=np.empty((size, 6), np.int64),
+        )
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
         subopt.begin(model, chart, search, room, most_loss)
         while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
+            # The search stopped for want of room, and goes on where it was with twice as much.
             held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
             needed = 3.0 * sum(array.nbytes for array in held)
             require_memory(needed, f"the best {len(rows.losses):,} structures", "fewer, or a smaller range")
@@ -102,22 +117,6 @@ class Viterbi:
                 search = search._replace(**larger)
         n_found = search.state[subopt.FOUND]
         return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
-
-
-def _new_search(model: grammar.Model, most_choices: int) -> subopt.Search:
-    n, depth, room = model.n, 3 * model.n + 3, 4 * most_choices  # as many choices make a structure at most
-    last_kind = grammar.REST if model.circular else grammar.RIGHT if model.nick < n else grammar.MULTI_2
-    return subopt.Search(
-        state=np.zeros(subopt.N_STATE, np.int64),
-        frames=np.empty((depth, subopt.N_FRAME), np.int64),
-        losses=np.empty(depth),
-        todo=np.empty((2 * depth, 4), np.int64),
-        pairs=np.empty((n // 2 + 1, 2), np.int64),
-        lists=np.zeros((last_kind + 1, n_cells(n, model.reach) + 16), np.int32),
-        starts=np.empty(room, np.int64),
-        choice_losses=np.empty(room),
-        choice_items=np.empty((room, 6), np.int64),
-    )
 
 
 def _partner_type(n: int) -> Any:
@@ -181,11 +180,17 @@ class Gain(NamedTuple):
             Bases that must pair, if not with gain then with the least loss, by pairs that have a probability.
             Some are left unpaired where no structure has them all paired.
         """
+        # Of bases that must pair the value of being unpaired is -inf; then pairs of negative gain count, too,
+        # if they have a probability at all.
         unpaired = self.unpaired * np.maximum(1.0 - paired(pairs, n, reach), 0.0)
         values, least = self.scale * pairs - self.cost, 0.0
         if required is not None and required.any():
             unpaired[required], values[pairs <= 0.0], least = -np.inf, -np.inf, -np.inf
-        return _best_sum(values, unpaired, reach, lonely, least)
+        table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
+        scratch, partner, todo = np.zeros((3, n + 8)), np.empty(n, np.int64), np.empty((n + 1, 2), np.int64)
+        rna_mea.accuracies(values, unpaired, reach, lonely, least, all_lanes(float), scratch, table, suffixes)
+        rna_mea.trace(values, unpaired, reach, lonely, least, table, suffixes, todo, partner)
+        return partner
 
 
 def accuracy(gamma: float) -> Gain:
@@ -195,11 +200,13 @@ def accuracy(gamma: float) -> Gain:
     -----
     Do, Woods & Batzoglou 2006, section 2.5.
     """
+    # Two bases of a right pair count gamma each, a right unpaired base 1.
     return Gain(2.0 * gamma, 0.0, 1.0)
 
 
 def gamma_centroid(gamma: float) -> Gain:
     """The sum of (gamma + 1) p - 1 over pairs (Hamada et al. 2009)."""
+    # (gamma + 1) p - 1 is gamma + 1 times p - 1 / (gamma + 1): the same order of structures.
     return centroid(1.0 / (gamma + 1.0))
 
 
@@ -221,17 +228,6 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
     return sums
 
 
-def _best_sum(pairs: Any, unpaired: FloatArray, reach: int, lonely: bool, least: float) -> IntArray:
-    """Partners of highest total value, by pairs of more than `least`."""
-    n = unpaired.size
-    table, suffixes = np.zeros(n_cells(n, reach) + 16), np.empty(n + 1)
-    scratch, partner = np.zeros((3, n + 8)), np.empty(n, np.int64)
-    rna_mea.accuracies(pairs, unpaired, reach, lonely, least, all_lanes(float), scratch, table, suffixes)
-    todo = np.empty((n + 1, 2), np.int64)
-    rna_mea.trace(pairs, unpaired, reach, lonely, least, table, suffixes, todo, partner)
-    return partner
-
-
 def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Array:
     """Scores of pairs with those of one structure raised."""
     n, dtype = partner.size, np.result_type(scores, bonus)
@@ -239,3 +235,46 @@ def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Ar
     for i in np.flatnonzero(partner > np.arange(n)):
         out[place_of_row(i, n, reach) + partner[i]] += bonus
     return out
+
+
+def knotted(structure: str, pairs: Any, gamma: float) -> str:
+    """A nested structure, and in square brackets helices of bases that it leaves, which cross it.
+
+    Parameters
+    ----------
+    structure : str
+        As it was predicted.
+    pairs : ndarray or sparse array, shape (n, n), symmetric
+        Probabilities.
+    gamma : float
+        Of the second layer: how much a right pair counts beside two right unpaired bases.
+
+    Notes
+    -----
+    As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
+    programme. Pairs of the second are stacked, each on another.
+    """
+    from scipy.sparse import coo_array  # which takes longer to import than a fold
+
+    first, nick = partners(structure), structure.find(STRANDS)
+    # Only bases that the first layer leaves take part. They keep their places, so that stacks are those of
+    # the sequence.
+    n, free = first.size, np.flatnonzero(first < 0)
+    table = coo_array(pairs[free][:, free])
+    row, column = table.coords
+    kept = row < column
+    left, right = free[row[kept]], free[column[kept]]
+    if nick >= 0:  # a place between the strands: no pairs are stacked across it
+        n, left, right = n + 1, left + (left >= nick), right + (right >= nick)
+    reach = int(np.max(right - left, initial=0))
+    flat = np.zeros(n_cells(n, reach))
+    flat[row_of(left, n, reach) + right] = table.data[kept]
+    # Tables of pairs are most of the memory: none is kept longer than it is used.
+    del table, row, column, kept, left, right  # as large as the rest
+    second = accuracy(gamma).best(flat, n, reach, lonely=False)
+    second = second if nick < 0 else np.delete(second - (second > nick), nick)
+    marks, ends = list(bases_of(structure)), ends_of(first)
+    for i, j in enumerate(second.tolist()):
+        if j > i and is_crossed(ends, i, j):
+            marks[i], marks[j] = "[", "]"
+    return cut_as(structure, "".join(marks))

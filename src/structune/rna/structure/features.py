@@ -25,6 +25,7 @@ LETTERS = "ACGU"
 CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
 FEATURE_SETS = ("contrafold", "extended")
 MAX_LOOP = LOOP - 1
+# Limits of CONTRAfold's features (Do, Woods & Batzoglou 2006); the last one is of the extended set.
 _MAX_ASYMMETRY, _MAX_SYMMETRIC, _MAX_EXPLICIT, _MAX_SIDES = 28, 15, 4, 10
 UNKNOWN = 4  # letter of a base that is none of the four; ABSENT is that of one beyond a strand's end
 
@@ -60,6 +61,8 @@ def _unordered(a: str, b: str) -> str:
     return min(a + b, b + a)
 
 
+# Lengths are scored by sums of steps, "at least k": the weight of a step is what one base more changes, and a
+# Gaussian prior of steps makes neighbouring lengths alike.
 def _steps(name: str, first: int, last: int) -> list[str]:
     """Names of the weights of lengths `first` to `last`, each of which a longer loop has too."""
     return [f"{name}_at_least_{k}" for k in range(first, last + 1)]
@@ -202,11 +205,13 @@ def feature_set(name: str) -> FeatureSet:
     rows, columns = list[int](), list[int]()
     for table, place, weights in _cells():
         cell = 0
+        # The place in a flat array, the last index the fastest.
         for k, size in zip(place, SHAPES[table], strict=True):
             cell = cell * size + k
         known = [number[weight] for weight in weights if weight in number]
         rows += [TABLES[table].start + cell] * len(known)
         columns += known
+    # Sorted as a sparse matrix by rows is, so that sums have one order whoever adds them up.
     order = np.lexsort((columns, rows))
     return FeatureSet(names, np.array(rows)[order], np.array(columns)[order])
 

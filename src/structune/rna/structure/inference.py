@@ -11,6 +11,7 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
+from structune.rna.kernels.loops import ABSENT
 from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
 from structune.rna.structure.potentials import (
     LOOP_LENGTHS,
@@ -21,15 +22,18 @@ from structune.rna.structure.potentials import (
     spans,
     with_ends,
 )
-from structune.rna.structure.space import Space, n_cells, row_of
-from structune.rna.structure.strands import is_base, nick_of
+from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
 
+# How often scales are tried before sums go to the log domain.
 _RESCALINGS = 8
 _LONG = 800  # bases: beyond, the beginning tells how to scale the whole
+# The range of a double is about exp(+-708). Two partition functions within exp(+-300) can be multiplied, and
+# there is room for potentials.
 SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
 LEAST = 1e-300  # of a pair's scaled partition function: less has lost digits
+# exp(150)^4 is about 1e260: products of four such potentials stay in range.
 MOST_SCORE = 150.0  # of a cell: beyond, products of a few potentials leave the range
 NO_FACTORS = np.empty(0)
 
@@ -53,10 +57,12 @@ class Counts:
         for name, count in found.items():
             sides = SHAPES[name]
             cells[name] += count.reshape((kernels.N_LETTERS,) * len(sides))[tuple(slice(k) for k in sides)]
+        # 0x1 and 1x1 loops are counted by their letters alone; the sizes of these loops follow.
         loops = loops.reshape(SIDES, SIDES).copy()
         loops[0, 1] += found["bulge_0x1"].sum()
         loops[1, 1] += found["internal_1x1"].sum()
         cells["loop"] += loops
+        # The tables of kernels go by length; cells are shared by all lengths beyond the last one of its own.
         np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
         np.add.at(cells["span"], spans(by_span.size - 1), by_span)
         closing, branches, in_hairpins, outer, free, joined = self.scalars
@@ -66,6 +72,7 @@ class Counts:
         cells["external_paired"] += outer
         cells["external_unpaired"] += free
         # every base is paired, or unpaired in a loop of some kind
+        # Kernels do not count the unpaired bases of multi-branch loops: they are what is left of all bases.
         elsewhere = 2 * found["base_pair"].sum() + in_hairpins + free + np.sum(LOOP_LENGTHS * loops)
         cells["multi_unpaired"] += self.bases - elsewhere
         return out
@@ -102,13 +109,14 @@ class ScaledInference:
         self, potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
     ) -> None:
         self.n, self._space, self.dtype = letters.size, space, potentials.dtype
-        self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), is_base(letters)
+        self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), letters != ABSENT
         self.letters, self.lanes = with_ends(letters, space.circular)[: self.n + 2], all_lanes(self.dtype)
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
         room = n_cells(self.n, self.reach) + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
-        self._left, self._right = np.zeros((2, self._n_of_strands()), self.dtype)
+        self._n_strands = 0 if self._nick == self.n else self.n + 1  # places of tables of two strands
+        self._left, self._right = np.zeros((2, self._n_strands), self.dtype)
         self._partners = np.full(self.n, self.n)
         self._scale(potentials, letters)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
@@ -117,28 +125,32 @@ class ScaledInference:
             self._circle = self.chart()
             self.log_partition = self._circle.first[0]
 
-    def _n_of_strands(self) -> int:
-        return 0 if self._nick == self.n else self.n + 1
-
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
         failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
         if np.max(potentials.cells.real) > MOST_SCORE:
             raise failed
+        # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
+        # of long stretches stay near 1. Of long sequences it
+        # is guessed from the first 400 bases; it is corrected below.
         self.log_scale = 0.0
         if self.n > _LONG:
             ends = self._space._replace(circular=False)
             beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], ends)
             self.log_scale = float(beginning.log_partition.real) / beginning.n
+        # Each round moves the scale by what the longest suffix in range tells of the growth a base.
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
             is_local = self.reach < self.n - 1  # then suffixes may be of any size: they are raised
             settled = bool(np.all(np.isfinite(logs) if is_local else np.abs(logs) < SPAN))
             if settled and in_range:
                 return
+            # With a limit of spans only pairs have to be in range, for suffixes are raised: the worst pair
+            # tells.
             if is_local:
                 self.log_scale += self._beyond / (self.reach + 1)
                 continue
+            # The longest suffix whose logarithm still has digits; beyond it all are 0 or inf.
             usable = np.flatnonzero(np.abs(logs[:-1]) < 2 * SPAN)
             if settled or not usable.size:
                 break
@@ -148,32 +160,28 @@ class ScaledInference:
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
-        extent = np.empty(2)
-        with step("sums inside", self._share_below):
+        extent, rows, ring = np.empty(2), *self._room(2)
+        with step("sums inside", lambda: share_below(self._partners, self._space)):
             kernels.inside(
                 self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
                 self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-                self._suffixes, self._raised, self._left, self._right, self._ring(), self._rows(2),
-                self._partners, extent,
+                self._suffixes, self._raised, self._left, self._right, ring, rows, self._partners,
+                extent,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
+            # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
             least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
         self._beyond = float(most if most >= SPAN else least)
         return self._logs().real, bool(extent[0] > LEAST and extent[1] < np.exp(SPAN))
-
-    def _share_below(self) -> float:
-        return share_below(self._partners, self._space)
 
     def _logs(self) -> Array:
         """Logs of the suffixes' partition functions, scaled."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(self._suffixes) + kernels.RAISE * self._raised)
 
-    def _rows(self, n: int) -> Array:
-        return np.zeros((n, self.n + kernels.RIGHT), self.dtype)
-
-    def _ring(self) -> Array:
-        return np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
+    def _room(self, n_rows: int) -> tuple[Array, Array]:
+        ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
+        return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
 
     def count(self, counts: Counts, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
@@ -182,6 +190,7 @@ class ScaledInference:
 
     def unpaired_windows(self, size: int) -> Array:
         """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""
+        # `outside` turns P into probabilities, and windows need both.
         inside, out = self.pairs.copy(), np.zeros(self.n + 2)
         shares, d_multi = self._outside(Counts(self.n, self.dtype), 1.0)
         kernels_of_windows.windows(
@@ -194,39 +203,39 @@ class ScaledInference:
     def _outside(self, counts: Counts, weight: float) -> tuple[Array, Array]:
         """Count; gives the shares of the suffixes and the adjoints of M."""
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
+        # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
-        d_strands = np.zeros((2, self._n_of_strands()), self.dtype)
-        outer = self._outer(counts, weight)
-        with step("sums outside", lambda: 1.0 - self._share_below()):
+        d_strands = np.zeros((2, self._n_strands), self.dtype)
+        outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
+        if self._space.circular:  # by the last loop of a circle, which is counted here
+            outer = new_chart(self._model, 0.0)
+            outer.first[0] = weight
+            work = grammar_choices(self.n, self.dtype)
+            counts.bases -= grammar.open_circle(self._model, self._circle, outer, work, counts.cells)
+            last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
+            pairs, multi_2 = self.pairs[: outer.pairs.size], self._multi_2[last]
+            # Shares become adjoints when they are divided by the values.
+            outer_pairs = np.divide(outer.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0)
+            outer_multi_2 = np.divide(
+                outer.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0
+            )
+        rows, ring = self._room(8)
+        with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
             kernels.outside(
                 self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
                 self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
-                self._raised, self._left, self._right, shares, d_multi, d_strands, *outer, self._ring(),
-                self._rows(8), self._partners, counts.tables, loops, counts.scalars,
+                self._raised, self._left, self._right, shares, d_multi, d_strands, outer_pairs, outer_multi_2,
+                ring, rows, self._partners, counts.tables, loops, counts.scalars,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
-    def _outer(self, counts: Counts, weight: float) -> tuple[Array, Array]:
-        """Count the last loop of a circle; gives the adjoints of P, and of the last column of M2, by it."""
-        nothing = np.zeros(0, self.dtype)
-        if not self._space.circular:
-            return nothing, nothing
-        shares = new_chart(self._model, 0.0)
-        shares.first[0] = weight
-        work = grammar_choices(self.n, self.dtype)
-        counts.bases -= grammar.open_circle(self._model, self._circle, shares, work, counts.cells)
-        last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
-        pairs, multi_2 = self.pairs[: shares.pairs.size], self._multi_2[last]
-        return (
-            np.divide(shares.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0),
-            np.divide(shares.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0),
-        )
-
     def chart(self) -> grammar.Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
+        # before[i]: bases before place i. A stretch of m bases was divided by exp(m log_scale), which is
+        # undone here.
         before = np.append(0, np.cumsum(self._bases))  # bases
         with np.errstate(divide="ignore"):
             pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
@@ -272,6 +281,7 @@ def infer(
     potentials: Potentials, letters: Array, space: Space, scores: Array = NO_FACTORS
 ) -> ScaledInference | LogInference:
     """In the linear domain if the numbers allow it."""
+    # What must be is worth 1e6, far beyond the range: such sequences go to the log domain at once.
     if np.all((np.abs(scores) < MOST_SCORE) | (scores == -np.inf)):
         try:
             return ScaledInference(potentials, letters, space, scores)

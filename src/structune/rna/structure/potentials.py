@@ -66,10 +66,13 @@ class Scores:
         branch, an unpaired base of it; a branch, an unpaired base of the exterior; that two strands meet.
         """
         cells, lengths = self._tables, np.arange(n + 1)
+        # Unpaired bases carry the scale of their number. 0x1, 1x0 and 1x1 have tables of their own, which see
+        # letters, and stacks are not loops: the four smallest sizes are none here.
         loop = np.where(LOOP_LENGTHS <= MAX_LOOP, cells["loop"] - log_scale * LOOP_LENGTHS, -np.inf)
         bulge, one_by_one = cells["bulge_0x1"] + loop[0, 1], cells["internal_1x1"] + loop[1, 1]
         loop[:2, :2] = -np.inf
         filled = Tables(
+            # The two bases of a pair carry the scale in the pair, all others in their loop.
             base_pair=self._base_pair - 2 * log_scale,
             span=cells["span"][spans(n)],
             hairpin=cells["hairpin"][np.minimum(lengths, MAX_LOOP)] - log_scale * lengths,

@@ -2,58 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from numbers import Real
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy
 
 from structune.errors import DataError
+from structune.kernels.vectors import all_lanes
+from structune.rna.defaults import INITIATION
+from structune.rna.kernels import short as kernel
+from structune.rna.kernels.loops import ABSENT, LOOP, loop_cells
+from structune.rna.kernels.sums import LEFT, RIGHT, RING
 from structune.rna.structure.constraints import FORCED
-from structune.rna.structure.counts import with_costs
 from structune.rna.structure.decoding import (
     Gain,
     Viterbi,
     accuracy,
+    add_to_pairs,
     centroid,
     gamma_centroid,
     samples,
 )
-from structune.rna.structure.features import TABLES
+from structune.rna.structure.features import (
+    CANONICAL,
+    LETTERS,
+    N_CELLS,
+    STARTS,
+    TABLES,
+    feature_set,
+    group_of,
+)
 from structune.rna.structure.inference import (
+    LEAST,
+    MOST_SCORE,
+    SPAN,
+    Counts,
+    LogInference,
     ScaledInference,
     grammar_model,
+    infer,
     rows,
 )
-from structune.rna.structure.potentials import Scores
-from structune.rna.structure.shard import RNAShard
-from structune.rna.structure.short import fold_short, is_short
-from structune.rna.structure.strands import nick_of, places
-from structune.rna.structure.sums import (
-    OF_BEST,
-    OF_SAMPLES,
-    OF_SEVERAL,
-    OF_WINDOWS,
-    Inference,
-    RNASums,
-    check_forced,
-    check_required,
-    letters_of,
+from structune.rna.structure.potentials import Potentials, Scores, with_ends
+from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
+from structune.rna.structure.space import (
+    Offence,
+    Space,
+    n_cells,
+    nick_of,
+    offences,
+    parse_sequence,
+    parse_structure,
+    places,
 )
 from structune.running.batches import batches
-from structune.structure import (
-    Array,
-    FloatArray,
-    IntArray,
-    offsets_of,
-    take_segments,
-)
+from structune.running.memory import held_memory
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
 
+Inference = ScaledInference | LogInference
+R = TypeVar("R")
+# tables of pairs at a time: sums inside, and one outside; best structures; with logs of sums, or copies
+OF_SUMS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.0, 5.0, 6.0, 6.0, 5.0
+_MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
+_SHORT = 100  # bases: of longer sequences the work is most of it
 _AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
 
 
-class RNA(RNASums):
+class RNA(Structure):
     """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
 
     Parameters
@@ -74,6 +94,301 @@ class RNA(RNASums):
         the spans of pairs.
     """
 
+    name = "rna"
+    capabilities = frozenset({"log_partition", "hessian", "complex", "within", "best", "cost"})
+    decoding_is_costly = True
+
+    def __init__(
+        self,
+        min_hairpin: int = 3,
+        noncanonical: bool = False,
+        features: str = "contrafold",
+        max_span: int | None = None,
+        circular: bool = False,
+        initiation: float = INITIATION,
+    ) -> None:
+        if not (isinstance(min_hairpin, int | np.integer) and 0 <= min_hairpin <= _MOST_BASES):
+            raise DataError(f"min_hairpin={min_hairpin!r}: expected a whole number from 0 to {_MOST_BASES}")
+        is_number = isinstance(max_span, int | np.integer) and not isinstance(max_span, bool)
+        if max_span is not None and not (is_number and max_span >= 0):
+            raise DataError(f"max_span={max_span!r}: expected a whole number >= 0, or None")
+        is_real = isinstance(initiation, Real) and not isinstance(initiation, bool)
+        if not (is_real and math.isfinite(initiation)):
+            raise DataError(f"initiation={initiation!r}: expected a finite number")
+        self.min_hairpin, self.noncanonical = int(min_hairpin), bool(noncanonical)
+        self.max_span = None if max_span is None else min(int(max_span), _MOST_BASES)
+        self.circular, self.initiation = bool(circular), float(initiation)
+        self.feature_set = features
+        self._features = feature_set(features)
+        self._allowed = np.full((4, 4), noncanonical)
+        for pair in CANONICAL:
+            self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
+        if circular and max_span is not None:
+            raise DataError(f"max_span={max_span} with circular=True: expected one of the two")
+        self._space = Space(self._allowed, self.min_hairpin, self.max_span, self.circular)
+        self._kept: tuple[Array, Potentials] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept": None}
+
+    def like(self, max_span: int | None, circular: bool, initiation: float) -> Self:
+        """The same of other sequences; itself if these are such."""
+        if (self.max_span, self.circular, self.initiation) == (max_span, circular, initiation):
+            return self
+        return type(self)(
+            self.min_hairpin, self.noncanonical, self.feature_set, max_span, circular, initiation
+        )
+
+    def _cells(self, w: Array) -> Array:
+        """Scores of the table cells: what weights give, and the constant of two strands."""
+        cells = self._features.cells(w)
+        # A constant, not a weight: no training structure could tell it (docs/decisions/032).
+        cells[TABLES["strands"]] += self.initiation
+        return cells
+
+    def _potentials(self, w: Array) -> Potentials:
+        """The tables of weights; those of the last ones are kept, for predictions that come one by one."""
+        kept = self._kept
+        if kept is None or kept[0].dtype != w.dtype or not np.array_equal(kept[0], w):
+            kept = self._kept = w.copy(), Potentials(self._cells(w), self._allowed)
+        return kept[1]
+
+    @property
+    def n_weights(self) -> int:
+        return len(self._features.names)
+
+    def weight_names(self) -> list[str]:
+        return list(self._features.names)
+
+    def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
+        """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
+
+        Raises
+        ------
+        DataError
+            A parameter that is missing, or one more.
+        """
+        missing = [name for name in self._features.names if name not in parameters]
+        unknown = sorted(set(parameters) - set(self._features.names))
+        if missing or unknown:
+            raise DataError(
+                f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
+                f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
+            )
+        return np.array([float(parameters[name]) for name in self._features.names])
+
+    def groups(self) -> Groups:
+        return Groups.by_name([group_of(name) for name in self._features.names])
+
+    # --- encoding -----------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[Output] | None = None,
+        weights: Any = None,
+        constraints: Sequence[Output | None] | None = None,
+    ) -> RNAShard:
+        """Lay out sequences, and their structures, as a shard.
+
+        Parameters
+        ----------
+        outputs : sequence, optional
+            Structures in dot-bracket notation or, where they are only partly known, `Constraints`: what must
+            be, and log odds of bases to be paired.
+        constraints : sequence, optional
+            What is known of the structure of each sequence: `Constraints`, their notation, or None.
+
+        Raises
+        ------
+        DataError
+            A character that is no base, brackets that do not match, a structure of another length than its
+            sequence, or one outside the model's space. Names the sequence.
+        """
+        return encode(inputs, outputs, weights, constraints, self._space)
+
+    def check_shard(self, shard: RNAShard) -> None:
+        check_shard(shard, self._space)
+
+    def offences(self, sequence: str, structure: str) -> list[Offence]:
+        """The pairs of a structure that the model cannot produce, and why; inner ones first."""
+        letters = parse_sequence(0, sequence)
+        partner = parse_structure(0, structure, letters)
+        return offences(letters, partner, self._space)
+
+    # --- features -----------------------------------------------------------------------------------------
+
+    def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
+        if outputs is None and shard.is_partly_known:
+            raise DataError("found structures that are only partly known, expected whole ones")
+        partners = shard.partners if outputs is None else np.asarray(outputs)
+        if partners.size != shard.n_parts:
+            raise DataError("the shard has no structures")
+        return partners
+
+    def features(
+        self,
+        shard: RNAShard,
+        out: FloatArray,
+        weights: FloatArray | None = None,
+        outputs: IntArray | None = None,
+    ) -> None:
+        weights = shard.weights if weights is None else weights
+        out += self._features.matrix.T @ (self._count_cells(shard, outputs).T @ weights)
+
+    def feature_rows(self, shard: RNAShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
+        return scipy.sparse.csr_array(self._count_cells(shard, outputs) @ self._features.matrix)
+
+    def score(self, w: Array, shard: RNAShard, outputs: IntArray | None = None) -> Array:
+        return np.asarray(self._count_cells(shard, outputs) @ self._cells(w))
+
+    def constants(self, shard: RNAShard) -> FloatArray | float:
+        if not (self.initiation and shard.has_strands):
+            return 0.0
+        joined = self._count_cells(shard, None)[:, [TABLES["strands"].start]].toarray()
+        return np.asarray(self.initiation * joined.ravel())
+
+    def _count_cells(self, shard: RNAShard, outputs: IntArray | None) -> scipy.sparse.csr_array:
+        """Number of times that each structure uses each table cell, shape (n_sequences, N_CELLS)."""
+        partners, found = self._structures(shard, outputs), []
+        for a, b in pairwise(shard.offsets.tolist()):
+            letters, out = shard.letters[a:b], np.empty(6 * (b - a) + 1, np.int64)
+            known = with_ends(letters, self.circular)
+            n = loop_cells(known, partners[a:b], nick_of(letters), self.circular, STARTS, out)
+            found.append(out[:n])
+        sizes = np.array([cells.size for cells in found], dtype=np.int64)
+        columns = np.concatenate([np.empty(0, np.int64), *found])
+        entries = np.ones(columns.size), columns, offsets_of(sizes)
+        counts = scipy.sparse.csr_array(entries, shape=(len(shard), N_CELLS))
+        counts.sum_duplicates()
+        return counts
+
+    # --- inference ----------------------------------------------------------------------------------------
+
+    def log_partition(
+        self,
+        w: Array,
+        shard: RNAShard,
+        expected: Array | None = None,
+        weights: FloatArray | None = None,
+        within: bool = False,
+    ) -> Array:
+        weights = shard.weights if weights is None else weights
+        if not within:
+            log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
+        else:  # scores of the structures that are known, and sums by the evidence of the others
+            log_z, rest = np.empty(len(shard), w.dtype), np.flatnonzero(~shard.whole)
+            self._own_scores(w, shard, log_z, expected, weights)
+            some = None if expected is None else weights[rest]
+            log_z[rest], counts = self._inside_outside(w, shard.take(rest).bound(), some)
+        if expected is not None:
+            expected += self._features.matrix.T @ counts
+        return log_z
+
+    def _reach(self, shard: RNAShard, s: int) -> int:
+        return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
+
+    def _of_each(
+        self,
+        w: Array,
+        shard: RNAShard,
+        collect: Callable[[int, Inference], R],
+        log_domain: bool = False,
+        n_tables: float = OF_SUMS,
+    ) -> list[R]:
+        """What is collected of each sequence from its sums.
+
+        The tables are gone before those of the next sequence ask for memory.
+
+        Raises
+        ------
+        DataError
+            Constraints that no structure satisfies.
+        """
+        shard, potentials = shard.free(), self._potentials(w)
+        # `infer` tries the linear domain first; the log domain is asked for where sums left the range
+        # outside.
+        how = LogInference if log_domain else infer
+
+        def of_one(s: int) -> R:
+            extra = shard.pair_scores(s, self._reach(shard, s))
+            inference = how(potentials, shard.letters_of(s), self._space, extra)
+            check_forced(shard, s, inference.log_partition.real)
+            return collect(s, inference)
+
+        return [self._where_it_fits(shard, s, n_tables, of_one) for s in range(len(shard))]
+
+    def _where_it_fits(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
+        """Work on a sequence as soon as so many tables of pairs fit into memory, or refuse it.
+
+        A function of its own: all that work made is gone when it returns, but what it returns.
+        """
+        n = int(shard.offsets[s + 1] - shard.offsets[s])
+        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
+        expected = "a shorter one"
+        if self.max_span is None and not self.circular:
+            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
+        needed = self.memory_of(n, n_tables, weighted)
+        with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
+            return work(s)
+
+    def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
+        """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
+        # Measured by tests/rna/structure/test_memory.py, which compares with what the allocator tells.
+        more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
+        return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
+
+    def _inside_outside(
+        self,
+        w: Array,
+        shard: RNAShard,
+        weights: FloatArray | None,
+        log_domain: bool = False,
+    ) -> tuple[Array, Array]:
+        """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
+        shard, log_z = shard.free(), np.empty(len(shard), w.dtype)
+        counts = Counts(int(np.max(shard.sizes(), initial=0)), w.dtype)
+
+        def add(s: int, inference: Inference) -> None:
+            log_z[s] = inference.log_partition - shard.forced[s]
+            if weights is not None:
+                inference.count(counts, float(weights[s]))
+
+        self._of_each(w, shard, add, log_domain)
+        if weights is None:
+            return log_z, counts.cells
+        found = counts.gather()
+        # Inside sums may be in range where their adjoints are not: then all is done again in the log domain.
+        if np.all(np.isfinite(found)) or log_domain:
+            return log_z, found
+        return self._inside_outside(w, shard, weights, True)  # outside, sums left the range
+
+    def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
+        """The variance of the features if uses of table cells were rare and independent (Poisson)."""
+        _, counts = self._inside_outside(w, shard, shard.weights)
+        # Var(sum of a c) = sum of a^2 Var(c), and a Poisson count has its mean for variance.
+        return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
+
+    def _of_pairs(
+        self,
+        w: FloatArray,
+        shard: RNAShard,
+        collect: Callable[[int, FloatArray], R],
+        log_domain: bool = False,
+    ) -> list[R]:
+        """What is collected of each sequence from the probabilities of all its pairs, a table of pairs."""
+
+        def of_one(s: int, inference: Inference) -> R:
+            inference.count(Counts(inference.n, w.dtype))
+            if log_domain or np.all(np.isfinite(inference.pairs)):
+                return collect(s, inference.pairs)
+            # outside, sums left the range
+            return self._of_pairs(w, shard.take([s]), lambda _, pairs: collect(s, pairs), True)[0]
+
+        return self._of_each(w, shard, of_one, log_domain)
+
+    # --- decoding ------------------------------------------------------------------------------------------
+
     def best(
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
@@ -90,8 +405,11 @@ class RNA(RNASums):
             reach = self._reach(shard, s)
             extra = shard.pair_scores(s, reach)
             if cost is not None:
+                # 1 - recall: the structure without pairs has the whole cost, each true pair saves its share
                 truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
-                extra, most[s] = with_costs(extra, truth, reach, float(cost[s]))
+                if n_paired := np.count_nonzero(truth >= 0):
+                    most[s] = cost[s]
+                    extra = add_to_pairs(extra, truth, reach, -2 * float(cost[s]) / n_paired)
             viterbi = self._viterbi(scores, shard, s, extra)
             partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
 
@@ -100,7 +418,7 @@ class RNA(RNASums):
         return partners, values + most - shard.forced
 
     def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
-        viterbi = Viterbi(scores, letters_of(shard, s), self._space, extra)
+        viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
         check_forced(shard, s, viterbi.score)
         return viterbi
 
@@ -115,6 +433,8 @@ class RNA(RNASums):
 
         def fold(s: int) -> tuple[Array, FloatArray]:
             viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+            # Structures without one of the pairs that must be lose 1e6; FORCED / 2 parts them from all
+            # others.
             most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
             partners, values = viterbi.n_best(n, min(most_loss, within))
             return partners, values - shard.forced[s]
@@ -124,6 +444,7 @@ class RNA(RNASums):
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
         truth = self._structures(shard, None)
+        # 1 - recall, counted by bases: each pair has two, so that the share is that of pairs.
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         paired = np.bincount(sequence[truth >= 0], minlength=len(shard))
         missed = np.bincount(sequence[(truth >= 0) & (truth != outputs)], minlength=len(shard))
@@ -159,7 +480,16 @@ class RNA(RNASums):
         """The partners of all bases of the structures that gain most, a row for each way to gain."""
         found: IntArray = np.empty((len(gains), shard.n_parts), np.int64)
         shard = shard.free()
-        rest = self._fold_short(w, shard, gains, lonely, found)
+        # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
+        # the range of a double, are folded one by one.
+        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
+        potentials, short = self._potentials(w), is_short(shard, self._space)
+        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            some = np.array(run)
+            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
+            found[:, segment_indices(shard.offsets, some)] = partners
+            is_left[some] = ~is_known
+        rest = np.flatnonzero(is_left)
 
         def decode(k: int, pairs: FloatArray) -> None:
             s = int(rest[k])
@@ -173,25 +503,12 @@ class RNA(RNASums):
             self._of_pairs(w, shard.take(rest), decode)
         return found
 
-    def _fold_short(
-        self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool, found: IntArray
-    ) -> IntArray:
-        """Fill in the partners in short sequences; which sequences are left."""
-        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = self._potentials(w), is_short(shard, self._space)
-        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            some = np.array(run)
-            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
-            found[:, take_segments(shard.offsets, some)[1]] = partners
-            is_left[some] = ~is_known
-        return np.flatnonzero(is_left)
-
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
         scores, shard = Scores(self._cells(w), self._allowed), shard.free()
 
         def draw(s: int, inference: Inference) -> IntArray:
-            letters = letters_of(shard, s)
+            letters = shard.letters_of(s)
             model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
             return samples(inference, model, n, rng)
 
@@ -254,20 +571,101 @@ class RNA(RNASums):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        (table,) = self._of_pairs(w, part, lambda _, flat: self._square(flat, part))
-        return table
-
-    def _square(self, flat: FloatArray, part: RNAShard) -> Any:
-        """A table of pairs of one sequence, shape (n, n), upper triangle, sparse if spans have a limit."""
         n, bases = part.n_parts, places(part.letters)
-        found = [*rows(flat, n, self._reach(part, 0))]
-        if self.max_span is None:
-            table = np.zeros((bases.size, bases.size))
-            for i, k in enumerate(bases):
-                table[i, i:] = found[k][bases[i:] - k]
-            return table
-        offsets = offsets_of(np.array([row.size for row in found], np.int64))
-        columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
-        pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
-        pairs.eliminate_zeros()
-        return pairs
+
+        def square(_: int, flat: FloatArray) -> Any:
+            found = [*rows(flat, n, self._reach(part, 0))]
+            if self.max_span is None:
+                table = np.zeros((bases.size, bases.size))
+                # Rows of the places between two strands are left out: bases are counted through.
+                for i, k in enumerate(bases):
+                    table[i, i:] = found[k][bases[i:] - k]
+                return table
+            offsets = offsets_of(np.array([row.size for row in found], np.int64))
+            columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
+            pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
+            pairs.eliminate_zeros()
+            return pairs
+
+        return self._of_pairs(w, part, square)[0]
+
+
+def check_required(shard: RNAShard, s: int, required: Array | None, partner: IntArray, lonely: bool) -> None:
+    """Refuse constraints that no structure satisfies of which lonely pairs, perhaps, are no part."""
+    if required is not None and np.any(partner[required] < 0):
+        which = "structure" if lonely else "structure without lonely pairs"
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no {which} satisfies")
+
+
+def check_forced(shard: RNAShard, s: int, value: float) -> None:
+    """Refuse constraints that the best structure, or all, do not satisfy."""
+    # Each of the pairs that must be is worth FORCED: half of one less says that one is missing.
+    if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
+        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
+
+
+# --- short sequences ---------------------------------------------------------------------------------------
+
+
+def is_short(shard: RNAShard, space: Space) -> Array:
+    """Of each sequence, whether it is short, and one strand about which nothing is known."""
+    sizes = shard.sizes()
+    if space.circular:
+        return np.zeros(sizes.size, bool)
+    known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
+    of = np.repeat(np.arange(sizes.size), sizes)
+    cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
+    return np.asarray((sizes <= _SHORT) & ~known & ~cut)
+
+
+def fold_short(
+    potentials: Potentials, shard: RNAShard, space: Space, gains: list[Gain], lonely: bool
+) -> tuple[IntArray, Array]:
+    """Partners of all bases for each way to gain, and of which sequences they are known.
+
+    Of the others, sums over structures leave the range of a double unless they are scaled.
+    """
+    sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
+    is_known = np.zeros(sizes.size, bool)
+    if np.max(potentials.cells) > MOST_SCORE:
+        return partners, is_known
+    longest = int(sizes.max())
+    reach, lanes = space.reach(longest), all_lanes(float)
+    # Each sequence between absent letters, so that the kernel may look at the neighbours of its ends.
+    letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
+    letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
+    tables, scalars = potentials.factors(longest, 0.0)
+    kernel.fold(
+        letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _scratch.room, _scratch.counts,
+        partners, is_known,
+    )  # fmt: skip
+    return partners, is_known
+
+
+class _Scratch(threading.local):
+    """What a thread needs for any short sequence, made once, which costs as much as to fold one.
+
+    Nobody reads the counts.
+    """
+
+    def __init__(self) -> None:
+        n, lanes = _SHORT, all_lanes(float)
+        self.counts = Counts(n, float).tables
+        self.room = kernel.Room(
+            tables=np.empty((6, n_cells(n, n - 1) + 16)),
+            suffixes=np.empty((4, n + 1)),
+            raised=np.empty(n + 1, np.int64),
+            ring=np.empty((RING, LEFT + n + RIGHT)),
+            rows=np.empty((8, n + RIGHT)),
+            partners=np.empty(n, np.int64),
+            todo=np.empty((n + 1, 2), np.int64),
+            nothing=np.empty(0),
+            no_strands=np.empty((2, 0)),
+            extent=np.empty(2),
+            loops=np.zeros((LOOP * LOOP, lanes.width)),
+            scalars=np.zeros(6),
+        )
+
+
+_scratch = _Scratch()

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.rna.formats.strands import STRANDS, check_cut, check_strands
+from structune.rna.formats.brackets import STRANDS, check_cut, check_strands
 from structune.rna.kernels.loops import ABSENT, GAP
 from structune.rna.structure.features import LETTERS, MAX_LOOP, UNKNOWN
-from structune.rna.structure.strands import nick_of, places_of, shown_base, strands_of
 from structune.structure import Array, IntArray
 
-_MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
 _CODES = np.full(256, -1, np.int8)
 _CODES[[ord(c) for c in "NRYSWKMBDHVX"]] = UNKNOWN
 _CODES[[ord(c) for c in LETTERS]] = range(len(LETTERS))
@@ -26,9 +22,37 @@ _CODES[ord("T")] = LETTERS.index("U")
 _CODES[ord(STRANDS)] = ABSENT
 _CODES[ord("a") : ord("z") + 1] = _CODES[ord("A") : ord("Z") + 1]
 
+# Two strands, ``A&B``, are one sequence with GAP places that are absent between them: so no loop of two pairs
+# spans both strands, and nothing but the loop between them has to know of it.
+
+
+def nick_of(letters: Array) -> int:
+    """Where the first of two strands ends; the number of bases of one strand."""
+    is_absent = letters == ABSENT
+    return int(np.argmax(is_absent)) if np.any(is_absent) else letters.size
+
+
+def check_absent(letters: Array) -> None:
+    """Refuse letters from a file that are neither one strand nor two."""
+    absent, last = np.flatnonzero(letters == ABSENT), letters.size - 1
+    if absent.size and not (np.ptp(absent) == absent.size - 1 == GAP - 1 and 0 < absent[0] <= last - GAP):
+        raise DataError(f"found absent letters, expected none, or {GAP} between two strands")
+
+
+def places(letters: Array) -> IntArray:
+    """The places of all bases."""
+    return np.flatnonzero(letters != ABSENT)
+
+
+def strands_of(letters: Array) -> tuple[int, int]:
+    """The number of bases, and that of the first strand, or -1 if there is one."""
+    n, nick = int(np.count_nonzero(letters != ABSENT)), nick_of(letters)
+    return n, nick if nick < letters.size else -1
+
 
 def parse_sequences(sequences: Sequence[str]) -> list[Array]:
     """Letters of sequences, as `parse_sequence` gives them: of all at once, where they are bases alone."""
+    # One table look-up for all letters of all sequences: a thousand short ones cost as much as one long one.
     codes = _codes("".join(sequences))
     if np.all(codes >= 0) and not np.any(codes == ABSENT):
         return [codes[a:b] for a, b in pairwise(accumulate(map(len, sequences), initial=0))]
@@ -82,7 +106,9 @@ def check_notation(text: str, notation: str, place: str) -> None:
 
 def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
     """The pairs of round brackets, inner ones first, as places; other characters do not matter."""
-    stack, pairs, places = [], [], places_of(text)
+    nick = text.find(STRANDS)
+    places = [k if nick < 0 or k <= nick else k + GAP - 1 for k in range(len(text))]
+    stack, pairs = [], []
     for j, character in enumerate(text):
         if character == "(":
             stack.append(j)
@@ -168,6 +194,7 @@ def n_cells(n: int, reach: int) -> int:
 def row_of(i: IntArray, n: int, reach: int) -> IntArray:
     """Where the cells (i, 0) of such a table would lie: `structune.rna.kernels.sums.row` of many."""
     shorter = np.maximum(i - (n - 1 - reach), 0)
+    # The same arithmetic as in the kernel, on an array of rows.
     return np.asarray(i * reach - shorter * (shorter - 1) // 2)
 
 
@@ -189,6 +216,8 @@ class Offence(NamedTuple):
 def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     """The pairs that a model cannot produce; inner ones first."""
     nick, found, loops, last = nick_of(letters), list[Offence](), [_Loop()], (0, 0)
+    # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and
+    # the loops within it are complete then.
     for j, i in enumerate(partner.tolist()):
         if i > j:
             loops.append(_Loop())
@@ -199,14 +228,21 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
             continue
         loop, last = loops.pop(), (i, j)
         loops[-1].branches += 1
-        if (why := _pair_offence(letters, i, j, space)) is not None:
-            found.append(Offence(i, j, why))
+        if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
+            found.append(Offence(i, j, "a pair of two bases that cannot pair"))
+        elif space.max_span is not None and j - i > space.max_span:
+            found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
         elif (why := loop.offence(space.min_hairpin)) is not None:
             found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
+    # Seen from the last pair, the outermost loop of a circle has one branch less: this pair closes it.
     loops[0].branches -= 1  # on a circle the last pair closes it
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
-    return [Offence(shown_base(o.i, nick), shown_base(o.j, nick), *o[2:]) for o in found]
+
+    def counted_through(k: int) -> int:
+        return k if k < nick else k - GAP
+
+    return [o._replace(i=counted_through(o.i), j=counted_through(o.j)) for o in found]
 
 
 @dataclass
@@ -226,32 +262,3 @@ class _Loop:
         if self.branches == 1 and self.unpaired > MAX_LOOP:
             return f"a loop of {self.unpaired} unpaired bases, expected at most {MAX_LOOP}"
         return None
-
-
-def _pair_offence(letters: Array, i: int, j: int, space: Space) -> str | None:
-    if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
-        return "a pair of two bases that cannot pair"
-    if space.max_span is not None and j - i > space.max_span:
-        return f"a span of {j - i}, expected at most {space.max_span}"
-    return None
-
-
-def checked_span(n: Any) -> int | None:
-    """How far the bases of a pair may be apart, as a number that kernels can add to positions, or None."""
-    if n is not None and (isinstance(n, bool) or not (isinstance(n, int | np.integer) and n >= 0)):
-        raise DataError(f"max_span={n!r}: expected a whole number >= 0, or None")
-    return None if n is None else min(int(n), _MOST_BASES)
-
-
-def checked_initiation(score: Any) -> float:
-    """The score of two strands together, a finite number."""
-    if isinstance(score, bool) or not (isinstance(score, Real) and math.isfinite(score)):
-        raise DataError(f"initiation={score!r}: expected a finite number")
-    return float(score)
-
-
-def checked_hairpin(n: Any) -> int:
-    """The fewest unpaired bases of a hairpin, as a number that kernels can add to positions."""
-    if not (isinstance(n, int | np.integer) and 0 <= n <= _MOST_BASES):
-        raise DataError(f"min_hairpin={n!r}: expected a whole number from 0 to {_MOST_BASES}")
-    return int(n)

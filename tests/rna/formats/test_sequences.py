@@ -1,8 +1,9 @@
-"""Dot-bracket notation, the largest nested part of a structure, and Vienna's files."""
+"""Dot-bracket notation and files, FASTA, and what all readers of lines share."""
 
 import gzip
 import io
 import re
+from contextlib import suppress
 from itertools import combinations
 
 import numpy as np
@@ -12,15 +13,9 @@ from hypothesis import strategies as st
 
 from rna_records import partner_arrays, structured_records
 from structune.errors import DataError
-from structune.rna.formats.dot_bracket import (
-    drop_pseudoknots,
-    largest_nested,
-    partners,
-    read_dot_bracket,
-    to_dot_bracket,
-    write_dot_bracket,
-)
+from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
 from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import read_dot_bracket, read_fasta, write_dot_bracket, write_fasta
 from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"
@@ -70,11 +65,9 @@ def test_partners(structure, expected):
     [
         ("())", "position 3 (from 1): found ')' without its '('"),
         ("(]", "position 2 (from 1): found ']' without its '['"),
-        (".a", "position 2 (from 1): found 'a' without its 'A'"),
         (".B(", "position 2 (from 1): found 'B' without its 'b'"),
         ("()[([]", "position 3 (from 1): found '[' without its ']'"),
         ("..-", "position 3 (from 1): found '-', expected '.', a bracket or letter"),
-        ("\u00e9", "position 1 (from 1): found '\u00e9', expected '.', a bracket or letter"),
     ],
 )
 def test_structures_are_checked(structure, message):
@@ -120,11 +113,6 @@ def test_layers(structure, expected):
     assert to_dot_bracket(partners(structure)) == expected
 
 
-def test_helices_stay_together():
-    text = "(((((..[[[..{{{..)))))..]]]..}}}"
-    assert to_dot_bracket(partners(text)) == text
-
-
 @pytest.mark.parametrize(
     ("array", "message"),
     [
@@ -166,15 +154,6 @@ def test_drop_pseudoknots(structure, expected, n_dropped):
     assert drop_pseudoknots(structure) == (expected, n_dropped)
 
 
-def test_long_structures():
-    random = np.random.default_rng(0).permutation(3000)
-    array = np.full(3000, -1)
-    array[random[::2]], array[random[1::2]] = random[1::2], random[::2]
-    assert is_nested(pair_set(largest_nested(array)))
-    text = "(" * 5000 + ")" * 5000
-    assert to_dot_bracket(partners(text)) == text
-
-
 # --- files ------------------------------------------------------------------------------------------------
 
 
@@ -182,11 +161,8 @@ def test_long_structures():
     "text",
     [
         TEXT,
-        TEXT.strip(),
-        TEXT.replace("\n", "\n\n"),
-        TEXT.replace("\n", "\r\n"),
-        "\ufeff" + TEXT,
-        "# a comment\n" + TEXT,
+        TEXT.replace("\n", "\r\n\n"),
+        "\ufeff# a comment\n" + TEXT.strip(),
         TEXT.replace("(..)", "(..) ( -1.20)").replace(")))", "))) (0)"),
         TEXT.replace("AAACCC", "\nAAACCC").replace("(...", "(.\n.."),
         TEXT.replace("AAACCC", "\nAA\nACCC"),
@@ -204,17 +180,6 @@ def test_headers_may_be_missing():
         RNARecord("3", "C", "."),
         RNARecord("x", "G", "."),
     ]
-
-
-def test_nothing():
-    assert read("") == []
-    assert read("# comment\n") == []
-    assert read(">x\n\n\n>y") == [RNARecord("x", "", ""), RNARecord("y", "", "")]
-
-
-def test_pseudoknots_in_wrapped_structures():
-    assert read(">x\nACGU\nACGU\n(A..\n)a..\n") == [RNARecord("x", "ACGUACGU", "(A..)a..")]
-    assert read(">x\nACGUA\n(.A)\na\n") == [RNARecord("x", "ACGUA", "(.A)a")]
 
 
 @pytest.mark.parametrize(
@@ -256,24 +221,6 @@ def test_write():
         write_dot_bracket(io.StringIO(), [RNARecord("d", "A")])
 
 
-def test_descriptions_stay():
-    file = io.StringIO()
-    write_dot_bracket(file, read_dot_bracket(io.StringIO(">a of  yeast\nGG\n..\n>b\nC\n.\nGA\n..\n")))
-    assert file.getvalue() == ">a of  yeast\nGG\n..\n>b\nC\n.\n>3\nGA\n..\n"
-
-
-def test_records_on_many_lines():
-    n = 5000
-    (record,) = read_dot_bracket(io.StringIO(">a\n" + "A\n" * n + ".\n" * n))
-    assert (record.sequence, record.structure) == ("A" * n, "." * n)
-
-
-def test_structures_may_be_as_deep_as_they_are_long():
-    deep = "(" * 200_000 + ")" * 200_000
-    assert drop_pseudoknots(deep) == (deep, 0)
-    assert to_dot_bracket(partners(deep)) == deep
-
-
 def test_too_many_pairs_that_cross_are_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
     with pytest.raises(DataError, match="1,000,000 pairs that cross others need"):
@@ -311,3 +258,111 @@ def test_constraints_are_told_by_their_marks(structure, is_told):
     with pytest.raises(DataError) as told:
         list(read_dot_bracket(io.StringIO(f">a\nGGGAAACCC\n{structure}\n")))
     assert ("--constraints" in str(told.value)) == is_told
+
+
+FASTA = ">a first one\nACGU\nNRYSWKMB\n\n>b\nDHVX\n"
+OF_FASTA = [RNARecord("a", "ACGUNRYSWKMB"), RNARecord("b", "DHVX")]
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9).filter(
+    lambda text: text.split() == [text]
+)
+records = st.builds(RNARecord, words, st.text("ACGUNRYSWKMBDHVX", max_size=30))
+
+
+def parsed(text):
+    return list(read_fasta(io.StringIO(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FASTA,
+        "\ufeff\n \n" + FASTA.strip(),
+        FASTA.replace("\n", " \t\r\n"),
+        FASTA.replace("ACGU", "acgt").replace("DHVX", "dhvx"),
+    ],
+)
+def test_read_fasta(text):
+    assert parsed(text) == OF_FASTA
+    assert list(read_fasta(io.BytesIO(text.encode()))) == OF_FASTA
+
+
+def test_sources(tmp_path):
+    plain, packed = tmp_path / "a.fa", tmp_path / "a.fa.gz"
+    plain.write_text(FASTA)
+    packed.write_bytes(gzip.compress(FASTA.encode()))
+    for source in (plain, str(plain), packed, io.BytesIO(packed.read_bytes())):
+        assert list(read_fasta(source)) == OF_FASTA
+    with plain.open() as file:
+        assert list(read_fasta(file)) == OF_FASTA
+    with gzip.open(packed) as binary:
+        assert list(read_fasta(binary)) == OF_FASTA
+        assert not binary.closed
+    assert list(read_fasta(io.StringIO(FASTA.replace("\n", "\r")))) == OF_FASTA
+    carriage_returns = io.BytesIO(FASTA.replace("\n", "\r").encode())
+    assert list(read_fasta(carriage_returns)) == OF_FASTA
+    assert not carriage_returns.closed
+
+
+def test_names():
+    assert [record.name for record in parsed(">\nA\n> x y\nC\n>z\n")] == ["1", "x", "z"]
+    assert list(read_fasta(io.BytesIO(b">x caf\xe9\nA\n"))) == [RNARecord("x", "A")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nACGU\n", ":2: found 'ACGU', expected a header '>name'"),
+        (
+            ">a\nAC\n\nGcuZA\n",
+            ":4: position 4 (from 1): found 'Z', expected one of ACGUNRYSWKMBDHVX or T",
+        ),
+        (">a\r\nAC GU\r\n", ":2: position 3 (from 1): found ' ', expected one of"),
+        (">a\nac\u00e9\n", ":2: position 3 (from 1): found '\u00e9', expected one of"),
+        (">a\nAC-GU\n", ":2: position 3 (from 1): found '-', expected one of"),
+        (b">a\nA\n>\xff\nA\n", ":3: found the name '\\udcff', expected one word of UTF-8 text"),
+        (gzip.compress(FASTA.encode(), mtime=0)[:-20], ": found a damaged gzip file"),
+        (b"\x1f\x8bdamaged", ": found a damaged gzip file"),
+        ("A" * 50, f":1: found '{'A' * 37}...', expected a header"),
+    ],
+)
+def test_what_is_wrong_in_fasta_is_named(tmp_path, text, message):
+    path = tmp_path / "x.fa"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"x.fa{message}")):
+        list(read_fasta(path))
+
+
+@given(st.lists(records, max_size=4), st.integers(1, 40), st.sampled_from(["x.fa", "x.fa.gz"]))
+def test_fasta_round_trip(tmp_path_factory, original, width, name):
+    path = tmp_path_factory.getbasetemp() / name
+    write_fasta(path, original, width)
+    assert list(read_fasta(path)) == original
+
+
+def test_write_fasta():
+    for file in (io.StringIO(), io.BytesIO()):
+        write_fasta(file, OF_FASTA, 8)
+        text = file.getvalue()
+        assert (text if isinstance(text, str) else text.decode()) == ">a\nACGUNRYS\nWKMB\n>b\nDHVX\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (("a b", "A"), "found the name 'a b', expected one word"),
+        (("", "A"), "found the name '', expected one word"),
+        (("a", "AZ"), "record 'a': position 2 (from 1): found 'Z'"),
+        (("a", "AC", "..."), "record 'a': found a structure of length 3 for 2 bases"),
+        (("a", "AC", ".)"), "record 'a': position 2 (from 1): found ')' without its '('"),
+    ],
+)
+def test_records_are_checked(fields, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        RNARecord(*fields)
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_read_or_refused(content):
+    with suppress(DataError):
+        list(read_fasta(io.BytesIO(content)))

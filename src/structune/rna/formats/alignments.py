@@ -1,0 +1,248 @@
+"""Alignments of RNA sequences, such as Rfam's: their sequences one by one, or whole for a consensus."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, distinct, one_word, shown
+from structune.rna.formats.record import GAPS, RNARecord, clean_sequence
+
+_GAPS_TO_N, _TO_GAP, _TO_N = (str.maketrans(*pair) for pair in ((GAPS, "NNNN"), (GAPS, "----"), ("-", "N")))
+_UNPAIRED = ".,:_-~"
+_BRACKETS = dict(zip(">)}]", "<({[", strict=True))
+_LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are aligned
+_ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
+_BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
+_NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
+
+
+def read_stockholm(source: Source) -> Iterator[RNARecord]:
+    """Read the sequences of Stockholm alignments, compressed by gzip or not, one alignment at a time.
+
+    Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
+    consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
+    the WUSS notation all kinds of nested pairs become ``()``, and pseudoknots stay letters.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    RNARecord
+
+    Raises
+    ------
+    DataError
+        Names the file and line of what is no base or structure, of rows of different lengths, and of a
+        missing first or last line.
+    """
+    return parse_stockholm(Lines(source))
+
+
+def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
+    rows, number = None, 0  # sequences, their structures, and that of all, by name
+    for number, text in lines.filled():
+        if rows is None:
+            if not text.startswith("# STOCKHOLM"):
+                raise lines.refuse(number, f"found {shown(text)}, expected '# STOCKHOLM 1.0'")
+            rows = dict[str, _Row](), dict[str, _Row](), dict[str, _Row]()
+        elif text == "//":
+            yield from _records(lines, *rows)
+            rows = None
+        else:
+            match text.split():
+                case ["#=GC", "SS_cons", piece]:
+                    rows[2].setdefault("", _Row(lines)).add(number, piece)
+                case ["#=GR", name, "SS", piece]:
+                    rows[1].setdefault(name, _Row(lines)).add(number, piece)
+                case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
+                    raise lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
+                case [name, piece] if not text.startswith("#"):
+                    with lines.at(number):
+                        clean_sequence(piece.translate(_GAPS_TO_N))
+                    rows[0].setdefault(name, _Row(lines)).add(number, piece)
+                case _ if not text.startswith("#"):
+                    raise lines.refuse(
+                        number, f"found {shown(text)}, expected a name and its aligned sequence"
+                    )
+    if rows is not None:
+        raise lines.refuse(number, "found the end of the file, expected '//'")
+
+
+@dataclass
+class _Row:
+    """A row of an alignment, in pieces where the alignment is cut into blocks."""
+
+    lines: Lines
+    numbers: list[int] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, number: int, piece: str) -> None:
+        self.numbers.append(number)
+        self.pieces.append(piece)
+
+    def refuse(self, column: int, message: str) -> DataError:
+        """The error of a column: names the line of its piece, and its position there."""
+        for number, piece in zip(self.numbers, self.pieces, strict=True):
+            if column < len(piece):
+                return self.lines.refuse(number, f"column {column + 1} (from 1): {message}")
+            column -= len(piece)
+        raise IndexError(column)
+
+
+def _records(
+    lines: Lines, rows: dict[str, _Row], own: dict[str, _Row], of_all: dict[str, _Row]
+) -> Iterator[RNARecord]:
+    for name, row in own.items():
+        if name not in rows:
+            raise lines.refuse(row.numbers[0], f"found the structure of {shown(name)}, which has no sequence")
+    every = [*rows.values(), *own.values(), *of_all.values()]
+    for row in every:
+        if (n := len(str(row))) != (expected := len(str(every[0]))):
+            raise lines.refuse(
+                row.numbers[0],
+                f"found a row of {n} columns, expected {expected}, as in line {every[0].numbers[0]}",
+            )
+    consensus = _pairs(of_all[""]) if of_all else None
+    for name, row in rows.items():
+        pairs, sequence = _pairs(own[name]) if name in own else consensus, str(row)
+        kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
+        structure = None
+        if pairs is not None:
+            text = ["."] * len(sequence)
+            # A pair with a gap on one side is none of this sequence.
+            for i, j, opening in pairs:
+                if i in kept and j in kept:
+                    text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
+            structure = "".join(text[k] for k in kept)
+        with lines.at(row.numbers[0]):
+            record = RNARecord(name, "".join(kept.values()), structure)
+        yield record
+
+
+def _pairs(row: _Row) -> list[tuple[int, int, str]]:
+    """The pairs of columns of a structure in WUSS notation, with the opening character."""
+    pairs = []
+    stacks: dict[str, list[tuple[int, str]]] = {}  # brackets share one: pairs of different kinds must nest
+    for column, character in enumerate(str(row)):
+        # WUSS: <>, (), [] and {} are all nested pairs, and letters, AA to ZZ, are pseudoknots.
+        is_letter = character.isascii() and character.isalpha()
+        opening = character.upper() if is_letter else _BRACKETS.get(character, "")
+        if character in _BRACKETS.values():
+            opening = character
+        if opening:
+            stack = stacks.setdefault(opening if is_letter else "nested", [])
+            if character == opening:
+                stack.append((column, opening))
+            elif stack and stack[-1][1] == opening:
+                pairs.append((stack.pop()[0], column, opening))
+            else:
+                raise row.refuse(column, f"found {character!r} without its {opening!r}")
+        elif character not in _UNPAIRED:
+            raise row.refuse(column, f"found {character!r}, expected a character of the WUSS notation")
+    if unmatched := [stack[-1] for stack in stacks.values() if stack]:
+        column, opening = min(unmatched)
+        raise row.refuse(column, f"found {opening!r} without its closing character")
+    return pairs
+
+
+# --- whole alignments --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RNAAlignment:
+    """Sequences of one family, column by column.
+
+    Attributes
+    ----------
+    name : str
+    names : tuple of str
+        Of the rows.
+    rows : tuple of str
+        Of one length: ACGU and other letters of the IUPAC code, ``-`` for gaps.
+    structure : str, optional
+        Of all of them, as the file has it (WUSS notation).
+    """
+
+    name: str
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    structure: str | None = None
+
+
+def read_alignments(source: Source) -> Iterator[RNAAlignment]:
+    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed by gzip or not.
+
+    Parameters
+    ----------
+    source : path or file object
+
+    Yields
+    ------
+    RNAAlignment
+
+    Raises
+    ------
+    DataError
+        Names the file, and the alignment with rows of several lengths or a character that is no base.
+    """
+    lines = Lines(source, strip=False)
+    with lines.told_by_look(_LOOKS, _ADVICE):
+        yield from _read(lines)
+
+
+def _read(lines: Lines) -> Iterator[RNAAlignment]:
+    from Bio import AlignIO  # slow to import
+
+    first = next((text for text in lines.head(1000) if text.strip()), "").strip()
+    if not first:
+        raise DataError(f"{lines.name}: found no text, expected an alignment")
+    format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
+    marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
+    text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
+    blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
+    if not blocks:
+        raise DataError(f"{lines.name}: found no alignment")
+    for k, block in enumerate(blocks):
+        name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
+        try:
+            whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
+            found = AlignIO.read(io.StringIO(whole), format)
+        except (ValueError, AssertionError) as error:
+            raise DataError(
+                f"{lines.name}: found no alignment in {format.capitalize()} format ({error})"
+            ) from None
+        rows = []
+        for record in found:
+            row = str(record.seq).translate(_TO_GAP)
+            try:
+                bases = clean_sequence(row.translate(_TO_N))
+            except DataError as error:
+                raise DataError(
+                    f"{lines.name}: alignment {shown(name)}: row {shown(record.id)}: {error}"
+                ) from None
+            rows.append("".join("-" if gap == "-" else base for gap, base in zip(row, bases, strict=True)))
+        if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
+            raise DataError(
+                f"{lines.name}: alignment {shown(name)}: found unpaired bases below each sequence, as in "
+                "dot-bracket, expected aligned sequences"
+            )
+        structure = found.column_annotations.get("secondary_structure")
+        yield RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
+
+
+def stockholm_text(alignment: RNAAlignment, structure: str) -> str:
+    """An alignment with a consensus structure, as Stockholm has it, where no name may be there twice."""
+    names = [*distinct(alignment.names), "#=GC SS_cons"]
+    width = max(map(len, names))
+    lines = [f"{name:<{width}} {row}" for name, row in zip(names, [*alignment.rows, structure], strict=True)]
+    return "\n".join(["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", *lines, "//", ""])

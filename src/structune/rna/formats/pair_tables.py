@@ -1,0 +1,229 @@
+"""CT and BPSEQ files: a base a line, with its index and its partner's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+
+from structune.errors import DataError
+from structune.files.text import Lines, Source, one_word, save, shown
+from structune.rna.formats.brackets import STRANDS, cut_as, to_dot_bracket
+from structune.rna.formats.record import RNARecord, clean_sequence, need_table
+
+_LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)
+_ENDING = re.compile(r"\.(bpseq|ct|nopct)$", re.IGNORECASE)
+_HEADER = re.compile(r"(\d{1,9})(?:\s+(.*))?")
+# The space beside '=' tells an energy from a name of one word.
+_ENERGY = re.compile(r"(?:ENERGY|dG|dE)(?:\s+=\s*|=\s+)[-+]?[\d.]+(?:\s*\[[^]]*\])?(?:\s+|$)", re.IGNORECASE)
+_BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
+
+
+def read_ct(source: Source) -> list[RNARecord]:
+    """Read a CT file, compressed by gzip or not.
+
+    The columns of a base are its index, the letter, the indices of the bases before and after it, its
+    partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
+    of two strands begins; what else is said of those before and after, and further columns, are not used.
+    Energies in headers, ``ENERGY = -1.2`` or ``dG = -1.2``, are skipped, and the words of a name joined by
+    ``_``. Structures without a name are named by a line ``Filename: ...`` or by their number, from 1.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Returns
+    -------
+    list of RNARecord
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a wrong header, of too few or too many bases, of an index out of turn, of
+        what is no base, and of a pair that is not mutual.
+    """
+    return list(parse_ct(Lines(source)))
+
+
+def parse_ct(lines: Lines) -> Iterator[RNARecord]:
+    rows = ((number, text) for number, text in lines.filled() if not text.startswith("#"))
+    count, label = 0, ""
+    for number, text in rows:
+        if is_label(text):
+            label = _label_name(text) or label
+            continue
+        match = _HEADER.fullmatch(text)
+        if match is None or _BASE.match(match[2] or ""):
+            raise lines.refuse(
+                number, f"found {shown(text)}, expected a header: the number of bases and a name"
+            )
+        size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
+        count += 1
+        # Rows are taken from the same stream as headers: as many as the header says.
+        table, around = _PairTable(lines), list[tuple[int, int]]()
+        for row, base in islice(rows, size):
+            if len(words := base.split()) < 5:
+                raise lines.refuse(
+                    row, f"found {len(words)} columns, expected 6: index, base, before, after, partner, index"
+                )
+            around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
+            table.add(row, words[0], words[1], words[4])
+        if len(around) < size:
+            raise lines.refuse(
+                number, f"found the end of the file after {len(around)} bases, expected {size}"
+            )
+        # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
+        links = [(after, before) for (_, after), (before, _) in pairwise(around)]
+        ends = [k for k, link in enumerate(links, 1) if link == (0, 0)]
+        is_whole = all(link in ((0, 0), (k + 1, k)) for k, link in enumerate(links, 1))
+        if not is_whole or len(ends) == len(links):
+            ends = []
+        yield table.record(number, name or label or str(count), ends)
+        label = ""
+
+
+def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
+    """Write structures, one after the other, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object
+        A file object may be binary or text.
+    records : iterable of RNARecord
+
+    Raises
+    ------
+    DataError
+        A record without a structure.
+    """
+    texts = []
+    for record in records:
+        found = need_table(record)
+        n = len(found)
+        texts.append(f"{n} {record.name}\n")
+        for i, (base, j) in enumerate(zip(record.sequence, found, strict=True), 1):
+            texts.append(f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {j} {i}\n")
+    save(target, "".join(texts))
+
+
+def read_bpseq(source: Source) -> list[RNARecord]:
+    """Read a BPSEQ file, compressed by gzip or not.
+
+    Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
+    is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Returns
+    -------
+    list of RNARecord
+        One record, or none if the file has neither a base nor a name.
+
+    Raises
+    ------
+    DataError
+        Names the file and line of an index out of turn, of what is no base, and of a pair that is not mutual.
+    """
+    return list(parse_bpseq(Lines(source)))
+
+
+def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
+    table, name, name_number = _PairTable(lines), "", 1
+    for number, text in lines.filled():
+        if text.startswith("#") or (not table.bases and is_label(text)):
+            if found := _label_name(text):
+                name, name_number = found, number
+            continue
+        if len(words := text.split()) != 3:
+            raise lines.refuse(number, f"found {shown(text)}, expected three columns: index, base, partner")
+        table.add(number, *words)
+    if name or table.bases:
+        has_no_name = lines.name.startswith("<")  # standard input
+        stem = "1" if has_no_name else one_word(Path(lines.name.removesuffix(".gz")).stem)
+        yield table.record(name_number, name or stem)
+
+
+def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
+    """Write one record, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object
+        A file object may be binary or text.
+    records : iterable of RNARecord
+        Of one record.
+
+    Raises
+    ------
+    DataError
+        Another number of records, or one without a structure.
+    """
+    given = list(records)
+    if len(given) != 1:
+        raise DataError(f"found {len(given)} records, expected 1: a BPSEQ file holds one structure")
+    record = given[0]
+    found = need_table(record)
+    rows = [f"{i} {base} {j}\n" for i, (base, j) in enumerate(zip(record.sequence, found, strict=True), 1)]
+    save(target, "".join([f"#Name: {record.name}\n", *rows]))
+
+
+class _PairTable:
+    """The bases of one structure, checked as they come."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines, self._numbers, self._partners = lines, list[int](), list[int]()
+        self.bases = list[str]()
+
+    def add(self, number: int, index: str, base: str, partner: str) -> None:
+        """The next base, from line `number`; the partner is counted from 1, 0 for none."""
+        expected = len(self.bases) + 1
+        if _whole(self._lines, number, index) != expected:
+            raise self._lines.refuse(number, f"found the index {index}, expected {expected}")
+        if len(base) != 1:
+            raise self._lines.refuse(number, f"found the base {shown(base)}, expected one letter")
+        with self._lines.at(number):
+            self.bases.append(clean_sequence(base))
+        self._partners.append(_whole(self._lines, number, partner))
+        self._numbers.append(number)
+
+    def record(self, number: int, name: str, ends: Collection[int] = ()) -> RNARecord:
+        """The record; `number` is the line that has its name, `ends` are last bases of strands."""
+        n = len(self.bases)
+        for i, (row, j) in enumerate(zip(self._numbers, self._partners, strict=True), 1):
+            if j > n:
+                raise self._lines.refuse(row, f"found the partner {j}, expected 0 to {n}")
+            if j == i:
+                raise self._lines.refuse(row, f"found base {i} paired with itself")
+            if j and (back := self._partners[j - 1]) != i:
+                other = f"base {j} with {back} in line {self._numbers[j - 1]}"
+                raise self._lines.refuse(row, f"found base {i} paired with {j}, but {other}")
+        with self._lines.at(number):
+            structure = to_dot_bracket(np.array(self._partners, np.int64) - 1)
+            sequence = "".join(base + STRANDS * (k in ends) for k, base in enumerate(self.bases, 1))
+            return RNARecord(name, sequence, cut_as(sequence, structure))
+
+
+def _whole(lines: Lines, number: int, word: str) -> int:
+    """A number of at most nine digits."""
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise lines.refuse(number, f"found {shown(word)}, expected a number from 0")
+    return int(word)
+
+
+def is_label(text: str) -> bool:
+    """Whether a line is a comment, or one like ``Organism: ...`` above the bases."""
+    return text.startswith("#") or (":" in text and not text[0].isdigit())
+
+
+def _label_name(text: str) -> str:
+    """The name in a line like ``Filename: d.5.e.bpseq`` or ``#Name: d.5.e``; empty where there is none."""
+    if not (match := _LABEL.match(text)):
+        return ""
+    return one_word(_ENDING.sub("", match[2]) if match[1] else match[2])
