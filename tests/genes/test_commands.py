@@ -15,11 +15,11 @@ from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import exons
 from structune.cli import checks
-from structune.genes import finders, finding
+from structune.genes import finding
 from structune.genes import task as gene_task
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.genbank import read_genbank
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import write_gff3, write_proteins
@@ -112,7 +112,7 @@ def test_genes(files, tmp_path):
 def test_contigs_come_one_after_the_other(files, monkeypatch):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "--quiet"]
     out = succeed(*args)
-    monkeypatch.setattr(finders, "_MOST_BASES", 1)
+    monkeypatch.setattr(finding, "_MOST_BASES", 1)
     assert succeed(*args, "--jobs", 1) == succeed(*args, "--jobs", 2) == out
 
 
@@ -139,7 +139,7 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
         names.append(X[0].name)
         return predict(self, X)
 
-    monkeypatch.setattr(finders, "_MOST_BASES", 1)
+    monkeypatch.setattr(finding, "_MOST_BASES", 1)
     monkeypatch.setattr(structune.GeneFinder, "predict", interrupted)
     args = ["-m", files / "m.structune", "-o", tmp_path / "out.gff3", *QUIET]
     result = run("genes", files / "test.fa", *args)
@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
 
 
 def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(finders, "_MOST_BASES", 1)
+    monkeypatch.setattr(finding, "_MOST_BASES", 1)
     (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
     args = ["-m", files / "m.structune", "--quiet", "--jobs", 2]
     result = run("genes", tmp_path / "x.fa", *args)
@@ -409,7 +409,7 @@ def test_regions_to_avoid(files, tmp_path):
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):
     """Of all sequences together, however many at a time are worked off."""
-    monkeypatch.setattr(finders, "_MOST_SEQUENCES", 1)
+    monkeypatch.setattr(finding, "_MOST_SEQUENCES", 1)
     lines = [f"{each.name}\tx\tintron\t3\t5\t.\t+\t.\tmult=1\n" for each in TEST]
     (tmp_path / "hints.gff").write_text("".join(lines))
     (tmp_path / "a.bed").write_text("".join(f"{each.name}\t1\t{len(each.sequence) + 5}\n" for each in TEST))

@@ -12,8 +12,7 @@ from simulated_genes import flip
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.rules import GeneRules
-from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
 from structune.genes.examples import SkippedGenesWarning, cut_examples
 from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript

@@ -90,36 +90,26 @@ def cut_examples(
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes, bases = (
-            list(by_gene(by_position(sequence.transcripts)).values()),
-            without_u(sequence.sequence),
-        )
+        genes = list(by_gene(by_position(sequence.transcripts)).values())
+        bases = without_u(sequence.sequence)
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
-        close = _are_close(_pairs(spans))
-        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(bases))
+        own, known = (np.array(some, np.int64).reshape(-1, 2) for some in (spans, spans + unread))
+        close = np.zeros(len(own), bool)  # whether no base lies between a gene and another one
+        close[1:] = np.maximum.accumulate(own[:, 1])[:-1] >= own[1:, 0]
+        close[:-1] |= own[:-1, 1] >= own[1:, 0]
+        cuts = _cuts(own, known, flank, len(bases))
         for gene, span, is_close, (start, end) in zip(genes, spans, close, cuts, strict=True):
             chosen, problem = _chosen(gene, bases, strands, donors)
             reason = "overlaps or touches another gene" if is_close else problem
             if reason or chosen is None:
                 found.skipped.append(Skipped(sequence.name, gene[0].gene, reason, span))
             else:
+                exons = tuple((a - start, b - start) for a, b in chosen.exons)
                 found.sequences.append(bases[start:end])
-                found.transcripts.append(_moved(chosen, start))
+                found.transcripts.append(replace(chosen, exons=exons))
                 found.spans.append((s, start, end))
     return found
-
-
-def _pairs(spans: Sequence[tuple[int, int]]) -> IntArray:
-    return np.array(spans, np.int64).reshape(-1, 2)
-
-
-def _are_close(spans: IntArray) -> IntArray:
-    """Whether no base lies between a gene and another one, for each of those in `spans`, by start."""
-    close = np.zeros(len(spans), bool)
-    close[1:] = np.maximum.accumulate(spans[:, 1])[:-1] >= spans[1:, 0]
-    close[:-1] |= spans[:-1, 1] >= spans[1:, 0]
-    return close
 
 
 def _chosen(
@@ -154,7 +144,3 @@ def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int
     high = np.minimum(end + flank, (end + after) // 2)
     found: list[list[int]] = np.stack((low, high), 1).clip(0, n).tolist()
     return found
-
-
-def _moved(t: Transcript, by: int) -> Transcript:
-    return replace(t, exons=tuple((a - by, b - by) for a, b in t.exons))

@@ -8,7 +8,7 @@ import pytest
 import simulated_genes as simulated
 from structune import GeneFinder
 from structune.genes import Hint, SkippedGenesWarning
-from structune.genes.eukaryotes.ends import within
+from structune.genes.eukaryotes.prediction import within
 from structune.running import Run
 
 TEST = simulated.genome(1)

@@ -12,11 +12,11 @@ from simulated_genes import exons
 from structune import GeneFinder
 from structune.errors import DataError
 from structune.genes import Hint, UnusedEvidenceWarning
-from structune.genes.eukaryotes import pieces
+from structune.genes.eukaryotes import prediction
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.rules import GeneRules
+from structune.genes.eukaryotes.structure.weights import GeneRules
 
 NOWHERE = np.zeros((0, 2), int)
 TEST = simulated.genome(1, n_contigs=3)
@@ -120,8 +120,8 @@ def test_hints_of_true_genes_gain(finder, monkeypatch):
     without, with_hints = found(None), found(known, hint_weight=20.0)
     assert with_hints[0] > without[0]
     assert found(known, hint_weight=0) == without
-    monkeypatch.setattr(pieces, "_MOST", 700)
-    monkeypatch.setattr(pieces, "_OVERLAP", 400)
+    monkeypatch.setattr(prediction, "_MOST", 700)
+    monkeypatch.setattr(prediction, "_OVERLAP", 400)
     assert found(known, hint_weight=20.0) == with_hints
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import Skipped, Transcript
 
 HEADER = "##gff-version 3\n"

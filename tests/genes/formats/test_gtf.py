@@ -5,8 +5,7 @@ import io
 import pytest
 
 from structune.errors import DataError
-from structune.genes.formats.annotations import read_annotation
-from structune.genes.formats.gtf import read_gtf
+from structune.genes.formats.gff import read_annotation, read_gtf
 
 AUGUSTUS = """# This output was generated with AUGUSTUS (version 3.5.0).
 # start gene g1

@@ -4,8 +4,8 @@ import pytest
 
 from simulated_genes import flip
 from structune.errors import DataError
+from structune.genes.formats.genomes import with_stop_codons
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.formats.stop_codons import with_stop_codons
 
 GENE = "CCC" + "ATGGCCGCC" + "TAA" + "GGTAAGG"
 WHOLE = ((3, 15),)

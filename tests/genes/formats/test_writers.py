@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from genes import transcripts
 from structune.alignment.formats.fasta import read_proteins
 from structune.errors import DataError
-from structune.genes.formats.genbank_writer import genbank_text
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import (
+    genbank_text,
     gff3_text,
     proteins_text,
     write_coding_sequences,

@@ -11,8 +11,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
-from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.eukaryotes.structure.scores import Evidence
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
 from structune.genes.formats.record import along_strand

@@ -1,4 +1,4 @@
-"""What gene finders with introns are given: files of models, tracks, examples."""
+"""Checks of what gene finders with introns are given: files of models, tracks, hints."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.genes.eukaryotes.counting import FOLDS
 from structune.genes.eukaryotes.hints import MOST_WEIGHT, Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.rules import MOST_INTRON, GeneRules
-from structune.genes.eukaryotes.structure.shard import ExonShard
-from structune.genes.examples import GeneExamples
+from structune.genes.eukaryotes.structure.weights import MOST_INTRON, GeneRules
+from structune.genes.eukaryotes.training import FOLDS
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import checked_regions
 from structune.learning.estimator_file import Arrays
@@ -59,7 +56,14 @@ def checked_tracks(
         raise DataError(f"found tracks={tracks!r:.60}, expected a list of arrays")
     if len(tracks) != len(sequences):
         raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
-    values = [_numbers(track, sequence.name) for track, sequence in zip(tracks, sequences, strict=True)]
+    values = list[FloatArray]()
+    for track, sequence in zip(tracks, sequences, strict=True):
+        try:
+            values.append(np.asarray(track, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{sequence.name}: found tracks {track!r:.60}, expected an array of numbers"
+            ) from None
     if n_tracks is None and values:
         n_tracks = values[0].shape[-1] if values[0].ndim else 0
     for track, sequence in zip(values, sequences, strict=True):
@@ -95,29 +99,3 @@ def checked_hints(
         Hints.of(list(of), each.name, weight, spans, each.sequence, rules)
         for of, each, spans in zip(hints, sequences, regions, strict=True)
     ]
-
-
-def _numbers(track: Any, name: str) -> FloatArray:
-    try:
-        return np.asarray(track, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name}: found tracks {track!r:.60}, expected an array of numbers") from None
-
-
-def encoded(
-    graph: ExonGraph,
-    examples: GeneExamples,
-    tracks: list[FloatArray] | None = None,
-    weights: FloatArray | None = None,
-) -> ExonShard:
-    """Training examples as a shard."""
-    paths = [
-        gene_path(graph.weights, len(sequence), [t])
-        for sequence, t in zip(examples.sequences, examples.transcripts, strict=True)
-    ]
-    return graph.encode(_inputs(examples.sequences, tracks), paths, weights)
-
-
-def _inputs(sequences: list[str], tracks: list[FloatArray] | None) -> list[Any]:
-    """As `ExonGraph.encode` wants them."""
-    return list(sequences if tracks is None else zip(sequences, tracks, strict=True))

@@ -96,13 +96,11 @@ def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = T
     by_place = defaultdict(list)
     for (contig, strand, gene), (start, end) in spans.items():
         by_place[contig, strand].append((start, end, gene))
-    return [pair for genes in by_place.values() for pair in _overlaps(sorted(genes))]
-
-
-def _overlaps(genes: list[tuple[int, int, str]]) -> list[tuple[str, str]]:
-    pairs, reaching = [], list[tuple[int, str]]()
-    for start, end, gene in genes:
-        reaching = [(other_end, other) for other_end, other in reaching if other_end > start]
-        pairs += [(other, gene) for _, other in reaching]
-        reaching.append((end, gene))
+    pairs = []
+    for genes in by_place.values():
+        reaching = list[tuple[int, str]]()
+        for start, end, gene in sorted(genes):
+            reaching = [(other_end, other) for other_end, other in reaching if other_end > start]
+            pairs += [(other, gene) for _, other in reaching]
+            reaching.append((end, gene))
     return pairs

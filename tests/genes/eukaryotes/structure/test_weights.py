@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.structure.rules import GeneRules
-from structune.genes.eukaryotes.structure.weights import WINDOWS, ExonWeights, intron_lengths, length_bins
+from structune.genes.eukaryotes.structure.weights import (
+    WINDOWS,
+    ExonWeights,
+    GeneRules,
+    intron_lengths,
+    length_bins,
+)
 
 
 @pytest.mark.parametrize("strands", ["both", "forward"])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP
-from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.structure import Array, IntArray
 

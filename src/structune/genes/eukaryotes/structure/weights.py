@@ -1,8 +1,8 @@
-"""Which weights a gene model has: that of Chen et al. 2009, or one with signals and lengths."""
+"""What a gene is to a model, and its weights: those of Chen et al. 2009, or with signals and lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels.nodes import EDGES
-from structune.genes.eukaryotes.structure.rules import MOST_INTRON, SHORTEST_INTRON, GeneRules
 from structune.structure import Array, IntArray
 
+START, STOPS, ACCEPTOR = "ATG", ("TAA", "TAG", "TGA"), "AG"
+STRANDS, DONORS = ("both", "forward"), ("GT", "GC")
+SHORTEST_INTRON = 4  # that has both its ends
+MOST_INTRON = 10**4  # of the shortest and the longest that is scored: tables grow with them
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
 FLANKS = {"start": (-300, -200, -120, -60, -12), "stop": (6, 30, 60, 120, 200, 300)}
@@ -22,6 +25,45 @@ EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 
 EXONS = ("single", "initial", "internal", "terminal")
 _MOST_SCORED, _N_BINS = 400, 24
 _BASES = "ACGT"
+
+
+@dataclass(frozen=True)
+class GeneRules:
+    """Where genes may be, and their introns.
+
+    Parameters
+    ----------
+    strands : {"both", "forward"}
+    donors : sequence of {"GT", "GC"}
+        First two bases of introns.
+    introns : (int, int)
+        The shortest intron, and the longest whose length has a score of its own.
+
+    Raises
+    ------
+    DataError
+        Names what is none of these.
+    """
+
+    strands: str = "both"
+    donors: Sequence[str] = ("GT",)
+    introns: tuple[int, int] = (SHORTEST_INTRON, SHORTEST_INTRON)
+
+    def __post_init__(self) -> None:
+        if self.strands not in STRANDS:
+            raise DataError(f"strands={self.strands!r}: expected one of {STRANDS}")
+        is_list = isinstance(self.donors, Sequence) and not isinstance(self.donors, str)
+        if not is_list or not self.donors or any(donor not in DONORS for donor in self.donors):
+            raise DataError(f"donors={self.donors!r}: expected some of {', '.join(map(repr, DONORS))}")
+        if not SHORTEST_INTRON <= self.introns[0] <= self.introns[1]:
+            raise DataError(
+                f"introns={self.introns!r}: expected the shortest, {SHORTEST_INTRON} or more, and the longest"
+            )
+
+    @property
+    def signs(self) -> str:
+        """The strands, as annotations call them."""
+        return "+-" if self.strands == "both" else "+"
 
 
 @dataclass(frozen=True)

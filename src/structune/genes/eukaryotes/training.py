@@ -1,20 +1,46 @@
-"""What training examples count for the tables of a gene model, each without a part of them."""
+"""What a gene finder learns from: encoded examples, tables that they count, and the mean of the prior."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.files.models import load_shipped
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
 from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.examples import GeneExamples
+from structune.structure import FloatArray
 
 FOLDS = 10
+PRETRAINED = "pretrained"
+IN_COMMON = "eukaryotes"  # the model of no organism alone
+_KINDS = ("scales", "edges", "exon lengths")  # of weights that are alike among organisms
+
+
+def encoded(
+    graph: ExonGraph,
+    examples: GeneExamples,
+    tracks: Sequence[FloatArray] | None = None,
+    weights: FloatArray | None = None,
+) -> ExonShard:
+    """Training examples as a shard."""
+    texts = examples.sequences
+    paths = [
+        gene_path(graph.weights, len(text), [t]) for text, t in zip(texts, examples.transcripts, strict=True)
+    ]
+    inputs: list[Any] = list(texts if tracks is None else zip(texts, tracks, strict=True))
+    return graph.encode(inputs, paths, weights)
+
+
+# --- tables -----------------------------------------------------------------------------------------------
 
 
 def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -> tuple[ExonGraph, ExonShard]:
@@ -49,7 +75,7 @@ def scaled_blocks(
 
     Returns the graph with tables of all of them.
     """
-    tally, done = Tally(graph), 0
+    tally, done = _Tally(graph), 0
     for shard in shards:
         tables = parts[done : done + len(shard)]
         done += len(shard)
@@ -64,13 +90,13 @@ def scaled_blocks(
 
 def counted(graph: ExonGraph, shards: Iterable[ExonShard]) -> Scaling:
     """Tables of all examples, and without those whose table each is, if there are others."""
-    tally = Tally(graph)
+    tally = _Tally(graph)
     for shard in shards:
         tally.add(shard)
     return tally.scaling()
 
 
-class Tally:
+class _Tally:
     """What examples count, by the tables that they are to be scored by."""
 
     def __init__(self, graph: ExonGraph) -> None:
@@ -93,7 +119,43 @@ class Tally:
         tables = [log_odds(weights, every, found)]
         for k in range(1, int(np.max(np.flatnonzero(sizes), initial=0)) + 1):
             others = sizes.sum() > sizes[k]
-            tables.append(
-                log_odds(weights, every - others * self._counts[k], found - others * self._decoys[k])
-            )
+            left = every - others * self._counts[k], found - others * self._decoys[k]
+            tables.append(log_odds(weights, *left))
         return Scaling(weights, np.array(tables))
+
+
+# --- the prior --------------------------------------------------------------------------------------------
+
+
+def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
+    """Of the weights of a scaling, by another finder, or the one that is told by name."""
+    found = scaling.origin
+    if center is None:
+        return found
+    known = _known() if isinstance(center, str) else _weights_of(center)
+    for k, name in enumerate(scaling.names()):
+        if name.startswith(_KINDS):
+            found[k] = known.get(name, found[k])
+    return found
+
+
+@cache
+def _known() -> dict[str, float]:
+    return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
+
+
+def _weights_of(center: Any) -> dict[str, float]:
+    """Those of a finder by name."""
+    return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
+
+
+def check_center(center: Any) -> None:
+    """Refuse what is no fitted finder with the features "full" and a log loss, nor one that has a name."""
+    if center is None or (isinstance(center, str) and center == PRETRAINED):
+        return
+    graph = getattr(center, "graph_", None)
+    if getattr(graph, "scaling", None) is None or not getattr(center, "has_probabilities", False):
+        raise DataError(
+            f"center={center!r:.80}: expected {PRETRAINED!r}, a fitted GeneFinder with features='full' and "
+            "loss='log', or None"
+        )
