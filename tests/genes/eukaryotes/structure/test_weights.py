@@ -41,11 +41,6 @@ def test_names(features, strands):
     assert {"edges: gene", "edges: intron after 0", "edges: split stop"} < set(names)
 
 
-def test_strands_share_their_weights():
-    both, forward = (ExonWeights.of("full", GeneRules(strands)) for strands in ("both", "forward"))
-    assert both.names() == forward.names()
-
-
 def test_every_length_has_a_bin():
     weights = ExonWeights.of("full", GeneRules(introns=(40, 160)))
     w = np.arange(len(weights), dtype=float)
@@ -97,8 +92,3 @@ def test_lengths_of_introns(lengths, expected):
 def test_wrong_rules(options, message):
     with pytest.raises(DataError, match=message):
         GeneRules(**options)
-
-
-def test_wrong_features():
-    with pytest.raises(DataError, match="features='most': expected one of"):
-        ExonWeights.of("most", GeneRules())

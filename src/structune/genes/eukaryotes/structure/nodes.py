@@ -130,13 +130,14 @@ class _Side:
         def all_of(values: Sequence[Array]) -> IntArray:
             return np.concatenate([*values, np.empty(0)], dtype=np.int64, casting="unsafe")
 
+        sizes = [ends.position.size for _, ends in parts]
         return cls(
             all_of([ends.position for _, ends in parts]),
             all_of([ends.frame + 3 * strand for strand, ends in parts]),
             all_of([ends.mask for _, ends in parts]),
-            all_of([np.full(ends.position.size, ends.signal) for _, ends in parts]),
+            np.repeat(np.array([ends.signal for _, ends in parts], np.int64), sizes),
             all_of([ends.partner for _, ends in parts]),
-            all_of([np.full(ends.position.size, ends.edge) for _, ends in parts]),
+            np.repeat(np.array([ends.edge for _, ends in parts], np.int64), sizes),
         )
 
     def take(self, chosen: Array) -> _Side:

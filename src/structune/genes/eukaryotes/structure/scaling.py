@@ -104,7 +104,15 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
         order less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
     """
     found = np.zeros(len(weights))
-    _add_words(weights, counts, found)
+    longest = weights.part(counts, f"order {max(weights.orders)}")
+    before = np.zeros((len(longest), 1))
+    for order in sorted(weights.orders):
+        words = longest.reshape(len(longest), -1, 4 ** (order + 1)).sum(axis=1)
+        logs = np.array([np.log(_backed_off(of_label)) for of_label in words])
+        logs -= logs[0]
+        out = weights.part(found, f"order {order}")
+        out[:] = logs - np.tile(before, (1, logs.shape[1] // before.shape[1]))
+        before = logs
     for name in weights.windows:
         true, other = weights.part(counts, name), weights.part(decoys, name)
         weights.part(found, name)[:] = _conditional(true, _OF_WINDOWS) - _conditional(other, _OF_WINDOWS)
@@ -124,17 +132,6 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
     introns = weights.part(counts, "edges")[:3] + 1.0
     weights.part(found, "edges")[:] = [*np.log(introns / introns.sum()), -np.log(_GENE_EVERY), _SPLIT, _SPLIT]
     return found
-
-
-def _add_words(weights: ExonWeights, counts: FloatArray, out: FloatArray) -> None:
-    longest = weights.part(counts, f"order {max(weights.orders)}")
-    before = np.zeros((len(longest), 1))
-    for order in sorted(weights.orders):
-        words = longest.reshape(len(longest), -1, 4 ** (order + 1)).sum(axis=1)
-        logs = np.array([np.log(_backed_off(of_label)) for of_label in words])
-        logs -= logs[0]
-        weights.part(out, f"order {order}")[:] = logs - np.tile(before, (1, logs.shape[1] // before.shape[1]))
-        before = logs
 
 
 def _backed_off(counts: FloatArray) -> FloatArray:

@@ -82,7 +82,17 @@ class SequenceScores:
     ) -> Iterator[ScoredSequence]:
         """Each sequence with its scores; `w` are all weights by table."""
         weights, layout, none = self.weights, self._window_layout, self.weights.no_word
-        tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
+        tables = {
+            k: (
+                weights.words(w[k]),
+                weights.window_table(w[k]),
+                weights.flank_table(w[k]),
+                weights.part(w[k], "edges"),
+                weights.exon_scores(w[k]),
+                weights.intron_scores(w[k]),
+            )
+            for k in np.unique(shard.tables).tolist()
+        }
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
             table, windows, flanks, edges, exons, introns = tables[k]
@@ -112,18 +122,6 @@ class SequenceScores:
         running = np.empty(sequence.n + 1, out.dtype)
         table = self.weights.flank_table(out)
         count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
-
-    def _factors(self, w: Array) -> tuple[Array, ...]:
-        """What the sequences of a table share: words, windows, flanks, edges and lengths."""
-        weights = self.weights
-        return (
-            weights.words(w),
-            weights.window_table(w),
-            weights.flank_table(w),
-            weights.part(w, "edges"),
-            weights.exon_scores(w),
-            weights.intron_scores(w),
-        )
 
     @cached_property
     def _window_layout(self) -> tuple[IntArray, ...]:
