@@ -54,20 +54,8 @@ def test_all_kinds_of_input_are_alike(files, tmp_path):
 
 
 def test_train(files, tmp_path):
-    args = [
-        "--features",
-        "paper",
-        "--strands",
-        "forward",
-        "--donors",
-        "GT",
-        "--donors",
-        "GC",
-        "--flank",
-        "30",
-        "--loss",
-        "ramp",
-    ]
+    args = ["--features", "paper", "--strands", "forward", "--donors", "GT", "--donors", "GC"]
+    args += ["--flank", 30, "--loss", "ramp"]
     test = ["--test", files / "test.gff3", "--test-sequences", files / "test.fa"]
     result = run("train", "genes", files / "train.gb", "-m", tmp_path / "m.structune", *args, *test, *QUIET)
     assert result.exit_code == 0
