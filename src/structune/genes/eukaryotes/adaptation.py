@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from functools import partial
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.eukaryotes.kernels.nodes import GENE
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
-from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.running.batches import batches
@@ -36,11 +34,25 @@ def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int)
             "expected a GeneFinder with features='full', loss='log' and no tracks"
         )
     pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
-    decoys, before = _counted(plain, plain.decoys, pieces, finder.n_jobs), np.zeros(plain.n_weights)
+
+    def counted(w: FloatArray | None) -> FloatArray:
+        """How often each weight is expected to be used, or what decoys have, in all pieces."""
+
+        def count(some: Sequence[str]) -> FloatArray:
+            shard, found = plain.encode(some), np.zeros(plain.n_weights)
+            if w is None:
+                return plain.decoys(shard)
+            plain.log_partition(w, shard, found)
+            return found
+
+        # some pieces at a time: encoded they take much more memory
+        blocks = batches(pieces, len, _AT_ONCE, len(pieces))
+        return sum(make_executor(finder.n_jobs).map(count, blocks), np.zeros(plain.n_weights))
+
+    decoys, before = counted(None), np.zeros(plain.n_weights)
     with Monitor(finder.verbose) as monitor:
         for k in range(1, rounds + 1):
-            w = adapted.graph_.all_weights(finder.coef_)
-            counts = _counted(plain, partial(_expected, plain, w), pieces, finder.n_jobs)
+            counts = counted(adapted.graph_.all_weights(finder.coef_))
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
                 raise DataError("found nothing that could be learned from: expected sequences with genes")
             table = log_odds(graph.weights, counts, decoys)
@@ -60,21 +72,3 @@ def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
         for start in range(0, len(each.sequence), _AT_ONCE)
     ]
     return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]
-
-
-def _expected(plain: ExonGraph, w: FloatArray, shard: ExonShard) -> FloatArray:
-    """How often each weight is expected to be used."""
-    found = np.zeros(plain.n_weights)
-    plain.log_partition(w, shard, found)
-    return found
-
-
-def _counted(
-    plain: ExonGraph, count: Callable[[ExonShard], FloatArray], pieces: Sequence[str], n_jobs: int | None
-) -> FloatArray:
-    """The sum of what is counted in some pieces at a time; encoded they would take much more memory."""
-    blocks = batches(pieces, len, _AT_ONCE, len(pieces))
-    total = np.zeros(plain.n_weights)
-    for found in make_executor(n_jobs).map(lambda some: count(plain.encode(some)), blocks):
-        total += found
-    return total

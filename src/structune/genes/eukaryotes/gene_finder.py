@@ -13,8 +13,8 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
-from structune.genes.eukaryotes import inputs, prediction, training
-from structune.genes.eukaryotes.hints import WEIGHT, Hints, tell_unused
+from structune.genes.eukaryotes import prediction, training
+from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules, intron_lengths
@@ -221,7 +221,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         annotated = annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
-        values = inputs.checked_tracks(tracks, annotated)
+        values = training.checked_tracks(tracks, annotated)
         introns = intron_lengths(examples.introns)
         graph = self._graph(introns, 0 if values is None else values[0].shape[1])
         source = [s for s, _, _ in examples.spans]
@@ -360,8 +360,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
-        values = inputs.checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
-        given = inputs.checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
+        values = training.checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
+        given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
         known = None if given is None else list(given)
         texts, ends = [each.sequence for each in sequences], prediction.Ends(self.introns_[0])
         spans = [(0, len(text)) for text in texts]
@@ -451,13 +451,13 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         names = unpack_names("weight", arrays)
         options = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
         options["donors"] = tuple(options["donors"])
-        n_tracks, introns = options.pop("n_tracks"), inputs.checked_introns(options.pop("introns"))
+        n_tracks, introns = options.pop("n_tracks"), training.checked_introns(options.pop("introns"))
         finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
         graph = finder._graph(introns, n_tracks)
         if finder.features == "full":
-            graph = ExonGraph(graph.weights, Scaling(graph.weights, inputs.checked_tables(arrays, graph)))
+            graph = ExonGraph(graph.weights, Scaling(graph.weights, training.checked_tables(arrays, graph)))
         if graph.n_weights != len(names) or graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
         finder._unpack_fit(graph.n_weights, header, arrays)

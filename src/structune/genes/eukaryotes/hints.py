@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +17,11 @@ from structune.genes.eukaryotes.structure.scores import Evidence
 from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
-from structune.genes.formats.record import along_strand
+from structune.genes.formats.record import AnnotatedSequence, along_strand
+from structune.genes.inputs import checked_regions
 from structune.structure import Array, FloatArray, IntArray
 
-WEIGHT, MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
+WEIGHT, _MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
 _SURE = 10.0  # support from which on it is
 _CODING = 100.0  # bases of a CDS that are worth as much as an intron
 _NEVER = -1000.0  # of a base to be avoided: so many hints do not make up for it
@@ -181,3 +184,30 @@ def _check(hint: Hint, name: str) -> None:
             f"{name}: found {hint!r:.80}, expected a Hint of one of {', '.join(HINTS)}, "
             "with 0 <= start < end, a strand and a support >= 0"
         )
+
+
+def checked_hints(
+    hints: Any,
+    weight: float,
+    avoid: Any,
+    sequences: Sequence[AnnotatedSequence],
+    rules: GeneRules,
+    unused: dict[str, Counter[str]] | None,
+) -> list[Hints] | None:
+    """What is known of some sequences."""
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= _MOST_WEIGHT:
+        raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {_MOST_WEIGHT:g}")
+    if hints is None and avoid is None:
+        return None
+    hints = [[]] * len(sequences) if hints is None else hints
+    if not isinstance(hints, Sequence) or any(
+        isinstance(of, str) or not isinstance(of, Iterable) for of in hints
+    ):
+        raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
+    if len(hints) != len(sequences):
+        raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
+    regions = checked_regions(avoid, sequences, unused)
+    return [
+        Hints.of(list(of), each.name, weight, spans, each.sequence, rules)
+        for of, each, spans in zip(hints, sequences, regions, strict=True)
+    ]

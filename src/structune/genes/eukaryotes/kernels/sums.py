@@ -6,6 +6,11 @@ from structune.genes.eukaryotes.kernels.nodes import GENE, NOTHING, SOME, TYPES
 from structune.kernels.jit import kernel, part_of_kernel
 from structune.kernels.log_sums import add_logs
 
+# Notation: a left node x of column c lies at a, a right node r at b; P(p, c) is `prefix`. L(x) and R(r) are
+# logs of the sums over all sets of genes up to there. Then an exon from x to r of kind k adds P(b, c) - P(a,
+# c) + exons[k, b - a]; `sums.left` has L(x) - P(a, c), so that one term of R(r) is one addition. Introns, and
+# what is between genes, are taken apart in the same way. A derivative along a direction is the imaginary part
+# of a complex step, so zeros are made of the scores' own type, and branches look at real parts.
 _NEGLIGIBLE = 1e-18  # a probability: what is less likely is not followed back
 _FAR_BELOW = -40.0  # the log of what adds nothing to 1
 
@@ -33,6 +38,7 @@ def exon_place(scores, nodes, x, position, from_inner, from_outer):
 @part_of_kernel
 def phase_of(mask):
     """Of an inner node: its types are of one phase."""
+    # bit 0 is the type of phase 0, bits 1 to 3 (14) are those of phase 1, the others of phase 2
     return 0 if mask & 1 else 1 if mask & 14 else 2
 
 
@@ -81,6 +87,9 @@ def left_is_next(nodes, k, r):
 @kernel
 def forward(nodes, scores, n, sums):
     """Fill `sums`; the log of the sum over all sets of genes of a sequence of n."""
+    # Nodes are passed once from left to right; at one position left nodes come first, as genes are at least a
+    # base apart. `ended` is the log of the sum over all sets that are between genes, less
+    # P(p, between), which does not depend on p then.
     n_rights = nodes.right_position.size
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
@@ -99,7 +108,7 @@ def forward(nodes, scores, n, sums):
             if c < 0:
                 before = ended
             else:
-                if c != closed:
+                if c != closed:  # left nodes of an acceptor follow each other: its introns are summed once
                     _close(nodes, scores, sums, c, passed, far)
                     closed = c
                 before = _entered(nodes, sums, x)
@@ -119,6 +128,7 @@ def forward(nodes, scores, n, sums):
 @part_of_kernel
 def _exons_to(nodes, scores, sums, r, logs):
     """Log of the sum over the exons that end at a right node; ``logs`` is lent."""
+    # log sum_x exp(L(x) - P(a, c) + exons[k, b - a]); less the highest, so that nothing overflows
     a, n, position = nodes.right_first[r], nodes.right_last[r] - nodes.right_first[r], nodes.right_position[r]
     kinds, highest, total = kinds_to(scores, nodes, r), NOTHING, 0.0 * scores.edges[0]
     for k in range(n):
@@ -146,6 +156,9 @@ def _open(nodes, sums, r, value):
 @part_of_kernel
 def _close(nodes, scores, sums, c, passed, far):
     """Sum over the introns that end at a closing."""
+    # entries[k] = sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
+    # more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
+    # closing looks at few openings, whatever the length of the sequence.
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
     end, wanted = nodes.strand_opening[strand + 1], nodes.closing_mask[c]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
@@ -157,6 +170,7 @@ def _close(nodes, scores, sums, c, passed, far):
     for k in range(TYPES):
         sums.far[c, k] = far[strand, k]
         sums.levels[c, k] = max(NOTHING, (far[strand, k] + longer).real)
+    # first the highest log of each type, then the sum relative to it: exp(levels) times entries
     for o in range(passed[strand], end):
         length = position - nodes.opening_position[o]
         if length < scores.shortest:
@@ -197,6 +211,10 @@ def _entered(nodes, sums, x):
 @kernel
 def backward(nodes, scores, n, sums, value, counts):
     """Add the probabilities of what `Counts` counts; ``value`` is what `forward` returned."""
+    # Probabilities go back from what is used to what it was summed of: a summand gets the share exp(log -
+    # sum) of what its sum is used. This is the gradient of `forward`, by hand. `after` is the log of sum_x
+    # used(x) / exp(ended at x) over later outer left nodes, and the end of the sequence: times the exp of
+    # what an outer right node adds to `ended` it is the probability of that node.
     n_lefts, n_rights, between = (
         nodes.left_position.size,
         nodes.right_position.size,
@@ -233,6 +251,7 @@ def backward(nodes, scores, n, sums, value, counts):
 @part_of_kernel
 def _followed(nodes, scores, sums, counts, r, after, passed, far):
     """The probability of a right node."""
+    # opened[o, k] is how often introns of type k begin at o; r gets its share of each of its types
     o = nodes.right_opening[r]
     value = sums.right[r] - after_right(nodes, scores, r)
     if o < 0:
@@ -249,6 +268,7 @@ def _followed(nodes, scores, sums, counts, r, after, passed, far):
 
 @part_of_kernel
 def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
+    # `cover` has differences: its column is used up to here (-), and what follows from here on (+)
     position, o = nodes.right_position[r], nodes.right_opening[r]
     counts.cover[position, nodes.right_column[r]] -= follow
     counts.sites[nodes.right_site[r]] += follow
@@ -285,6 +305,7 @@ def _back_to_types(nodes, scores, sums, counts, x, used):
 @part_of_kernel
 def _back_from_far(sums, counts, passed, far, strand):
     """Hand an opening what it is worth to the closings that it is far from."""
+    # far[k] is now log sum_c used(c, k) / exp(sums.far[c, k]) over the closings that o is far from
     passed[strand] -= 1
     o = passed[strand]
     for k in range(TYPES):

@@ -22,18 +22,41 @@ _NONE = -(10**9)  # a position before all others
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends of exons on a strand, all of one kind: positions between bases, frames (the position of the first
-    base of a codon modulo 3), types of introns (a bit each) if they are inner, and split codons.
+    """Left or right ends of exons, an entry each.
 
-    ``partner``: of exons cut short, where they begin; else -1.
+    ``position``: between bases; ``column``: the position of the first base of a codon modulo 3, and 3 more on
+    the reverse strand; ``mask``: types of introns (a bit each) beside inner ones; ``signal``, ``edge``: its
+    signal and split codon, -1 for none; ``partner``: of exons cut short, where their other end is, else -1.
     """
 
     position: IntArray
-    frame: IntArray
+    column: IntArray
     mask: IntArray
-    signal: int
+    signal: IntArray
     partner: IntArray
-    edge: int = -1
+    edge: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ends]) -> Ends:
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
+
+    def take(self, chosen: Array) -> Ends:
+        return Ends(*(array[chosen] for array in vars(self).values()))
+
+    def mirrored(self, n: int) -> Ends:
+        """The same of the reverse strand, in the order of the other: a frame is that of a codon's leftmost
+        base."""
+        partner = np.where(self.partner < 0, -1, n - self.partner)
+        return replace(self, position=n - self.position, column=3 + (n - self.column) % 3, partner=partner)
+
+    @property
+    def inner(self) -> NDArray[np.bool_]:
+        return self.mask > 0
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Of exons that are not cut short."""
+        return self.partner < 0
 
 
 def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
@@ -49,16 +72,10 @@ def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
 
 
 def _ends(
-    position: Array,
-    frame: Array,
-    signal: int,
-    mask: Any = 0,
-    partner: Array | None = None,
-    edge: int = -1,
+    position: Array, frame: Array, signal: int, mask: Any = 0, partner: Any = -1, edge: int = -1
 ) -> Ends:
-    masks = np.broadcast_to(mask, position.shape).astype(np.int64)
-    partners = np.full(position.size, -1) if partner is None else partner
-    return Ends(position, np.asarray(frame % 3), masks, signal, partners, edge)
+    more = (np.broadcast_to(each, position.shape).astype(np.int64) for each in (mask, signal, partner, edge))
+    return Ends(position, np.asarray(frame % 3), *more)
 
 
 def _letter(letters: Letters, positions: IntArray) -> Letters:
@@ -106,73 +123,24 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     return begins, ends
 
 
-def _mirrored(ends: Ends, n: int) -> Ends:
-    """The same in the order of the other strand: a frame is that of a codon's leftmost base."""
-    partner = np.where(ends.partner < 0, -1, n - ends.partner)
-    return replace(ends, position=n - ends.position, frame=(n - ends.frame) % 3, partner=partner)
-
-
-@dataclass
-class _Side:
-    """Nodes of one side, of both strands, joined."""
-
-    position: IntArray
-    column: IntArray
-    mask: IntArray
-    signal: IntArray
-    partner: IntArray
-    edge: IntArray
-
-    @classmethod
-    def joined(cls, by_strand: Sequence[Sequence[Ends]]) -> _Side:
-        parts = [(strand, ends) for strand, some in enumerate(by_strand) for ends in some]
-
-        def all_of(values: Sequence[Array]) -> IntArray:
-            return np.concatenate([*values, np.empty(0)], dtype=np.int64, casting="unsafe")
-
-        sizes = [ends.position.size for _, ends in parts]
-        return cls(
-            all_of([ends.position for _, ends in parts]),
-            all_of([ends.frame + 3 * strand for strand, ends in parts]),
-            all_of([ends.mask for _, ends in parts]),
-            np.repeat(np.array([ends.signal for _, ends in parts], np.int64), sizes),
-            all_of([ends.partner for _, ends in parts]),
-            np.repeat(np.array([ends.edge for _, ends in parts], np.int64), sizes),
-        )
-
-    def take(self, chosen: Array) -> _Side:
-        return _Side(*(array[chosen] for array in vars(self).values()))
-
-    @property
-    def inner(self) -> NDArray[np.bool_]:
-        return self.mask > 0
-
-    @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Of exons that are not cut short."""
-        return self.partner < 0
-
-
 def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     """The nodes of a sequence, as `NodeArrays` has them."""
     n, other = letters.size, reverse_complement(letters)
-    begins, ends = strand_ends(letters, rules.donors)
-    left_parts, right_parts = [begins], [ends]
+    left_parts, right_parts = strand_ends(letters, rules.donors)
     stops = [motif_at(letters, STOPS)]
     if rules.strands == "both":
         begins, ends = strand_ends(other, rules.donors)
-        left_parts.append([_mirrored(each, n) for each in ends])
-        right_parts.append([_mirrored(each, n) for each in begins])
+        left_parts += [each.mirrored(n) for each in ends]
+        right_parts += [each.mirrored(n) for each in begins]
         stops.append(np.sort(n - 3 - motif_at(other, STOPS)))
-    lefts, rights = _Side.joined(left_parts), _Side.joined(right_parts)
+    lefts, rights = Ends.joined(left_parts), Ends.joined(right_parts)
     # a split codon is told at the right node: on the reverse strand it was found at the left one
     lefts = lefts.take(np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole)))
     first, last, edge = _ranges(lefts, rights, stops)
-    rights.edge = edge
     some = np.flatnonzero(first < last)
     order = np.lexsort((~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position))
     order = order[np.isin(order, some, assume_unique=True)]
-    rights, first, last = rights.take(order), first[order], last[order]
+    rights, first, last = replace(rights, edge=edge).take(order), first[order], last[order]
     opening, openings, opening_first = _groups(rights)
     closing, closings, closing_first = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
@@ -201,7 +169,7 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     }
 
 
-def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
+def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
     """Which left nodes the exons of each right node may begin at, and its split codon."""
     first, last = np.zeros(rights.position.size, np.int64), np.zeros(rights.position.size, np.int64)
     edge = np.full(rights.position.size, -1)
@@ -237,7 +205,7 @@ def _short_keys(left: IntArray, right: IntArray, column: IntArray) -> IntArray:
     return np.asarray((2 * left + right - left - 1) * 6 + column)
 
 
-def _groups(side: _Side) -> tuple[IntArray, IntArray, IntArray]:
+def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray]:
     """Splice sites: that of each inner node (-1 for outer ones), positions, and where strands begin."""
     inner, strand = np.flatnonzero(side.inner), side.column // 3
     most = int(side.position.max(initial=0)) + 1
@@ -247,14 +215,14 @@ def _groups(side: _Side) -> tuple[IntArray, IntArray, IntArray]:
     return found, keys % most, np.searchsorted(keys, most * np.arange(3))
 
 
-def _masks(side: _Side, group: IntArray, n: int) -> IntArray:
+def _masks(side: Ends, group: IntArray, n: int) -> IntArray:
     """All types of the nodes of each splice site."""
     found = np.zeros(n, np.int64)
     np.bitwise_or.at(found, group[side.inner], side.mask[side.inner])
     return found
 
 
-def _sites(lefts: _Side, rights: _Side) -> tuple[IntArray, IntArray, dict[str, Array]]:
+def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, dict[str, Array]]:
     """The site of each node (the number of sites for none), and what and where they are."""
     most = 1 + max(int(side.position.max(initial=0)) for side in (lefts, rights))
     both = [(side.signal * 2 + side.column // 3) * most + side.position for side in (lefts, rights)]

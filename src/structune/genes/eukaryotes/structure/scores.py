@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.genes.eukaryotes.kernels import emissions
-from structune.genes.eukaryotes.kernels.flanks import Flanks, count_flanks, score_flanks
 from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import Path
@@ -105,7 +104,9 @@ class SequenceScores:
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.zeros(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, none, windows, of_sites)
-            score_flanks(self._flanks, sites, letters, none, flanks, np.empty(n + 1, w.dtype), of_sites)
+            emissions.score_flanks(
+                self._flanks, sites, letters, none, flanks, np.empty(n + 1, w.dtype), of_sites
+            )
             if known is not None:
                 of_sites[:-1] += known.sites
                 for strand in range(weights.n_strands):
@@ -121,7 +122,7 @@ class SequenceScores:
         emissions.count_sites(sites, letters, none, used, factor, self.weights.window_table(out))
         running = np.empty(sequence.n + 1, out.dtype)
         table = self.weights.flank_table(out)
-        count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
+        emissions.count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
 
     @cached_property
     def _window_layout(self) -> tuple[IntArray, ...]:
@@ -134,14 +135,14 @@ class SequenceScores:
         return tuple(np.array(column) for column in zip(*found, strict=True))
 
     @cached_property
-    def _flanks(self) -> Flanks:
+    def _flanks(self) -> emissions.Flanks:
         known = [
             (SIGNALS.index(name), a, b)
             for name, ends in self.weights.flanks.items()
             for a, b in pairwise(ends)
         ]
         signal, first, last = np.array(known, np.int64).reshape(-1, 3).T.copy()
-        return Flanks(signal, first, last, self.weights.flank_words, self.weights.n_strands)
+        return emissions.Flanks(signal, first, last, self.weights.flank_words, self.weights.n_strands)
 
     def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
         """Of tracks and costs, by position and label."""

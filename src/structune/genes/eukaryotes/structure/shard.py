@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from structune.structure import Array, FloatArray, IntArray, SequenceShard, offsets_of, take_segments
 
-_GROUPS = {  # rows of `NodeArrays.offsets`, by how the names of their arrays begin
-    "left": 0,
-    "right": 1,
-    "opening": 2,
-    "closing": 3,
-    "strand": 4,
-    "site": 5,
-}
+_GROUPS = ("left", "right", "opening", "closing", "strand", "site")  # rows of `NodeArrays.offsets`
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,7 @@ _FIRST = tuple(next(name for name in _ARRAYS if name.startswith(group)) for grou
 
 
 def _group(name: str) -> int:
-    return _GROUPS[name.partition("_")[0]]
+    return _GROUPS.index(name.partition("_")[0])
 
 
 @dataclass(frozen=True)
