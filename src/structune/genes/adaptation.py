@@ -21,16 +21,10 @@ Finder = GeneFinder | OrfFinder
 
 @overload
 def adapt(finder: GeneFinder, X: Genome, rounds: int = 20) -> GeneFinder: ...
-
-
 @overload
 def adapt(finder: OrfFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFinder: ...
-
-
 @overload
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder: ...
-
-
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 

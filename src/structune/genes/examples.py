@@ -19,7 +19,7 @@ from structune.genes.formats.record import (
     by_position,
     skipped_text,
 )
-from structune.structure import FloatArray, IntArray
+from structune.structure import IntArray
 
 _CODON = 3
 
@@ -72,10 +72,6 @@ class GeneExamples(Examples):
     def introns(self) -> list[int]:
         """Lengths of all introns."""
         return [b - a for t in self.transcripts for a, b in t.introns]
-
-    def parts(self, tracks: Sequence[FloatArray]) -> list[FloatArray]:
-        """What belongs to each example of an array for each annotated sequence."""
-        return [tracks[s][a:b] for s, a, b in self.spans]
 
 
 def cut_examples(

@@ -16,6 +16,7 @@ from structune.files.models import load_shipped
 from structune.genes.eukaryotes import prediction, training
 from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.scaling import Scaling
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules, intron_lengths
 from structune.genes.examples import GeneExamples, cut_examples, report
@@ -37,15 +38,8 @@ if TYPE_CHECKING:
 
 ORGANISMS = ("fly", "a_thaliana", "c_elegans", training.IN_COMMON)  # of models that come with structune
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
-_PRECISIONS = {
-    "start": 20.0,
-    "stop": 20.0,
-    "donor": 20.0,
-    "acceptor": 20.0,
-    "edges": 0.1,
-    "intron lengths": 3.0,
-    "exon lengths": 5.0,
-}  # chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+# chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+_PRECISIONS = {"edges": 0.1, "intron lengths": 3.0, "exon lengths": 5.0, **dict.fromkeys(SIGNALS, 20.0)}
 _OF_KNOWN_SCALES = 100.0  # chosen on halves of the training windows of the three
 _MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
@@ -221,13 +215,13 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         annotated = annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
-        values = training.checked_tracks(tracks, annotated)
+        values, parts, n_tracks = training.checked_tracks(tracks, annotated), None, 0
+        if values is not None:
+            parts, n_tracks = [values[s][a:b] for s, a, b in examples.spans], values[0].shape[1]
         introns = intron_lengths(examples.introns)
-        graph = self._graph(introns, 0 if values is None else values[0].shape[1])
-        source = [s for s, _, _ in examples.spans]
+        graph, source = self._graph(introns, n_tracks), [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
-        parts = None if values is None else examples.parts(values)
         shard = training.encoded(graph, examples, parts, weights)
         if self.features == "full":
             graph, shard = training.scaled(graph, shard, kept, self.random_state)
@@ -245,26 +239,25 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[ExonShard, None]]:
+        def cut() -> Iterator[GeneExamples]:
+            return (self._examples(annotated_sequences(block, None)) for block in blocks())
+
         introns, skipped, n = list[int](), list[Skipped](), 0
-        for examples in self._cut_blocks(blocks):
+        for examples in cut():
             introns += examples.introns
             skipped += examples.skipped
             n += len(examples.sequences)
         report(n, skipped, stacklevel=4)
         lengths = intron_lengths(introns)
         graph = self._graph(lengths, 0)
-        shards = (training.encoded(graph, each) for each in self._cut_blocks(blocks) if each.sequences)
+        shards = (training.encoded(graph, each) for each in cut() if each.sequences)
         if self.features == "full":
-            graph = yield from training.scaled_blocks(
-                graph, shards, training.drawn_parts(n, None, self.random_state)
-            )
+            parts = training.drawn_parts(n, None, self.random_state)
+            graph = yield from training.scaled_blocks(graph, shards, parts)
         else:
             yield from ((shard, None) for shard in shards)
         self._keep_graph(graph, lengths)
         self.skipped_ = skipped
-
-    def _cut_blocks(self, blocks: Blocks) -> Iterator[GeneExamples]:
-        return (self._examples(annotated_sequences(block, None)) for block in blocks())
 
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         super().fit_shards(folder)
@@ -290,11 +283,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     def _origin(self, structure: Structure) -> FloatArray | None:
         """What scales are without evidence; losses that are not smooth have no such mean of the prior."""
         scaling = getattr(structure, "scaling", None)
-        return (
-            training.prior_mean(scaling, self.center)
-            if scaling is not None and self._make_loss().smooth
-            else None
-        )
+        if scaling is None or not self._make_loss().smooth:
+            return None
+        return training.prior_mean(scaling, self.center)
 
     def _precisions(self, groups: Groups) -> FloatArray:
         if self.penalty is not None:
@@ -364,15 +355,15 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
         known = None if given is None else list(given)
         texts, ends = [each.sequence for each in sequences], prediction.Ends(self.introns_[0])
-        spans = [(0, len(text)) for text in texts]
+        spans, lead = [(0, len(text)) for text in texts], len(ends.before)
         for s, text in enumerate(texts):
-            if not self.closed and ends.may_be_open(text):
+            if not self.closed and prediction.may_be_open(text):
                 known = [Hints.none()] * len(texts) if known is None else known
                 texts[s] = ends.before + text + ends.behind
                 known[s] = ends.hints(known[s], len(text))
-                spans[s] = len(ends.before), len(ends.before) + len(text)
+                spans[s] = lead, lead + len(text)
                 if values is not None:
-                    values[s] = ends.tracks(values[s])
+                    values[s] = np.pad(values[s], ((lead, len(ends.behind)), (0, 0)))
         pieces = (
             piece
             for s, text in enumerate(texts)

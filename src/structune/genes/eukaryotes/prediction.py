@@ -167,13 +167,6 @@ class Ends:
         self.before: str = _BEGIN + reverse_complement(_END) + "N" * max(shortest, len(_BETWEEN))
         self.behind: str = reverse_complement(self.before)
 
-    def may_be_open(self, text: str) -> bool:
-        """Whether a part of a gene could be found in a sequence."""
-        return _n_known(text) >= _LEAST
-
-    def tracks(self, values: FloatArray) -> FloatArray:
-        return np.pad(values, ((len(self.before), len(self.behind)), (0, 0)))
-
     def hints(self, hints: Hints, n: int) -> Hints:
         """Those of a sequence of n bases at their new places, and those of its ends."""
         lead = len(self.before)
@@ -195,7 +188,7 @@ class Ends:
                 continue
             exons, first = within(moved.exons, 0, n), moved.strand == "-"
             beyond = [max(0, b - max(a, n)) if first else max(0, min(b, 0) - a) for a, b in moved.exons]
-            if _n_known("".join(text[a:b] for a, b in exons)) >= _LEAST:
+            if may_be_open("".join(text[a:b] for a, b in exons)):
                 yield replace(moved, exons=exons, partial=partial, phase=-sum(beyond) % 3)
 
 
@@ -204,8 +197,9 @@ def within(exons: Exons, start: int, end: int) -> Exons:
     return tuple((max(a, start), min(b, end)) for a, b in exons if b > start and a < end)
 
 
-def _n_known(text: str) -> int:
-    return sum(map(text.upper().count, "ACGTU"))
+def may_be_open(text: str) -> bool:
+    """Whether so many bases are known that a gene may be cut there."""
+    return sum(map(text.upper().count, "ACGTU")) >= _LEAST
 
 
 def _sites(text: str, offset: int) -> Iterator[tuple[float, ...]]:

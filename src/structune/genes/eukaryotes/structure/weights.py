@@ -105,16 +105,8 @@ class ExonWeights:
 
     @classmethod
     def of(cls, features: str, rules: GeneRules, n_tracks: int = 0) -> ExonWeights:
-        """Those of a set of features.
-
-        Parameters
-        ----------
-        features : {"full", "paper"}
-            "paper": bases and words of six by coding position, and by phase in introns, and the weights of
-            introns and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the
-            same ones in all introns, words around starts, stops, donors and acceptors, words up to 300 bases
-            before starts and behind stops, and lengths of introns and of each kind of exon.
-        """
+        """Those of a set of features, as `GeneFinder` has them: of "paper" introns emit by phase, of "full"
+        all alike, and words up to 300 bases before starts and behind stops count, too."""
         if features not in FEATURES:
             raise DataError(f"features={features!r}: expected one of {FEATURES}")
         if features == "paper":
