@@ -52,18 +52,8 @@ def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> 
 
 @dataclass
 class GeneExamples(Examples):
-    """One gene each, with a part of what is around it.
-
-    Attributes
-    ----------
-    sequences : list of str
-    transcripts : list of Transcript
-        At their places in `sequences`.
-    spans : list of (int, int, int)
-        Which of the annotated sequences each is from, and its start and end there.
-    skipped : list of Skipped
-        Genes that were left out, and why.
-    """
+    """One gene each, with a part of what is around it; `spans` are which of the annotated sequences each is
+    from, and its start and end there."""
 
     transcripts: list[Transcript] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
@@ -129,6 +119,8 @@ def _chosen(
 
 def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int]]:
     """Where the example of each span begins and ends; `known` are all that flanks keep away from."""
+    # `before` is the furthest end of what begins no later, `after` the nearest start of what ends no earlier:
+    # a flank goes at most half of the way there, so that no two examples share a base
     flank = min(flank, n)
     start, end = spans.T
     by_start, by_end = (known[np.argsort(known[:, k])] for k in (0, 1))

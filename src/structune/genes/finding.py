@@ -187,14 +187,6 @@ def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: 
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
     head = {"gff3": GFF3_HEAD, "genbank": "", "tsv": TABLE_HEAD}[how]
-
-    def text_of(found: AnnotatedSequence) -> str:
-        if how == "genbank":
-            return genbank_text(found, *finder.genetic_code)
-        if how == "tsv":
-            return table_text(found.transcripts)
-        return region_text(found) + gff3_text(found.transcripts) if found.transcripts else ""
-
     with ExitStack() as opened:
         out = opened.enter_context(open_text(finding.output))
         proteins, nucleotides = (
@@ -206,7 +198,13 @@ def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: 
         for block in blocks:
             for each, genes in block:
                 found = AnnotatedSequence(each.name, each.sequence, genes)
-                out.write(head + text_of(found))
+                if how == "genbank":
+                    text = genbank_text(found, *finder.genetic_code)
+                elif how == "tsv":
+                    text = table_text(genes)
+                else:
+                    text = region_text(found) + gff3_text(genes) if genes else ""
+                out.write(head + text)
                 if proteins is not None:
                     proteins.write(proteins_text(found, *finder.genetic_code))
                 if nucleotides is not None:

@@ -217,7 +217,7 @@ def _union(intervals: Iterable[tuple[int, int]]) -> Intervals:
 
 def _intersection(a: Intervals, b: Intervals) -> Intervals:
     """What two lists of intervals that are apart and ascending have in common."""
-    common: Intervals = []
+    common: Intervals = []  # both are passed once: the interval that ends first has met all that it can
     i = j = 0
     while i < len(a) and j < len(b):
         start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
@@ -243,6 +243,7 @@ def _rows(scores: GeneScores, contigs: Iterable[str], level: int) -> IntArray:
 
 
 def _statistic(counts: FloatArray, measure: str) -> FloatArray:
+    # Burset & Guigo 1996: sensitivity TP / (TP + FN), and their specificity TP / (TP + FP), here precision
     annotated, predicted, found, right = np.moveaxis(counts, -1, 0)
     nothing = annotated + predicted == 0
     sensitivity, precision = _ratio(found, annotated, nothing), _ratio(right, predicted, nothing)

@@ -25,7 +25,7 @@ from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regio
 from structune.genes.options import Scoring
 
 if TYPE_CHECKING:
-    from structune.html_reports.page import Block, Picture, Section
+    from structune.html_reports.page import Block, Section
 
 Genes = Mapping[str, Sequence[Transcript]]
 _MEANINGS = {
@@ -93,7 +93,9 @@ class GeneEvaluation:
 
     def sections(self) -> Iterator[Section]:
         """Errors by what they are, and tracks of where most of them are."""
+        from structune.genes.plots import plot_genes
         from structune.html_reports.page import Fold, Section, Text
+        from structune.html_reports.pictures import picture
         from structune.html_reports.tables import make_table
 
         annotated, predicted = self.annotated, self.predicted
@@ -112,8 +114,26 @@ class GeneEvaluation:
         every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
         of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
         yield Section("Errors", [of_each, every])
-        worst = sorted(_clusters(errors), key=len, reverse=True)[:_MOST_DRAWN]
-        tracks: list[Block] = [_tracks(cluster, annotated, predicted) for cluster in worst]
+        clusters = [[errors[0]]]  # of errors that lie near each other
+        for error in errors[1:]:
+            name, first, _ = clusters[-1][0]
+            last, t = clusters[-1][-1].transcript, error.transcript
+            is_near = t.start - last.end < _FAR and t.end - first.start < _WIDEST
+            if error.sequence == name and is_near:
+                clusters[-1].append(error)
+            else:
+                clusters.append([error])
+        tracks: list[Block] = []
+        for cluster in sorted(clusters, key=len, reverse=True)[:_MOST_DRAWN]:
+            name = cluster[0].sequence
+            start = min(e.transcript.start for e in cluster)
+            end = max(e.transcript.end for e in cluster)
+            room = max(_FAR // 3, (end - start) // 10)
+            start, end = max(0, start - room), end + room
+            both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
+            place = f"{name}, {start + 1:,} to {end:,}"
+            plot = partial(plot_genes, both, start, end)
+            tracks.append(picture(plot, f"annotated and predicted genes of {place}", place, True))
         yield Section("Tracks", [Text(_TOLD), *tracks])
 
 
@@ -263,31 +283,3 @@ def _overlapping(some: Sequence[Transcript], others: Sequence[Transcript]) -> li
     furthest = list(accumulate((end for _, end in starts), max))  # of those that start no later
     before = [bisect_left(starts, (t.end, 0)) for t in some]  # how many start before each ends
     return [k > 0 and furthest[k - 1] > t.start for t, k in zip(some, before, strict=True)]
-
-
-def _clusters(errors: Sequence[_Error]) -> list[list[_Error]]:
-    """Errors that lie near each other."""
-    found = [[errors[0]]]
-    for error in errors[1:]:
-        first, last, t = found[-1][0].transcript, found[-1][-1].transcript, error.transcript
-        is_near = t.start - last.end < _FAR and t.end - first.start < _WIDEST
-        if error.sequence == found[-1][0].sequence and is_near:
-            found[-1].append(error)
-        else:
-            found.append([error])
-    return found
-
-
-def _tracks(cluster: Sequence[_Error], annotated: Genes, predicted: Genes) -> Picture:
-    from structune.genes.plots import plot_genes
-    from structune.html_reports.pictures import picture
-
-    name = cluster[0].sequence
-    start = min(e.transcript.start for e in cluster)
-    end = max(e.transcript.end for e in cluster)
-    room = max(_FAR // 3, (end - start) // 10)
-    start, end = max(0, start - room), end + room
-    both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
-    place = f"{name}, {start + 1:,} to {end:,}"
-    plot = partial(plot_genes, both, start, end)
-    return picture(plot, f"annotated and predicted genes of {place}", place, True)

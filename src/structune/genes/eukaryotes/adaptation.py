@@ -52,6 +52,7 @@ def adapt(finder: GeneFinder, X: Sequence[str | AnnotatedSequence], rounds: int)
     decoys, before = counted(None), np.zeros(plain.n_weights)
     with Monitor(finder.verbose) as monitor:
         for k in range(1, rounds + 1):
+            # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
             counts = counted(adapted.graph_.all_weights(finder.coef_))
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
                 raise DataError("found nothing that could be learned from: expected sequences with genes")

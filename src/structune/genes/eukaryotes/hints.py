@@ -34,17 +34,9 @@ _NOWHERE = "at places where no gene of the model has its ends or introns"
 class Hints:
     """Those of a sequence: what they say of its sites, and of coding bases.
 
-    Parameters
-    ----------
-    sites : ndarray, shape (n_sites, 5)
-        Signal, strand, position and worth of each, and the number of its hint, -1 for none.
-    parts : ndarray, shape (n_parts, 4)
-        Of parts of coding sequences, and of what is to be avoided: where they begin and end, the strand, and
-        what each base is worth.
-    n : int
-        Number of hints.
-    misplaced : Counter of str
-        How many of them have no effect, or a part of it, by the reason.
+    ``sites`` (n_sites, 5): signal, strand, position and worth of each, and the number of its hint, -1 for
+    none. ``parts`` (n_parts, 4), of coding sequences and what is to be avoided: start, end, strand, and what
+    each base is worth. ``misplaced``: how many of the ``n`` hints have no effect, or a part of it, and why.
     """
 
     sites: FloatArray
@@ -65,6 +57,7 @@ class Hints:
                 misplaced[reason] += 1
                 if reason != CUT:
                     continue
+            # support of reads is worth its logarithm, as a share of what `_SURE` of them are worth
             worth = weight * min(1.0, float(np.log1p(hint.support) / np.log1p(_SURE)))
             if hint.kind == "CDS":
                 parts += [(hint.start, hint.end, k, worth / _CODING) for k in _STRANDS[hint.strand]]
@@ -88,6 +81,8 @@ class Hints:
         """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
+        # sites of the shard are in ascending order of their keys, so those of hints are found by bisection;
+        # of several hints of a site or a base the best counts
         wanted = _keys(signal, reverse, position - start, n)
         known = _keys(nodes["site_signal"], nodes["site_reverse"], nodes["site_position"], n)
         found, coding = np.zeros(known.size), np.zeros((n, 2))

@@ -128,6 +128,7 @@ def may_have_gene(text: str, shortest_intron: int) -> bool:
 
 def pieces_of(s: int, text: str, tracks: FloatArray | None) -> Iterator[Piece]:
     """Those of sequence s."""
+    # pieces begin every _MOST - _OVERLAP bases; one is the last once the overlap reaches the end
     for start in range(0, max(1, len(text) - _OVERLAP), _MOST - _OVERLAP):
         part = slice(start, start + _MOST)
         yield Piece(s, start, text[part], None if tracks is None else tracks[part])
@@ -155,13 +156,7 @@ def join_genes(found: list[Gene], genes: list[Gene], piece: Piece) -> None:
 
 
 class Ends:
-    """What is put before and behind a sequence.
-
-    Parameters
-    ----------
-    shortest : int
-        The shortest intron of the model.
-    """
+    """What is put before and behind a sequence, for a model whose introns have so many bases at least."""
 
     def __init__(self, shortest: int) -> None:
         self.before: str = _BEGIN + reverse_complement(_END) + "N" * max(shortest, len(_BETWEEN))
@@ -186,6 +181,7 @@ class Ends:
             if not any(partial):
                 yield moved
                 continue
+            # its phase: bases of the first codon that are in the sequence, where others of it are beyond
             exons, first = within(moved.exons, 0, n), moved.strand == "-"
             beyond = [max(0, b - max(a, n)) if first else max(0, min(b, 0) - a) for a, b in moved.exons]
             if may_be_open("".join(text[a:b] for a, b in exons)):

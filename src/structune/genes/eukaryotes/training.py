@@ -49,14 +49,7 @@ def encoded(
 def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -> tuple[ExonGraph, ExonShard]:
     """The graph with tables of examples, and the examples, each to be scored by a table without its own.
 
-    Parameters
-    ----------
-    graph : ExonGraph
-        Without a scaling.
-    shard : ExonShard
-    groups : array-like, shape (n_examples,), or None
-        Examples of one group are left out together, if there are enough groups for all parts.
-    random_state : int
+    Examples of one of the `groups`, if any, are left out together, if there are enough groups for all parts.
     """
     shard = replace(shard, tables=drawn_parts(len(shard), groups, random_state))
     return ExonGraph(graph.weights, counted(graph, [shard])), shard

@@ -129,7 +129,10 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
             continue
         marks, location = feature.qualifiers, feature.location
         given = chain.from_iterable(marks.get(key, ()) for key in ("locus_tag", "gene"))
-        gene = next(filter(None, given), "") or _position(contig, location)
+        gene = next(filter(None, given), "")
+        if not gene:  # as in GFF3
+            where = location and f"{int(location.start) + 1}-{int(location.end)}"
+            gene = f"{contig}:{where}({_STRANDS.get(location.strand, '?')})" if where else f"{contig}:?"
         used[gene] += 1
         name = f"{gene}-{used[gene]}" if used[gene] > 1 else gene
         if reason := _unusable(feature):
@@ -153,13 +156,6 @@ def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript
         names.add(t.gene)
         last[t.gene, t.strand] = max(end, t.end), gene
         yield replace(t, gene=gene)
-
-
-def _position(contig: str, location: Location | None) -> str:
-    """What names a CDS without a name, as in GFF3."""
-    if location is None:
-        return f"{contig}:?"
-    return f"{contig}:{int(location.start) + 1}-{int(location.end)}({_STRANDS.get(location.strand, '?')})"
 
 
 def _unusable(feature: SeqFeature) -> str:

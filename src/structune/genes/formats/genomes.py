@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -59,8 +60,17 @@ def read_genomes(
         As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the
         end, when all sequences were given: for genes on a sequence that is not there.
     """
+
+    def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
+        """Without transcripts that an end of the sequence cuts, whatever the file says of them."""
+        cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
+        reason = "not whole: cut by an end of its sequence"
+        skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
+        kept = tuple(t for t in genome.transcripts if t not in cut)
+        return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped)) if cut else genome
+
     lines = Lines(annotation, strip=False)
-    return map(_without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
+    return map(without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
 
 
 def read_annotated(
@@ -81,17 +91,6 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
             f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
         )
     return zip_longest(annotations, sequences)
-
-
-def _without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
-    """The same without transcripts that an end of the sequence cuts, whatever the file says of them."""
-    cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
-    if not cut:
-        return genome
-    reason = "not whole: cut by an end of its sequence"
-    skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
-    kept = tuple(t for t in genome.transcripts if t not in cut)
-    return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped))
 
 
 def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSequence]:
@@ -129,7 +128,8 @@ def read_sequences(
     """
     lines = Lines(source, strip=False)
     is_genbank = _first_of(lines).startswith("LOCUS")
-    parse, first = (_without_genes, "LOCUS") if is_genbank else (_of_fasta, ">")
+    without_genes = partial(parse_genbank, with_genes=False)
+    parse, first = (without_genes, "LOCUS") if is_genbank else (_of_fasta, ">")
     if skipped is None:
         yield from parse(lines)
         return
@@ -150,10 +150,6 @@ def read_sequences(
             skipped(error)
     if is_empty:
         raise DataError(f"{lines.name}: found no sequences, expected some")
-
-
-def _without_genes(lines: Lines) -> Iterator[AnnotatedSequence]:
-    return parse_genbank(lines, with_genes=False)
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
@@ -204,23 +200,20 @@ def with_stop_codons(
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0
     for genome in genomes:
-        changed = tuple(_with_stop(t, genome.sequence, stop_codon) for t in genome.transcripts)
+        changed = list[Transcript]()
+        for t in genome.transcripts:
+            more = None if stop_codon == "included" else longer(t, len(genome.sequence))
+            if more is not None and stop_codon == "auto":
+                codons = _last_codon(t, genome.sequence), _last_codon(more, genome.sequence)
+                is_next = codons[0] not in _STOPS and codons[1] in _STOPS
+                more = more if is_next and t.length % _CODON == 0 else None
+            changed.append(more or t)
         n_added += sum(a is not b for a, b in zip(changed, genome.transcripts, strict=True))
         n_transcripts += len(changed)
-        yield replace(genome, transcripts=changed) if changed else genome
+        yield replace(genome, transcripts=tuple(changed)) if changed else genome
     if n_added and stop_codon == "auto":
         some = f"{n_added} of {n_transcripts} transcripts"
         tell(f"{name}: {some} end before a stop codon, which was added to them")
-
-
-def _with_stop(t: Transcript, sequence: str, stop_codon: str) -> Transcript:
-    if stop_codon == "included":
-        return t
-    more = longer(t, len(sequence))
-    if more is None or stop_codon == "excluded":
-        return more or t
-    last, behind = _last_codon(t, sequence), _last_codon(more, sequence)
-    return more if t.length % _CODON == 0 and last not in _STOPS and behind in _STOPS else t
 
 
 def longer(t: Transcript, n_bases: int) -> Transcript | None:

@@ -207,13 +207,7 @@ def code_of(text: str | None) -> int | None:
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:
-    """NCBI's genetic code of a number.
-
-    Raises
-    ------
-    DataError
-        There is none.
-    """
+    """NCBI's genetic code of a number; refuses one that there is not."""
     tables = CodonTable.unambiguous_dna_by_id
     if not isinstance(code, Integral) or isinstance(code, bool) or code not in tables:
         raise DataError(f"found the genetic code {code!r}, expected one of {', '.join(map(str, tables))}")

@@ -219,6 +219,7 @@ class ExonGraph(Structure):
                 sequence.no_counts(np.float64),
             )
             lefts, rights = path_nodes(self.weights, nodes, path)
+            # 1 where a column emits a position; differences of that, as `Counts.cover` has them
             used = np.zeros((path.size + 2, self.weights.n_columns))
             used[np.arange(1, path.size + 1), path] = 1.0
             counts.cover[:] += np.diff(used, axis=0)
@@ -322,6 +323,8 @@ class ExonGraph(Structure):
         """Expected squares, use by use: a little more than variances, where features are rare."""
         found, spread = np.zeros(self.n_weights), self._spread(w)
         totals = np.zeros_like(spread)
+        # sum over uses j of p_j x_j^2, which is at least the variance sum_j p_j (1 - p_j) x_j^2 of uses that
+        # are independent: words and sites are used once each, so squares matter for tracks and scales alone
         for s, sequence in enumerate(self._scores.of(shard, spread)):
             value, filled = self._forward(sequence)
             counts = self._backward(sequence, filled, value)

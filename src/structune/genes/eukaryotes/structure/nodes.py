@@ -94,6 +94,8 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     last, before = _letter(letters, donor - 1), _letter(letters, donor - 2)
     here, after = _letter(letters, acceptor), _letter(letters, acceptor + 1)
 
+    # After T a codon is a stop with AA, AG or GA. Bits of masks are types of introns (`TYPES`): an acceptor
+    # admits those after which its first bases make no stop codon, and no start but ATG.
     completes_t = ((here == _A) & ((after == _A) | (after == _G))) | ((here == _G) & (after == _A))
     begins = [_ends(starts, starts, _START)]
     ends = [_ends(stops + 3, stops, _STOP)]
@@ -101,6 +103,7 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     after_two = 16 + 32 * ((here != _A) & (here != _G)) + 64 * (here != _A) + 128 * (here == _G)
     for phase, mask in enumerate((1, after_one, after_two)):
         begins.append(_ends(acceptor, acceptor - phase, _ACCEPTOR, mask))
+    # a donor has one type by phase: what its last one or two bases may become
     t_before = before == _T
     one = np.where(last == _T, 4, 2)
     two = np.where(t_before & (last == _A), 32, np.where(t_before & (last == _G), 64, 16))
@@ -171,6 +174,10 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
 
 def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
     """Which left nodes the exons of each right node may begin at, and its split codon."""
+    # Left nodes are by column and position, so those of a right node follow each other: from the last stop
+    # codon in its frame before it, up to three bases before. Keys are 2 position, and 1 more for outer nodes,
+    # which tells a gene that begins at a position, on the reverse strand with its stop codon, from an exon
+    # that does.
     first, last = np.zeros(rights.position.size, np.int64), np.zeros(rights.position.size, np.int64)
     edge = np.full(rights.position.size, -1)
     whole = np.flatnonzero(lefts.whole)
@@ -191,6 +198,7 @@ def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntAr
             least = 2 * stop + 1
         first[some] = offset + np.searchsorted(keys[of_left], least, "left")
         last[some] = offset + np.searchsorted(keys[of_left], 2 * (position - 3) + 1, "right")
+    # exons of one or two bases have a pair of nodes of their own
     x, r = np.flatnonzero(~lefts.whole), np.flatnonzero(~rights.whole)
     of_left = _short_keys(lefts.position[x], lefts.partner[x], lefts.column[x])
     of_right = _short_keys(rights.partner[r], rights.position[r], rights.column[r])

@@ -72,6 +72,8 @@ class Scaling:
 
     def spread(self, w: Array) -> Array:
         """The weights of the graph by each table, shape (n_tables, len(weights))."""
+        # weight j by table t is w[scale of j] tables[t, j], and its deviation if it may deviate: linear in w,
+        # so that `gather` is the transpose
         found = np.append(w[: len(self.scales)], 0.0)[self._scale_of] * self.tables
         found[:, self._free] += w[len(self.scales) :]
         return found
@@ -89,21 +91,15 @@ class Scaling:
 def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> FloatArray:
     """A table of what was counted in genes.
 
-    Parameters
-    ----------
-    weights : ExonWeights
-    counts : ndarray, shape (len(weights),)
-        Sums of features.
-    decoys : ndarray, shape (len(weights),)
-        Of windows and flanks, the same at all sites where a signal might be.
+    `counts` are sums of features, `decoys` those of windows and flanks at all sites where a signal might be.
 
-    Returns
-    -------
-    ndarray, shape (len(weights),)
-        Words: log probabilities of their last base given those before, against words between genes, each
-        order less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
+    Words: log probabilities of their last base given those before, against words between genes, each order
+    less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
     """
     found = np.zeros(len(weights))
+    # counts of shorter words are sums over those of the longest; logs[label] are log p(base | words before),
+    # by label less those of row 0, between genes. Tables of several orders add up, so each has the difference
+    # to the order before it.
     longest = weights.part(counts, f"order {max(weights.orders)}")
     before = np.zeros((len(longest), 1))
     for order in sorted(weights.orders):
@@ -126,6 +122,7 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
     if weights.exon_bins:
         lengths = weights.part(counts, "exon lengths")
         widths = np.append(np.diff(weights.exon_bins), weights.exon_bins[-1])
+        # of exons that begin a gene, single or initial ones, and of others: densities sum to one over either
         first, later = lengths[:2].sum(), lengths[2:].sum()  # of a gene, and after an intron
         total = np.array([first, first, later, later])[:, None] + 2 * _OF_LENGTHS * lengths.shape[1]
         weights.part(found, "exon lengths")[:] = np.log((lengths + _OF_LENGTHS) / total / widths)
@@ -136,6 +133,8 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
 
 def _backed_off(counts: FloatArray) -> FloatArray:
     """Probabilities of the last letters of words, smoothed by those after shorter contexts."""
+    # p_k(x | context) = (n(context x) + M p_{k-1}(x | shorter context)) / (n(context) + M), with M =
+    # _OF_WORDS and p_{-1} = 1/4: words that are rare are predicted as shorter ones are
     found = np.full((1, 4), 0.25)
     n_words = 4
     while n_words <= counts.size:

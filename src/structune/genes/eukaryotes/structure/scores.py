@@ -56,12 +56,7 @@ class Evidence(NamedTuple):
 
 
 class SequenceScores:
-    """Scores of sequences by weights of a model.
-
-    Parameters
-    ----------
-    weights : ExonWeights
-    """
+    """Scores of sequences by weights of a model."""
 
     def __init__(self, weights: ExonWeights) -> None:
         self.weights = weights

@@ -29,21 +29,8 @@ _BASES = "ACGT"
 
 @dataclass(frozen=True)
 class GeneRules:
-    """Where genes may be, and their introns.
-
-    Parameters
-    ----------
-    strands : {"both", "forward"}
-    donors : sequence of {"GT", "GC"}
-        First two bases of introns.
-    introns : (int, int)
-        The shortest intron, and the longest whose length has a score of its own.
-
-    Raises
-    ------
-    DataError
-        Names what is none of these.
-    """
+    """Where genes may be, and the first two bases of introns, as `GeneFinder` has them; the shortest intron,
+    and the longest whose length has a score of its own."""
 
     strands: str = "both"
     donors: Sequence[str] = ("GT",)
@@ -190,6 +177,8 @@ class ExonWeights:
 
     def words(self, w: Array) -> Array:
         """Scores of the longest words by label, with one of 0 for no word."""
+        # the number of a word modulo 4^(k + 1) is that of its last k + 1 bases: by a view of that many
+        # columns a shorter word's weight is added to all longer ones that end with it
         table = np.zeros((len(self.labels), self.no_word + 1), w.dtype)
         for k in self.orders:
             words = table[:, :-1].reshape(len(table), -1, 4 ** (k + 1))
@@ -264,6 +253,7 @@ def _words(length: int) -> list[str]:
 
 def length_bins(shortest: int, longest: int) -> tuple[int, ...]:
     """Where bins of lengths begin: at lengths that rise by a factor, apart by one at least."""
+    # shortest (longest + 1)^(k / n) / shortest^(k / n), k = 0, 1, ..., rounded; equal ones are one bin
     edges = np.geomspace(shortest, longest + 1, _N_BINS + 1)[:-1]
     starts = np.unique(edges.round().astype(int))
     return tuple(starts[starts <= longest].tolist())
