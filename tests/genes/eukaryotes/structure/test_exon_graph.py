@@ -16,7 +16,7 @@ from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
 SHAPES = list(enumerate(genes.ALL_SHAPES))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(problem=genes.problems())
 def test_laws(problem):
     hold(problem)
