@@ -62,10 +62,6 @@ def test_parts_of_large_genomes(finder, monkeypatch):
     whole = adapt(finder, TEXTS[::2], 1)
     monkeypatch.setattr(adaptation, "_ENOUGH", sum(map(len, TEXTS)) - 1)
     assert_array_equal(adapt(finder, TEXTS, 1).graph_.scaling.tables, whole.graph_.scaling.tables)
-    monkeypatch.setattr(adaptation, "_AT_ONCE", 100)
-    some = adaptation._sample(NEW)
-    assert sum(map(len, TEXTS)) / 3 < sum(map(len, some)) <= adaptation._ENOUGH
-    assert sum(any(piece in text for piece in some) for text in TEXTS) == len(TEXTS)
 
 
 def test_what_is_refused(finder):

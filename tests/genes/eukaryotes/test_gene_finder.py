@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import simulated_genes as simulated
 import structune
-from simulated_genes import exons, flip
+from simulated_genes import exons
 from structune import GeneFinder
 from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
@@ -69,17 +69,6 @@ def test_one_strand():
     model = finder(strands="forward").fit(some)
     assert model.score(simulated.genome(3, n_contigs=2, strands="+")) > 0.9
     assert {t.strand for genes in model.predict(TEST) for t in genes} <= {"+"}
-
-
-def test_the_other_strand_is_its_mirror_image(model):
-    mirrored = model.predict([flip(text) for text in TEXTS])
-    for text, genes, others in zip(TEXTS, model.predict(TEXTS), mirrored, strict=True):
-        n = len(text)
-        back = [
-            ("-+"[t.strand == "-"], tuple((n - b, n - a) for a, b in reversed(t.exons)))
-            for t in reversed(others)
-        ]
-        assert back == exons(genes)
 
 
 @pytest.mark.parametrize("loss", ["margin", "ramp"])

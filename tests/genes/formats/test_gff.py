@@ -88,12 +88,6 @@ def test_genes_without_names():
     assert read("c\tx\tCDS\t1\t3\t.\t+\t.\n")[0] == found[:1]
 
 
-def test_proteins_are_no_parents():
-    protein = line("protein", attributes="ID=t-Protein;Derives_from=t")
-    (found,), _ = read(GENE, MRNA, protein, cds(1, 3, attributes="Parent=t,t-Protein;"))
-    assert found.name == "t"
-
-
 def test_names_are_unescaped_and_lose_prefixes():
     """Parts of an mRNA without a gene belong together, whatever their IDs."""
     above = line("mRNA", attributes="ID=transcript:a%3Bb;Parent=Gene:caf%C3%A9", score="0.5")
@@ -101,7 +95,9 @@ def test_names_are_unescaped_and_lose_prefixes():
         line(start=a, end=a + 2, attributes=f"ID=p{a};Parent=transcript:a%3Bb", contig="c%20d")
         for a in (1, 7)
     ]
-    (found,), _ = read(above, *parts)
+    protein = line("protein", attributes="ID=t-Protein;Derives_from=t")  # is no parent
+    parts[1] = parts[1].replace("%3Bb\n", "%3Bb,t-Protein;\n")
+    (found,), _ = read(above, protein, *parts)
     assert (found.name, found.gene, found.contig) == ("a;b", "caf\u00e9", "c d")
     assert (found.exons, found.score) == (((0, 3), (6, 9)), 0.5)
     (found,), _ = read(above.replace(";Parent=Gene:caf%C3%A9", ""), *parts)
@@ -211,16 +207,6 @@ def test_prodigal():
         ("1_1", ((937, 1276),), 35.3),
     ]
     assert skipped == [Skipped("NC_1", "1_2", "not whole", (1279, 1399))]
-
-
-def test_bakta():
-    """Coding lines of one level, other features beside them, sequences behind."""
-    coding = "c1\tProdigal\tCDS\t{}\t+\t0\tID={};Name=thrA;locus_tag={};product=x;Dbxref=RefSeq:W\n"
-    trna = "c1\ttRNAscan-SE\ttRNA\t5\t9\t.\t+\t.\tID=A_01;locus_tag=A_01\n"
-    lines = coding.format("11\t40\t.", "A_02", "A_02"), trna, coding.format("51\t80\t.", "A_03", "A_03")
-    found, skipped = read("# Annotated with Bakta\n", *lines, "##FASTA\n", ">c1\n", "ACGT\n")
-    assert [(t.name, t.gene) for t in found] == [("A_02", "A_02"), ("A_03", "A_03")]
-    assert not skipped
 
 
 def test_pgap():
