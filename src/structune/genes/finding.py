@@ -315,6 +315,7 @@ def looked_ahead(
     sequences: Iterable[AnnotatedSequence],
 ) -> tuple[list[AnnotatedSequence], Iterator[AnnotatedSequence]]:
     """The first sequences, enough to tell codes apart by, and all of them; errors come where they are."""
+    # a stream is read once: what was looked at comes again, and an error only behind what was read before it
     source, first, n = UntilError(sequences), list[AnnotatedSequence](), 0
     while n < ENOUGH and (each := next(source, None)) is not None:
         first.append(each)

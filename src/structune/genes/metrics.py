@@ -102,6 +102,7 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
         within = None if regions is None else _union(regions.get(contig, ()))
         kept = [_touching(of.get(contig, []), within) for of in both]
         counts[contig] = [(0,) * 4] * len(GENE_LEVELS)
+        # counts of both strands add up: a gene is on one strand of one contig
         for strand in "+-":
             a, b = ([t for t in of if t.strand == strand] for of in kept)
             bases = [_union(e for t in of for e in t.exons) for of in (a, b)]

@@ -96,6 +96,7 @@ def _rows(transcripts: Sequence[Transcript], gap: float) -> Rows:
     """As few rows as it takes for no two to overlap."""
     rows: Rows = []
     for t in by_position(transcripts):
+        # the first row that is free: by start, this takes as few as overlap at one place
         row = next((row for row in rows if row[-1].end + gap <= t.start), None)
         if row is None:
             rows.append(row := [])

@@ -279,6 +279,7 @@ def _errors(name: str, annotated: Sequence[Transcript], predicted: Sequence[Tran
 
 def _overlapping(some: Sequence[Transcript], others: Sequence[Transcript]) -> list[bool]:
     """Whether each of some shares positions with one of the others."""
+    # t overlaps one of those that start before its end if the furthest of their ends is behind its start
     starts = [(t.start, t.end) for t in sorted(others, key=lambda t: t.start)]
     furthest = list(accumulate((end for _, end in starts), max))  # of those that start no later
     before = [bisect_left(starts, (t.end, 0)) for t in some]  # how many start before each ends

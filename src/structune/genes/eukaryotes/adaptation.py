@@ -72,4 +72,5 @@ def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
         for each in sequences
         for start in range(0, len(each.sequence), _AT_ONCE)
     ]
+    # every k-th piece, with the least k that makes them no more than _ENOUGH bases
     return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]

@@ -145,6 +145,8 @@ def _is_there(text: str, kind: str, reverse: int, position: int, rules: GeneRule
     """Whether a sequence has the bases of a site."""
     motifs = {"start": (START,), "stop": STOPS, "donor": rules.donors, "acceptor": (ACCEPTOR,)}[kind]
     size = len(motifs[0])
+    # sites are between bases: a start and a donor begin there, a stop and an acceptor end, as their strand
+    # reads
     first = position if (kind in ("start", "donor")) != bool(reverse) else position - size
     bases = without_u(text[max(0, first) : first + size]).upper()
     return along_strand(bases, "+-"[reverse]) in motifs
@@ -152,6 +154,7 @@ def _is_there(text: str, kind: str, reverse: int, position: int, rules: GeneRule
 
 def _sites(hint: Hint, worth: float) -> Iterator[tuple[float, ...]]:
     """Signal, strand, position and worth of the sites that a hint is of: it may be of either strand."""
+    # an intron has two sites: a gene that has one of them alone gets a half
     of_each = worth / 2 if hint.kind == "intron" else worth
     for k in _STRANDS[hint.strand]:
         for kind, reverse, position in _of_strand(hint, k):

@@ -34,6 +34,8 @@ _LIKELY = 1.0
 _LEAST = 60  # known coding bases of a gene that is cut
 _SPACE, _EXON, _BETWEEN = "N" * 20, "N" * 100, "N" * 50  # the last is longer where introns are
 _STOP = STOPS[0]
+# with one letter between, three codons in a row are in all three frames; two letters after GT or AG do the
+# same
 _BEGIN = f"{_SPACE}{START}N{START}N{START}{_EXON}GTNNGTNNGT"
 _END = f"AGNNAGNNAG{_EXON}{_STOP}N{_STOP}N{_STOP}{_SPACE}"
 
@@ -139,6 +141,7 @@ def join_genes(found: list[Gene], genes: list[Gene], piece: Piece) -> None:
 
     Genes count from the start of the piece. What reaches across the overlap is lost if no such place is left.
     """
+    # the place that is nearest to the middle of the overlap: there both pieces know the most around
     moved = [gene.moved(piece.start) for gene in genes]
     if piece.start:
         covered = np.zeros(_OVERLAP + 1, bool)
@@ -164,6 +167,7 @@ class Ends:
 
     def hints(self, hints: Hints, n: int) -> Hints:
         """Those of a sequence of n bases at their new places, and those of its ends."""
+        # signals of the ends have the number -1: they are no hints, and are not told as unused
         lead = len(self.before)
         added = [*_sites(self.before, 0), *_sites(self.behind, lead + n)]
         sites, parts = hints.sites[hints.sites[:, 2] <= n], hints.parts.copy()

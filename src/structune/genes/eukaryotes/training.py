@@ -57,6 +57,7 @@ def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -
 
 def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
     """For each of `n` examples the table that it is to be scored by, from 1 on; as `scaled` has them."""
+    # parts differ by one group at most: a permutation of the groups, dealt out modulo FOLDS
     each = np.arange(n)
     names, group = np.unique(each if groups is None else np.asarray(groups), return_inverse=True)
     group = group if names.size >= FOLDS else each
@@ -110,6 +111,8 @@ class _Tally:
 
     def scaling(self) -> Scaling:
         """Tables of all examples, and without those of each table."""
+        # Counts of all parts but one are those of all less the part's: examples are counted once. One part
+        # alone has no others, and is scored by its own table.
         weights, sizes = self._graph.weights, self._sizes
         every, found = self._counts.sum(axis=0), self._decoys.sum(axis=0)
         tables = [log_odds(weights, every, found)]
@@ -129,6 +132,7 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
     if center is None:
         return found
     known = _known() if isinstance(center, str) else _weights_of(center)
+    # a name that the center does not have, as of a bin of lengths, keeps the mean that it would have without
     for k, name in enumerate(scaling.names()):
         if name.startswith(_KINDS):
             found[k] = known.get(name, found[k])

@@ -206,6 +206,7 @@ def _place(feature: SeqFeature, n_bases: int) -> tuple[int, int] | None:
     if not reason:
         return int(location.start), int(location.end)
     parts = _ascending(location)
+    # one step back, from the last base to the first, is a circle; any other order is not a place
     back = [(int(a.end), int(b.start)) for a, b in pairwise(parts) if b.start < a.start]
     is_across = reason == _OTHER_ORDER and back == [(n_bases, 0)]
     return (int(parts[0].start), n_bases + int(parts[-1].end)) if is_across else None

@@ -200,6 +200,7 @@ def with_stop_codons(
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0
     for genome in genomes:
+        # "auto": whole codons, the last of which is no stop, and the next is one
         changed = list[Transcript]()
         for t in genome.transcripts:
             more = None if stop_codon == "included" else longer(t, len(genome.sequence))

@@ -177,6 +177,8 @@ def parse_gff3(lines: Lines) -> GeneAnnotation:
                     proteins.add(name)
             if attributes.get("Is_circular", "").lower() == "true":
                 circular.add(part.contig)
+    # Only now is it known which parents are in the file, and in which order. A part belongs to each of its
+    # parents; how transcripts and genes are named by these, `read_gff3` says.
     groups: dict[_Key, list[Part]] = defaultdict(list)
     coding_parents = {parent for part in parts for parent in _parents_of(part)}
     for of in codons.values():
@@ -301,6 +303,7 @@ def parse_gtf(lines: Lines) -> GeneAnnotation:
 
 def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
     """Coding parts with the stop codon, if that is not within them."""
+    # a stop codon beside the last part, or cut off by an intron, is coding, too
     beside = [s for s in stops if not any(p.start <= s.start and s.end <= p.end for p in parts)]
     joined: list[Part] = []
     for part in sorted([*parts, *beside], key=attrgetter("start", "end")):
@@ -407,6 +410,7 @@ def _scattered(parts: list[Part]) -> str:
 
 def _wrong_phase(transcript: Transcript, parts: list[Part]) -> str:
     """How the phases of parts differ from those by their lengths, if they do."""
+    # a whole gene begins with a codon; after that each phase is what its lengths leave, or is not given
     first = parts[0] if transcript.strand == "+" else parts[-1]
     if first.phase:
         return f"not whole: phase {first.phase} at its start"

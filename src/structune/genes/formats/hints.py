@@ -218,6 +218,8 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
     """The hint of a line, if it is one, its parent, and what the line is."""
     columns = columns_of(text)
     if columns[2].isdigit() and columns[3] in _STRANDS and columns[4].isdigit() and columns[5] in _FLAGS:
+        # columns of STAR: contig, first and last base of the intron, strand, motif, annotated, unique reads
+        # and those of several places, overhang
         part = part_of(number, [*columns[:1], "", "", *columns[1:3], ".", "."], columns[0], {})
         reads = _number(columns[_UNIQUE]) + _number(columns[_SEVERAL])
         return Hint(part.contig, "intron", part.start, part.end, _STRANDS[columns[3]], reads), "", ""

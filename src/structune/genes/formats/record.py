@@ -105,6 +105,7 @@ class Transcript:
     @property
     def phases(self) -> tuple[int, ...]:
         """For each of `exons`, how many bases at its beginning, by strand, belong to the codon before it."""
+        # after `before` coding bases (before - phase) % 3 of a codon are read: it lacks the rest, modulo 3
         lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
         phases = tuple((self.phase - before) % 3 for before in accumulate(lengths[:-1], initial=0))
         return phases if self.strand == "+" else phases[::-1]

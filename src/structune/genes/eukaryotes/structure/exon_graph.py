@@ -134,6 +134,8 @@ class ExonGraph(Structure):
         return shard
 
     def check_shard(self, shard: ExonShard) -> None:
+        # nodes and words follow from the letters: kernels do not check indices, so those of a file must be
+        # these
         n, n_words = shard.letters.size, (0, self.weights.no_word + 1)
         n_tables = 1 if self.scaling is None else len(self.scaling.tables)
         check_range("tables", shard.tables, np.int8, (len(shard),), 0, n_tables)
@@ -211,6 +213,7 @@ class ExonGraph(Structure):
         self, shard: ExonShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
         factors = shard.weights if weights is None else weights
+        # sums by table, of all weights: scales and deviations of these are gathered once, at the end
         totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
             nodes, path, counts = (
@@ -354,6 +357,7 @@ class ExonGraph(Structure):
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
         for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost, evidence)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
+            # exons of the best set do not overlap: marked nodes in the order of positions are pairs
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
             values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
             lefts = nodes.left_order[left[nodes.left_order]]

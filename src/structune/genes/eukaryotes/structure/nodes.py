@@ -80,6 +80,7 @@ def _ends(
 
 def _letter(letters: Letters, positions: IntArray) -> Letters:
     """Letters at positions, unknown beyond the ends."""
+    # what lies before the start or behind the end reads the N behind the last letter
     padded = np.concatenate((letters, np.full(3, 4, np.int8)))
     return padded[np.where((positions < 0) | (positions >= letters.size), letters.size, positions)]
 
@@ -88,7 +89,7 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     """Where exons begin and where they end, as read along the strand."""
     starts, stops = motif_at(letters, (START,)), motif_at(letters, STOPS)
     donor = motif_at(letters, donors)
-    donor = donor[donor > 0]
+    donor = donor[donor > 0]  # an exon has a base at least
     acceptor = motif_at(letters, (ACCEPTOR,)) + 2
     acceptor = acceptor[acceptor < letters.size]
     last, before = _letter(letters, donor - 1), _letter(letters, donor - 2)
@@ -137,15 +138,18 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
         right_parts += [each.mirrored(n) for each in begins]
         stops.append(np.sort(n - 3 - motif_at(other, STOPS)))
     lefts, rights = Ends.joined(left_parts), Ends.joined(right_parts)
-    # a split codon is told at the right node: on the reverse strand it was found at the left one
+    # Left nodes: those of whole exons first, by column, position, and inner before outer ones, which is the
+    # order of the keys of `_ranges`. A split codon is told at the right node: on the reverse strand it was
+    # found at the left one.
     lefts = lefts.take(np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole)))
     first, last, edge = _ranges(lefts, rights, stops)
     some = np.flatnonzero(first < last)
+    # right nodes by position, those of one splice site next to each other; without those that no exon ends at
     order = np.lexsort((~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position))
     order = order[np.isin(order, some, assume_unique=True)]
     rights, first, last = replace(rights, edge=edge).take(order), first[order], last[order]
-    opening, openings, opening_first = _groups(rights)
-    closing, closings, closing_first = _groups(lefts)
+    opening, opening_first, openings, opening_masks = _groups(rights)
+    closing, closing_first, closings, closing_masks = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
     return {
         "left_position": lefts.position,
@@ -164,10 +168,10 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
         "right_last": last,
         "opening_position": openings,
         "strand_opening": opening_first,
-        "opening_mask": _masks(rights, opening, openings.size),
+        "opening_mask": opening_masks,
         "closing_position": closings,
         "strand_closing": closing_first,
-        "closing_mask": _masks(lefts, closing, closings.size),
+        "closing_mask": closing_masks,
         **sites,
     }
 
@@ -213,36 +217,25 @@ def _short_keys(left: IntArray, right: IntArray, column: IntArray) -> IntArray:
     return np.asarray((2 * left + right - left - 1) * 6 + column)
 
 
-def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray]:
-    """Splice sites: that of each inner node (-1 for outer ones), positions, and where strands begin."""
+def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Splice sites: that of each inner node (-1 for outer ones), where strands begin, positions, types."""
     inner, strand = np.flatnonzero(side.inner), side.column // 3
     most = int(side.position.max(initial=0)) + 1
     keys, numbers = np.unique(strand[inner] * most + side.position[inner], return_inverse=True)
-    found = np.full(side.position.size, -1)
+    found, masks = np.full(side.position.size, -1), np.zeros(keys.size, np.int64)
     found[inner] = numbers.ravel()
-    return found, keys % most, np.searchsorted(keys, most * np.arange(3))
-
-
-def _masks(side: Ends, group: IntArray, n: int) -> IntArray:
-    """All types of the nodes of each splice site."""
-    found = np.zeros(n, np.int64)
-    np.bitwise_or.at(found, group[side.inner], side.mask[side.inner])
-    return found
+    np.bitwise_or.at(masks, found[inner], side.mask[inner])
+    return found, np.searchsorted(keys, most * np.arange(3)), keys % most, masks
 
 
 def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, dict[str, Array]]:
     """The site of each node (the number of sites for none), and what and where they are."""
-    most = 1 + max(int(side.position.max(initial=0)) for side in (lefts, rights))
-    both = [(side.signal * 2 + side.column // 3) * most + side.position for side in (lefts, rights)]
-    some = [side.signal >= 0 for side in (lefts, rights)]
-    keys, numbers = np.unique(
-        np.concatenate([k[s] for k, s in zip(both, some, strict=True)]), return_inverse=True
-    )
-    numbers, n_left, found = numbers.ravel(), int(some[0].sum()), []
-    for side, known, own in zip((lefts, rights), some, (numbers[:n_left], numbers[n_left:]), strict=True):
-        site = np.full(side.position.size, keys.size)
-        site[known] = own
-        found.append(site)
-    what = keys // most
+    # the signal of several nodes at a position is one site: it is scored once
+    both, n_left = Ends.joined([lefts, rights]), lefts.position.size
+    most, some = 1 + int(both.position.max(initial=0)), both.signal >= 0
+    all_keys = (both.signal * 2 + both.column // 3) * most + both.position
+    keys, numbers = np.unique(all_keys[some], return_inverse=True)
+    found, what = np.full(both.position.size, keys.size), keys // most
+    found[some] = numbers.ravel()
     arrays = {"site_position": keys % most, "site_reverse": what % 2 > 0, "site_signal": what // 2}
-    return found[0], found[1], arrays
+    return found[:n_left], found[n_left:], arrays

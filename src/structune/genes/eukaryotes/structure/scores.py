@@ -61,6 +61,8 @@ class SequenceScores:
     def __init__(self, weights: ExonWeights) -> None:
         self.weights = weights
         n_strands, n_introns = weights.n_strands, weights.n_introns
+        # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
+        # last what is between genes; labels are rows of tables, which both strands share
         phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
         self.intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
         columns = range(weights.n_columns)
@@ -105,6 +107,7 @@ class SequenceScores:
             if known is not None:
                 of_sites[:-1] += known.sites
                 for strand in range(weights.n_strands):
+                    # all frames of a strand gain alike, so that hints leave the frame open
                     sums = np.cumsum(known.coding[:, strand])
                     prefix[1:, 3 * strand : 3 * strand + 3] += sums[:, None]
             columns = self.intron_columns, *self.weights.rules.introns
@@ -145,6 +148,8 @@ class SequenceScores:
         if not self.weights.n_tracks and cost is None:
             return np.zeros((0, n_labels), w.dtype)
         found = shard.tracks[part] @ self.weights.part(w, "tracks").T
+        # Hamming costs of labels go into the emissions of each position, which makes cost-augmented decoding
+        # the same recursion
         if cost is not None:
             own = self.labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
             found = found + cost[s] * (np.arange(n_labels) != own[:, None])
@@ -152,6 +157,8 @@ class SequenceScores:
 
     def labels(self, path: Path, n: int) -> Array:
         """The label of each position of one sequence."""
+        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand number 2 less
+        # that
         n_coding = 3 * self.weights.n_strands
         place = (np.arange(n) - path) % 3
         coding = emissions.CODING + np.where(path < 3, place, 2 - place)

@@ -63,6 +63,7 @@ class NodeArrays:
 
     def take(self, chosen: IntArray) -> NodeArrays:
         """Those of some sequences."""
+        # numbers of nodes count within their sequence, so they need no change
         taken = [take_segments(offsets, chosen) for offsets in self.offsets]
         arrays = {name: getattr(self, name)[taken[_group(name)][1]] for name in _ARRAYS}
         return NodeArrays(**arrays, offsets=np.stack([offsets for offsets, _ in taken]))
