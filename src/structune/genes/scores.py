@@ -75,12 +75,10 @@ class GeneEvaluation:
         return cls.of_genes(true, found, scoring.margin)
 
     def tables(self) -> list[Table]:
-        rows = [
-            (f"{level} ({annotated:,} annotated, {predicted:,} predicted)", shares)
-            for level, (annotated, predicted, *shares) in (
-                (level, row.values()) for level, row in self.as_dict().items()
-            )
-        ]
+        rows = []
+        for level, row in self.as_dict().items():
+            n_annotated, n_predicted, *shares = row.values()
+            rows.append((f"{level} ({n_annotated:,} annotated, {n_predicted:,} predicted)", shares))
         columns = ["sensitivity", "precision", "F1"]
         return [
             numbers_table("Genes", "level", columns, rows),
