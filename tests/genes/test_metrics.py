@@ -32,19 +32,6 @@ def counts(annotated, predicted, regions=None):
     return gene_scores(annotated, predicted, regions).counts.sum(axis=0).tolist()
 
 
-def test_transcripts_of_one_gene():
-    short, same = transcript([(0, 10)]), Transcript("c", "+", TWO.exons, "another", "g")
-    assert counts([TWO, short, same], [transcript(TWO.exons, "p")]) == [
-        [20, 20, 20, 20],
-        [2, 2, 2, 2],
-        [2, 1, 1, 1],
-        [1, 1, 1, 1],
-    ]
-    # two predicted genes, each a transcript of the one that is annotated
-    split = [transcript(TWO.exons, "p"), transcript(short.exons, "q")]
-    assert counts([TWO, short], split)[3] == [1, 2, 1, 2]
-
-
 def test_ratios():
     scores = gene_scores([TWO, transcript([(50, 60)], "h")], [TWO, transcript([(40, 80)], "p")])
     assert scores.nucleotide == pytest.approx((1.0, 0.5, 2 / 3))

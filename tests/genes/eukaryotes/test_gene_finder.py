@@ -64,13 +64,6 @@ def test_genes_of_both_strands_are_learned(features):
     assert all(0 <= t.score <= 1 for genes in found for t in genes)
 
 
-def test_one_strand():
-    some = simulated.genome(2, strands="+")
-    model = finder(strands="forward").fit(some)
-    assert model.score(simulated.genome(3, n_contigs=2, strands="+")) > 0.9
-    assert {t.strand for genes in model.predict(TEST) for t in genes} <= {"+"}
-
-
 @pytest.mark.parametrize("loss", ["margin", "ramp"])
 def test_losses_of_bases(loss):
     model = finder(loss=loss, penalty=10.0, flank=50, run=Run(max_iterations=30)).fit(TRAIN)
@@ -279,14 +272,6 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
     save_model(tmp_path / "m.structune", "genes", header, arrays)
     with pytest.raises(ModelFileError, match=r"found (no )?tables"):
         structune.load(tmp_path / "m.structune")
-
-
-def test_long_introns_are_in_files(tmp_path):
-    text = TINY.sequence.replace("GGTAAG", "GGTAAG" + "C" * 12_000)
-    long = Transcript("c", "+", ((5, 12), (12_021, 12_026)), "t", "g")
-    model = finder(features="paper", run=Run(max_iterations=2)).fit([AnnotatedSequence("c", text, (long,))])
-    model.save(tmp_path / "m.structune")
-    assert structune.load(tmp_path / "m.structune").introns_ == model.introns_ == (10_000, 10_000)
 
 
 # --- what cannot be learned from ----------------------------------------------------------------------------

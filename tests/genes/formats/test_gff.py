@@ -106,7 +106,11 @@ def test_names_are_unescaped_and_lose_prefixes():
 
 def test_what_is_let_pass():
     odd = line("SO:0000316", attributes="id=1; - some words\twith a tab")
-    assert len(read(odd)[0]) == 1
+    whole = line(attributes="ID=1_1;partial=00;start_type=ATG;conf=99.98", score=35.3)  # of Prodigal
+    assert [t.score for t in read("# Sequence Data: seqnum=1\n", odd, whole, "##FASTA\n>c\n")[0]] == [
+        None,
+        35.3,
+    ]
     parts = (cds(1, 10, 1, attributes="ID=p;codon_start=1"), cds(21, 29, 1, attributes="ID=p;codon_start=1"))
     (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
     assert found.phases == (0, 2)
@@ -122,6 +126,7 @@ def test_what_is_let_pass():
     [
         ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
         ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;partial=01")], "not whole", (0, 9)),
         ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
         (
             [cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")],
@@ -192,33 +197,6 @@ def test_any_features_and_bytes_are_read_or_refused(content):
     with suppress(DataError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         read_gff3(io.BytesIO(content))
-
-
-def test_prodigal():
-    """``partial=00`` is a whole gene."""
-    rest = "start_type=ATG;rbs_motif=GGAG/GAGG;rbs_spacer=5-10bp;gc_cont=0.377;conf=99.98;score=36.78;"
-    lines = [
-        f"NC_1\tProdigal_v2.6.3\tCDS\t{start}\t{end}\t35.3\t-\t0\tID=1_{k};partial={partial};{rest}\n"
-        for k, (start, end, partial) in enumerate([(213, 938, "00"), (938, 1276, "00"), (1280, 1399, "01")])
-    ]
-    found, skipped = read("# Sequence Data: seqnum=1\n", *lines)
-    assert [(t.name, t.exons, t.score) for t in found] == [
-        ("1_0", ((212, 938),), 35.3),
-        ("1_1", ((937, 1276),), 35.3),
-    ]
-    assert skipped == [Skipped("NC_1", "1_2", "not whole", (1279, 1399))]
-
-
-def test_pgap():
-    """Coding lines below genes; pseudogenes and parts of genes are marked."""
-    gene = "NZ_1\tRefSeq\tgene\t{0}\t{1}\t.\t+\t.\tID=gene-{2};Name={2};locus_tag={2}{3}\n"
-    coding = "NZ_1\tProtein Homology\tCDS\t{0}\t{1}\t.\t+\t0\tID=cds-{2};Parent=gene-{2}{3};transl_table=11\n"
-    marks = {"A1": "", "A2": ";pseudo=true", "A3": ";partial=true;end_range=300,."}
-    places = {"A1": (1, 90), "A2": (101, 190), "A3": (201, 300)}
-    lines = [line.format(*places[k], k, mark) for k, mark in marks.items() for line in (gene, coding)]
-    found, skipped = read(*lines)
-    assert [(t.name, t.gene) for t in found] == [("cds-A1", "gene-A1")]
-    assert [one.reason for one in skipped] == ["a pseudogene", "not whole"]
 
 
 def test_marks_of_parents():

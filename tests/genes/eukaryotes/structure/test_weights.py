@@ -73,6 +73,7 @@ def test_bins_of_lengths(shortest, more):
         ([50], (45, 100)),
         ([50, 60, 70, 80, 5000], (45, 148)),
         ([900], (810, 810)),
+        ([12_000], (10_000, 10_000)),  # the longest that files may have
     ],
 )
 def test_lengths_of_introns(lengths, expected):
