@@ -45,6 +45,7 @@ def best(nodes, scores, n, left, right):
             break
         most, to_right[r] = _best_exon(nodes, scores, value, r)
         most += right_score(nodes, scores, r) - after_right(nodes, scores, r)
+        # less P(b, what begins here), as in `sums`: of genes that have ended the best, at its end, is enough
         if nodes.right_opening[r] >= 0:
             _open(nodes, r, most, exits, exit_of)
         elif most > ended:
@@ -121,6 +122,7 @@ def count_walk(nodes, scores, lefts, rights, exons, introns):
     """Count the lengths of given exons, by their nodes in order, and of the introns between them."""
     for k in range(lefts.size):
         x, r = lefts[k], rights[k]
+        # the same places as in the recursions, so that features are those that are scored
         exons[exon_place(scores, nodes, x, nodes.right_position[r], *kinds_to(scores, nodes, r))] += 1.0
         if nodes.left_closing[x] >= 0:
             length = nodes.left_position[x] - nodes.right_position[rights[k - 1]]

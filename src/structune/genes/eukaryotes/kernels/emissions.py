@@ -146,6 +146,7 @@ class Flanks(NamedTuple):
 @part_of_bare_kernel
 def _span(flanks, sites, b, s, n):
     """Where part b of the flank of a site begins and ends: what is beyond the sequence counts for nothing."""
+    # an interval [first, last) along the strand is (position - last, position - first) on the sequence
     position = sites.position[s]
     if sites.reverse[s]:
         first, last = position - flanks.last[b], position - flanks.first[b]

@@ -24,6 +24,7 @@ def strand_of(first, k):
 @part_of_kernel
 def kinds_to(scores, nodes, r):
     """Of the exons that end at a right node, from inner and from outer left nodes."""
+    # columns 0 to 2 are the frames of the forward strand, 3 to 5 those of the other
     strand, outer = nodes.right_column[r] // 3, 1 if nodes.right_opening[r] < 0 else 0
     return scores.kinds[strand, 0, outer], scores.kinds[strand, 1, outer]
 
@@ -31,6 +32,7 @@ def kinds_to(scores, nodes, r):
 @part_of_kernel
 def exon_place(scores, nodes, x, position, from_inner, from_outer):
     """Kind of an exon from a left node to a position, and the place of its length."""
+    # the last entry is that of all longer exons
     length = min(position - nodes.left_position[x], scores.exons.shape[1] - 1)
     return from_inner if nodes.left_closing[x] >= 0 else from_outer, length
 
@@ -45,6 +47,7 @@ def phase_of(mask):
 @part_of_kernel
 def left_score(nodes, scores, x):
     """What it adds, but for what comes before: less its column's prefix."""
+    # an outer node ends what is between genes, an inner one an intron: + P(a, what it ends) - P(a, c)
     column, position = nodes.left_column[x], nodes.left_position[x]
     score = scores.sites[nodes.left_site[x]] - scores.prefix[position, column]
     c = nodes.left_closing[x]
@@ -58,6 +61,7 @@ def left_score(nodes, scores, x):
 @part_of_kernel
 def right_score(nodes, scores, r):
     """What it adds to the sum over its exons."""
+    # + P(b, c): with the - P(a, c) of the left node these are the emissions of the exon
     score = scores.prefix[nodes.right_position[r], nodes.right_column[r]] + scores.sites[nodes.right_site[r]]
     if nodes.right_edge[r] >= 0:
         score += scores.edges[nodes.right_edge[r]]
@@ -67,6 +71,7 @@ def right_score(nodes, scores, r):
 @part_of_kernel
 def after_right(nodes, scores, r):
     """The prefix of what comes after it."""
+    # P(b, what begins here); it is taken off again, as what begins ends elsewhere with its own P
     o, position = nodes.right_opening[r], nodes.right_position[r]
     if o < 0:
         return scores.prefix[position, scores.prefix.shape[1] - 1]
@@ -147,6 +152,7 @@ def _exons_to(nodes, scores, sums, r, logs):
 @part_of_kernel
 def _open(nodes, sums, r, value):
     """Add what comes to a right node to its opening."""
+    # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
     o, mask = nodes.right_opening[r], nodes.right_mask[r]
     for k in range(TYPES):
         if mask >> k & 1:
@@ -197,6 +203,7 @@ def _close(nodes, scores, sums, c, passed, far):
 @part_of_kernel
 def _entered(nodes, sums, x):
     """Log of the sum over the introns that may come before a left node."""
+    # types are apart: an exon may begin after any of those that its first bases allow
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     found = 0.0 * sums.entries[c, 0] + NOTHING
     for k in range(TYPES):
@@ -215,11 +222,8 @@ def backward(nodes, scores, n, sums, value, counts):
     # sum) of what its sum is used. This is the gradient of `forward`, by hand. `after` is the log of sum_x
     # used(x) / exp(ended at x) over later outer left nodes, and the end of the sequence: times the exp of
     # what an outer right node adds to `ended` it is the probability of that node.
-    n_lefts, n_rights, between = (
-        nodes.left_position.size,
-        nodes.right_position.size,
-        scores.prefix.shape[1] - 1,
-    )
+    n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
+    between = scores.prefix.shape[1] - 1
     after = scores.prefix[n, between] - value  # logs of what genes that have ended are worth
     far = np.full((2, TYPES), 0.0 * value + NOTHING)  # and introns that become far
     passed = nodes.strand_opening[1:].copy()
@@ -233,11 +237,14 @@ def backward(nodes, scores, n, sums, value, counts):
                 counts.cover[position, nodes.left_column[x]] += used
                 counts.sites[nodes.left_site[x]] += used
                 if c < 0:
+                    # the share of r in `ended` is exp(value of r - ended); the division by ended's exp is
+                    # done here, once for all r before x
                     counts.cover[position, between] -= used
                     counts.edges[GENE] += used
                     after = add_logs(after, np.log(used) - (sums.left[x] - left_score(nodes, scores, x)))
                 else:
                     _back_to_types(nodes, scores, sums, counts, x, used)
+            # the last left node of a closing: all of its uses are known
             k -= 1
             if c >= 0 and (k < 0 or nodes.left_closing[nodes.left_order[k]] != c):
                 _back_to_openings(nodes, scores, sums, counts, c, passed, far)
@@ -279,6 +286,7 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
     else:
         strand = strand_of(nodes.strand_opening, o)
         counts.cover[position, scores.intron_columns[strand, phase_of(nodes.right_mask[r])]] += follow
+    # used(x) += used(r) exp(L(x) - P(a, c) + exons + right score - R(r))
     base, kinds = right_score(nodes, scores, r) - sums.right[r], kinds_to(scores, nodes, r)
     for x in range(nodes.right_first[r], nodes.right_last[r]):
         kind, length = exon_place(scores, nodes, x, position, *kinds)
@@ -292,6 +300,7 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
 @part_of_kernel
 def _back_to_types(nodes, scores, sums, counts, x, used):
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
+    # closed[c, k] is how often introns of type k end at c: each type gets its share of what came to x
     phase, total = phase_of(mask), _entered(nodes, sums, x)
     strand = strand_of(nodes.strand_closing, c)
     counts.cover[nodes.left_position[x], scores.intron_columns[strand, phase]] -= used
@@ -316,6 +325,7 @@ def _back_from_far(sums, counts, passed, far, strand):
 @part_of_kernel
 def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
+    # openings are no longer far from closings that are passed: they get what those handed on to far ones
     first = nodes.strand_opening[strand]
     while passed[strand] > first and position - nodes.opening_position[passed[strand] - 1] <= scores.longest:
         _back_from_far(sums, counts, passed, far, strand)

@@ -61,6 +61,7 @@ class Ends:
 
 def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
     """Where one of some motifs begins."""
+    # all motifs are of one length; N is none of their letters
     n = letters.size - len(motifs[0]) + 1
     found = np.zeros(max(n, 0), bool)
     for motif in motifs:
@@ -214,6 +215,7 @@ def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntAr
 
 def _short_keys(left: IntArray, right: IntArray, column: IntArray) -> IntArray:
     """Of exons of one or two bases, by which their left nodes are known from their right ones."""
+    # lengths are 1 or 2, so 2 left + length - 1 is one number for both
     return np.asarray((2 * left + right - left - 1) * 6 + column)
 
 

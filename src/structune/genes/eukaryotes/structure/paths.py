@@ -72,6 +72,7 @@ def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray
     of_right = nodes.right_column, nodes.right_position, nodes.right_opening < 0
     lefts = _found(*of_left, columns, begins, padded[begins])
     rights = _found(*of_right, columns, ends, padded[ends + 1])
+    # a short exon may share its ends with longer ones: its own nodes are those that are joined
     for k, (x, r) in enumerate(zip(lefts, rights, strict=True)):
         if not _joined(nodes, x, r) and ends[k] - begins[k] < 3:
             lefts[k], rights[k] = _short(nodes, begins[k], ends[k], columns[k])

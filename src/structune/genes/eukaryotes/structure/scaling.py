@@ -80,6 +80,7 @@ class Scaling:
 
     def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
         """Add sums of features by table to those of scales and deviations; of their squares if asked for."""
+        # d/dw of spread(w) . sums: by scale sum_j tables[t, j] sums[t, j], by deviation sum_t sums[t, j]
         factors = self.tables**2 if squared else self.tables
         by_weight, n = (sums * factors).sum(axis=0), len(self.scales)
         of_scales = np.zeros(n + 1, out.dtype)
@@ -116,6 +117,7 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
         out[:] = np.log(_backed_off(true)) - np.log(_backed_off(other))
     if weights.intron_bins:
         lengths = weights.part(counts, "intron lengths")
+        # log density: the share of a bin, 0.5 added to each count, over its width; long ones have _LONG_TAIL
         widths = np.append(np.diff([*weights.intron_bins, weights.rules.introns[1] + 1]), _LONG_TAIL)
         share = (lengths + _OF_LENGTHS) / (lengths + _OF_LENGTHS).sum()
         weights.part(found, "intron lengths")[:] = np.log(share / widths)
@@ -126,6 +128,7 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
         first, later = lengths[:2].sum(), lengths[2:].sum()  # of a gene, and after an intron
         total = np.array([first, first, later, later])[:, None] + 2 * _OF_LENGTHS * lengths.shape[1]
         weights.part(found, "exon lengths")[:] = np.log((lengths + _OF_LENGTHS) / total / widths)
+    # how often introns follow 0, 1 and 2 bases of a codon; the others are rare by assumption, not by count
     introns = weights.part(counts, "edges")[:3] + 1.0
     weights.part(found, "edges")[:] = [*np.log(introns / introns.sum()), -np.log(_GENE_EVERY), _SPLIT, _SPLIT]
     return found
@@ -147,6 +150,8 @@ def _backed_off(counts: FloatArray) -> FloatArray:
 
 def _conditional(counts: FloatArray, smoothing: float) -> FloatArray:
     """Log probabilities of the last letters of the words at each place, smoothed by those of the letters."""
+    # by place: (n(context x) + M q(x)) / (n(context) + M), with q the shares of bases there, one added to
+    # each
     words = counts.reshape(len(counts), -1, 4)
     letters = words.sum(axis=1, keepdims=True) + 1.0
     letters /= letters.sum(axis=2, keepdims=True)

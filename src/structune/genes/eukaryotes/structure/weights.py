@@ -150,6 +150,7 @@ class ExonWeights:
 
     @cached_property
     def _slices(self) -> dict[str, slice]:
+        # weights of all names lie one after the other in w, each in the order of its shape
         ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
         return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
 
@@ -194,6 +195,7 @@ class ExonWeights:
     def _intron_places(self) -> IntArray:
         """The bin of each length from the shortest on, and of longer ones."""
         shortest, longest = self.rules.introns
+        # a weight by bin, scores by length: kernels look them up by length, features are summed over bins
         inside = np.searchsorted(self.intron_bins, np.arange(shortest, longest + 1), side="right") - 1
         return np.append(inside, len(self.intron_bins))
 
@@ -264,6 +266,8 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 
     A little shorter than the shortest of them; and twice as long as the shorter three of five, at most 400.
     """
+    # 0.9 times the shortest that is known: a little shorter ones may exist. Tables grow with lengths, so only
+    # the bulk has weights by length: up to twice the 60 % quantile.
     found = np.asarray(lengths)
     if not found.size:
         return SHORTEST_INTRON, SHORTEST_INTRON
