@@ -141,6 +141,7 @@ def _find(path: str) -> Path:
 
 def _read_annotation(path: Path) -> GeneAnnotation:
     """Genes of a GFF3 file with the names that their sequences have."""
+    # what readers rightly refuse in these files is mended here, and nowhere else
     lines, skipped = dict[str, None](), list[Skipped]()  # some lines are there twice
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:

@@ -81,6 +81,8 @@ def cut_examples(
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
         own, known = (np.array(some, np.int64).reshape(-1, 2) for some in (spans, spans + unread))
+        # genes come by start: one touches another if the furthest end before it reaches it, or the next
+        # begins before it ends
         close = np.zeros(len(own), bool)  # whether no base lies between a gene and another one
         close[1:] = np.maximum.accumulate(own[:, 1])[:-1] >= own[1:, 0]
         close[:-1] |= own[:-1, 1] >= own[1:, 0]
@@ -102,6 +104,7 @@ def _chosen(
     gene: list[Transcript], sequence: str, strands: Collection[str], donors: Collection[str]
 ) -> tuple[Transcript | None, str]:
     """The transcript to learn from, or what is wrong with the longest."""
+    # the longest one that makes sense; if none does, what is wrong with the longest of all is told
     problem = ""
     for t in sorted(gene, key=lambda t: -t.length):
         problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]

@@ -21,19 +21,10 @@ from structune.files.text import some_of
 from structune.genes.adaptation import adapt
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.eukaryotes.training import IN_COMMON
+from structune.genes.formats import writers
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.hints import misplaced_text, read_hints, read_regions
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.formats.writers import (
-    GFF3_HEAD,
-    TABLE_HEAD,
-    coding_sequences_text,
-    genbank_text,
-    gff3_text,
-    proteins_text,
-    region_text,
-    table_text,
-)
 from structune.genes.options import ENDINGS, Finding
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder
@@ -128,6 +119,8 @@ def _chosen_finder(sequences: _Sequences, model: str, finding: Finding) -> Finde
     if not finding.adapt:
         return finder
     if finder.has_introns:
+        # a genome of bacteria is dense with long open reading frames, which a model of introns would learn
+        # from
         share = sure_share(MetagenomeFinder.pretrained(), sequences.whole())
         if share > _DENSE:
             what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
@@ -152,7 +145,7 @@ class _Evidence:
             self._read["avoid"] = finding.avoid, read_regions(finding.avoid)
         self._left = {name: set(found) for name, (_, found) in self._read.items()}
         self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
-        self._names = list[str]()
+        self._names = list[str]()  # of sequences that came, to be told if no hint is on any
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
         """What `predict` takes."""
@@ -186,7 +179,7 @@ class _Evidence:
 def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: Finding) -> None:
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
-    head = {"gff3": GFF3_HEAD, "genbank": "", "tsv": TABLE_HEAD}[how]
+    head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]
     with ExitStack() as opened:
         out = opened.enter_context(open_text(finding.output))
         proteins, nucleotides = (
@@ -199,16 +192,16 @@ def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: 
             for each, genes in block:
                 found = AnnotatedSequence(each.name, each.sequence, genes)
                 if how == "genbank":
-                    text = genbank_text(found, *finder.genetic_code)
+                    text = writers.genbank_text(found, *finder.genetic_code)
                 elif how == "tsv":
-                    text = table_text(genes)
+                    text = writers.table_text(genes)
                 else:
-                    text = region_text(found) + gff3_text(genes) if genes else ""
+                    text = writers.region_text(found) + writers.gff3_text(genes) if genes else ""
                 out.write(head + text)
                 if proteins is not None:
-                    proteins.write(proteins_text(found, *finder.genetic_code))
+                    proteins.write(writers.proteins_text(found, *finder.genetic_code))
                 if nucleotides is not None:
-                    nucleotides.write(coding_sequences_text(found))
+                    nucleotides.write(writers.coding_sequences_text(found))
                 head = ""
                 n_partial += sum(any(t.partial) for t in genes)
                 n_empty += not each.sequence
@@ -303,6 +296,7 @@ def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedS
 
     The genes are those of all files that the finder is given: a tree of tasks has one code.
     """
+    # counted in the finder: a tree is read file by file, and its models are learned by one code
     codes: Counter[int] = vars(finder).setdefault("_codes", Counter())
     codes.update(t.code for each in genomes for t in each.transcripts if t.code is not None)
     for code, n in codes.most_common(1):
@@ -341,6 +335,7 @@ def predicted(
 
     Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
     """
+    # a thread a block of sequences, and one in each: many short sequences keep all of them busy, too
     alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
 
     def predict(some: list[AnnotatedSequence]) -> Found:

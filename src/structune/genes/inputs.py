@@ -63,6 +63,7 @@ def checked_regions(
             spans = np.zeros((1, 2), np.int64)  # is refused
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
             raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
+        # what lies beyond the end is told, and has no effect; what reaches beyond it is cut
         n = len(sequence.sequence)
         counts.update(filter(None, (place_of(start, end, n) for start, end in spans.tolist())))
         n_spans += len(spans)

@@ -260,7 +260,7 @@ class _Error(NamedTuple):
 def _errors(name: str, annotated: Sequence[Transcript], predicted: Sequence[Transcript]) -> list[_Error]:
     """Those of a sequence, along it. A gene that is predicted otherwise is one error, of the prediction."""
     found: list[_Error] = []
-    for strand in "+-":
+    for strand in "+-":  # genes of different strands are never the same
         # transcripts with the same coding parts count once, as in the scores
         true, told = (
             list({t.exons: t for t in of if t.strand == strand}.values()) for of in (annotated, predicted)

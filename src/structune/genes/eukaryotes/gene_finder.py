@@ -375,6 +375,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[prediction.Gene]] = [[] for _ in sequences]
         used: list[set[int]] = [set() for _ in sequences]
+        # pieces are worked off in blocks, each by a thread: long and short sequences share them
         genes_of = partial(
             prediction.found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -62,7 +62,13 @@ class Hints:
             if hint.kind == "CDS":
                 parts += [(hint.start, hint.end, k, worth / _CODING) for k in _STRANDS[hint.strand]]
             else:
-                sites += [(*site, number) for site in _sites(hint, worth)]
+                # an intron has two sites: a gene that has one of them alone gets a half
+                of_each = worth / 2 if hint.kind == "intron" else worth
+                sites += [
+                    (SIGNALS.index(kind), reverse, position, of_each, number)
+                    for k in _STRANDS[hint.strand]
+                    for kind, reverse, position in _of_strand(hint, k)
+                ]
         never = _NEVER * max(1.0, weight)
         parts += [(start, end, k, never) for start, end in avoid.tolist() for k in (0, 1)]
         return cls(
@@ -150,15 +156,6 @@ def _is_there(text: str, kind: str, reverse: int, position: int, rules: GeneRule
     first = position if (kind in ("start", "donor")) != bool(reverse) else position - size
     bases = without_u(text[max(0, first) : first + size]).upper()
     return along_strand(bases, "+-"[reverse]) in motifs
-
-
-def _sites(hint: Hint, worth: float) -> Iterator[tuple[float, ...]]:
-    """Signal, strand, position and worth of the sites that a hint is of: it may be of either strand."""
-    # an intron has two sites: a gene that has one of them alone gets a half
-    of_each = worth / 2 if hint.kind == "intron" else worth
-    for k in _STRANDS[hint.strand]:
-        for kind, reverse, position in _of_strand(hint, k):
-            yield SIGNALS.index(kind), reverse, position, of_each
 
 
 def _of_strand(hint: Hint, reverse: int) -> list[tuple[str, int, int]]:

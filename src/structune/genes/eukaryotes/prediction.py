@@ -123,6 +123,7 @@ def may_have_gene(text: str, shortest_intron: int) -> bool:
     """Whether there are start and stop codons on a strand, or room for introns that split them."""
     if len(text) >= 2 * _CODON + shortest_intron:
         return True
+    # a shorter gene has no intron, so its codons are within the text
     bases = without_u(text).upper()
     codons = {bases[k : k + _CODON] for k in range(len(bases))}
     return any(not codons.isdisjoint(starts) and not codons.isdisjoint(stops) for starts, stops in _CODONS)

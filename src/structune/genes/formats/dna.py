@@ -44,6 +44,7 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
 def parse_dna(
     lines: Lines, where: str = "", formats: tuple[str, ...] = (FASTA,)
 ) -> Iterator[tuple[str, str]]:
+    # a sequence is whole once the next header comes: one at a time is in memory
     name, parts = "", list[str]()
     first: dict[str, int] = {}
     with lines.told_by_look(formats):

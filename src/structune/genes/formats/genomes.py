@@ -133,6 +133,7 @@ def read_sequences(
     if skipped is None:
         yield from parse(lines)
         return
+    # record by record, so that one that cannot be read does not end the reading of others
     names, is_empty = set[str](), True
     for piece in lines.pieces(lambda text: text.startswith(first)):
         if not _first_of(piece):
@@ -168,6 +169,7 @@ def annotated(
     skipped: dict[str, list[Skipped]] = defaultdict(list)
     for one in annotation.skipped:
         skipped[one.contig].append(one)
+    # contigs of the annotation that have not come: known only once all sequences have
     unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
     for contig, sequence in sequences:
         unknown.pop(contig, None)

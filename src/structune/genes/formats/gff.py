@@ -106,6 +106,7 @@ def read_annotation(source: Source) -> GeneAnnotation:
 
 
 def parse_annotation(lines: Lines) -> GeneAnnotation:
+    # the first feature tells: programs that write GTF may name no format in the first lines
     every = (text for text in lines.head(sys.maxsize) if text and not text.startswith("#"))
     with lines.told_by_look(("GFF3", "GTF")):
         columns = next(every, "").split("\t", 8)

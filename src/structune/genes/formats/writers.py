@@ -59,6 +59,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
     """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
+    # IDs are made of names, so these must differ; in genes, CDS lines of one transcript share theirs
     given, names = list(transcripts), set[str]()
     for t in given:
         if t.name in names:
@@ -148,6 +149,7 @@ def coding_sequences_text(genome: AnnotatedSequence) -> str:
 
 def _fasta(t: Transcript, letters: str) -> str:
     place = f"{one_word(t.contig)}:{t.start + 1}-{t.end}({t.strand})"
+    # `partial` is along the contig, 5' and 3' along the strand
     cut = dict(zip("53" if t.strand == "+" else "35", t.partial, strict=True))
     if ends := ",".join(f"{end}-prime" for end in "53" if cut[end]):
         place = f"partial={ends} {place}"
