@@ -9,7 +9,8 @@ import simulated_genes as simulated
 from simulated_genes import CODONS
 from structune import GeneFinder, SequenceTagger, adapt
 from structune.errors import CapabilityError, DataError
-from structune.genes.eukaryotes import adaptation, gene_finder
+from structune.genes import adaptation
+from structune.genes.eukaryotes import gene_finder
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.scaling import log_odds
 from structune.running import Run
