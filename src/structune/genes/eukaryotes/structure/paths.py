@@ -40,11 +40,11 @@ def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -
         # behind it.
         reverse, seen = t.strand == "-", 0
         order = -1 if reverse else 1
-        for (a, b), (c, d) in zip(t.exons[::order], [*t.introns[::order], (0, 0)], strict=True):
-            path[a:b] = 3 + (b + seen) % 3 if reverse else (a - seen) % 3
-            seen += b - a
+        for (start, end), intron in zip(t.exons[::order], [*t.introns[::order], (0, 0)], strict=True):
+            path[start:end] = 3 + (end + seen) % 3 if reverse else (start - seen) % 3
+            seen += end - start
             phase = seen % 3 if weights.n_introns > 1 else 0
-            path[c:d] = 3 * weights.n_strands + weights.n_introns * reverse + phase
+            path[slice(*intron)] = 3 * weights.n_strands + weights.n_introns * reverse + phase
     return path
 
 
