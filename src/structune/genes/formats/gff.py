@@ -348,6 +348,7 @@ def _coding(part: Part, phase: str) -> Part:
     """A coding part, with its phase."""
     if part.strand not in ("+", "-"):
         raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
+    # codon_start k means that k - 1 bases come before the first whole codon, which is what a phase is
     if phase and phase == part.attributes.get("codon_start"):
         return part._replace(phase=_CODON_STARTS.get(phase))
     if phase not in _PHASES:

@@ -133,6 +133,7 @@ class Transcript:
         table = genetic_code(code)
         coding = self.coding_sequence(sequence).upper()[self.phase :]
         residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
+        # whatever start codon a gene begins with, the initiator tRNA carries methionine
         begins = not self.partial[0 if self.strand == "+" else 1]
         if begins and coding[:3] in (table.start_codons if starts is None else starts):
             residues = "M" + residues[1:]

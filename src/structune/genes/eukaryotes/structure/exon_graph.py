@@ -367,6 +367,7 @@ class ExonGraph(Structure):
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
         """The number of positions with another label."""
         found = []
+        # the Hamming distance of labels, which do not tell strands apart
         for a, b in pairwise(shard.starts.tolist()):
             wrong = self._scores.labels(shard.paths[a:b], b - a) != self._scores.labels(outputs[a:b], b - a)
             found.append(wrong.sum())

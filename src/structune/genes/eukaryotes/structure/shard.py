@@ -50,6 +50,7 @@ class NodeArrays:
     @classmethod
     def joined(cls, found: Sequence[dict[str, Array]]) -> NodeArrays:
         """Those of all sequences, as `find_nodes` finds them in each."""
+        # positions and numbers of nodes fit into 32 bits: half of the memory of encoded sequences
         sizes = [[each[name].size for each in found] for name in _FIRST]
         arrays: dict[str, Any] = {
             name: np.concatenate(
