@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from laws import Problem
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.rules import GeneRules
-from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
 from structune.genes.formats.record import Transcript
 
 PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A", "C", "G", "T", "N")

@@ -25,10 +25,8 @@ from asking import asked_to_be_quick
 from structune import GeneFinder
 from structune.files.models import load
 from structune.genes import AnnotatedSequence, ExonGraph, load_genes
-from structune.genes.eukaryotes.counting import counted
-from structune.genes.eukaryotes.inputs import encoded
-from structune.genes.eukaryotes.structure.rules import GeneRules
-from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
+from structune.genes.eukaryotes.training import counted, encoded
 from structune.genes.examples import SkippedGenesWarning, cut_examples
 
 FOLDER = Path(__file__).parents[1] / "src/structune/genes/eukaryotes"

@@ -8,7 +8,7 @@ Two models: `GeneFinder` for genes with introns, a graph of exons (``eukaryotes/
 - ``metrics``: genes found; ``plots``: tracks of genes
 - ``examples``, ``inputs``, ``adaptation``, ``nucleotides``, ``kernels/``: what both models do with sequences
 - ``data``: genomes with known genes
-- ``task``, ``options``, ``finders``, ``finding``, ``scores``: the command line
+- ``task``, ``options``, ``finding``, ``scores``: the command line
 """
 
 import lazy_loader

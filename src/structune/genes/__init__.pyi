@@ -12,7 +12,6 @@ from .eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .eukaryotes.structure.exon_graph import ExonGraph as ExonGraph
 from .eukaryotes.structure.scaling import Scaling as Scaling
 from .examples import SkippedGenesWarning as SkippedGenesWarning
-from .formats.annotations import read_annotation as read_annotation
 from .formats.checks import (
     CodingProblem as CodingProblem,
 )
@@ -24,16 +23,16 @@ from .formats.checks import (
 )
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank
-from .formats.genbank_writer import write_genbank as write_genbank
 from .formats.genomes import read_genomes as read_genomes
 from .formats.genomes import read_sequences as read_sequences
-from .formats.gff3 import read_gff3 as read_gff3
-from .formats.gtf import read_gtf as read_gtf
+from .formats.gff import GeneAnnotation as GeneAnnotation
+from .formats.gff import read_annotation as read_annotation
+from .formats.gff import read_gff3 as read_gff3
+from .formats.gff import read_gtf as read_gtf
 from .formats.hints import Hint as Hint
 from .formats.hints import UnusedEvidenceWarning as UnusedEvidenceWarning
 from .formats.hints import read_hints as read_hints
 from .formats.hints import read_regions as read_regions
-from .formats.parts import GeneAnnotation as GeneAnnotation
 from .formats.record import (
     AnnotatedSequence as AnnotatedSequence,
 )
@@ -46,16 +45,17 @@ from .formats.record import (
 from .formats.record import (
     skipped_text as skipped_text,
 )
-from .formats.tables import write_table as write_table
 from .formats.writers import (
     write_coding_sequences as write_coding_sequences,
 )
+from .formats.writers import write_genbank as write_genbank
 from .formats.writers import (
     write_gff3 as write_gff3,
 )
 from .formats.writers import (
     write_proteins as write_proteins,
 )
+from .formats.writers import write_table as write_table
 from .metrics import (
     GENE_LEVELS as GENE_LEVELS,
 )

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import overload
 
 import numpy as np
 
 from structune.errors import CapabilityError, DataError
-from structune.genes.eukaryotes import adaptation as eukaryotes
 from structune.genes.eukaryotes.gene_finder import GeneFinder
+from structune.genes.eukaryotes.kernels.nodes import GENE
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
 from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.inputs import annotated_sequences
 from structune.genes.prokaryotes import adaptation as prokaryotes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.running.batches import batches
+from structune.running.executors import make_executor
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
 
+_ENOUGH = 1 << 24  # bases
+_AT_ONCE = 1 << 18
+_SETTLED = 0.02  # share of what is counted that is new
 Genome = Sequence[str | AnnotatedSequence]
 Finder = GeneFinder | OrfFinder
 
 
 @overload
 def adapt(finder: GeneFinder, X: Genome, rounds: int = 20) -> GeneFinder: ...
-
-
 @overload
 def adapt(finder: OrfFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFinder: ...
-
-
 @overload
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder: ...
-
-
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
@@ -82,9 +87,61 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
         raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
     if isinstance(finder, GeneFinder):
-        return eukaryotes.adapt(finder, X, int(rounds))
+        return _counted_anew(finder, X, int(rounds))
     if isinstance(finder, OrfFinder):
         return prokaryotes.adapt(finder, X, int(rounds))
     raise CapabilityError(
         f"found {type(finder).__name__}, expected a GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder"
     )
+
+
+def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
+    """Of genes with introns: what a model expects in a genome is counted in place of known genes."""
+    finder._check_fitted()
+    graph = finder.graph_
+    if graph.scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
+        raise CapabilityError(
+            f"found features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks, "
+            "expected a GeneFinder with features='full', loss='log' and no tracks"
+        )
+    pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
+
+    def counted(w: FloatArray | None) -> FloatArray:
+        """How often each weight is expected to be used, or what decoys have, in all pieces."""
+
+        def count(some: Sequence[str]) -> FloatArray:
+            shard, found = plain.encode(some), np.zeros(plain.n_weights)
+            if w is None:
+                return plain.decoys(shard)
+            plain.log_partition(w, shard, found)
+            return found
+
+        # some pieces at a time: encoded they take much more memory
+        blocks = batches(pieces, len, _AT_ONCE, len(pieces))
+        return sum(make_executor(finder.n_jobs).map(count, blocks), np.zeros(plain.n_weights))
+
+    decoys, before = counted(None), np.zeros(plain.n_weights)
+    with Monitor(finder.verbose) as monitor:
+        for k in range(1, rounds + 1):
+            # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
+            counts = counted(adapted.graph_.all_weights(finder.coef_))
+            if graph.weights.part(counts, "edges")[GENE] < 1.0:
+                raise DataError("found nothing that could be learned from: expected sequences with genes")
+            table = log_odds(graph.weights, counts, decoys)
+            adapted.graph_ = ExonGraph(graph.weights, Scaling(graph.weights, table[None]))
+            new, before = float(np.abs(counts - before).sum() / counts.sum()), counts
+            monitor.record("adapt", done=k / rounds, new=new)
+            if new <= _SETTLED:
+                break
+    return adapted
+
+
+def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
+    """Pieces of all of them, or from everywhere."""
+    pieces = [
+        each.sequence[start : start + _AT_ONCE]
+        for each in sequences
+        for start in range(0, len(each.sequence), _AT_ONCE)
+    ]
+    # every k-th piece, with the least k that makes them no more than _ENOUGH bases
+    return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]

@@ -19,7 +19,7 @@ from structune.genes.formats.record import (
     by_position,
     skipped_text,
 )
-from structune.structure import FloatArray, IntArray
+from structune.structure import IntArray
 
 _CODON = 3
 
@@ -52,18 +52,8 @@ def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> 
 
 @dataclass
 class GeneExamples(Examples):
-    """One gene each, with a part of what is around it.
-
-    Attributes
-    ----------
-    sequences : list of str
-    transcripts : list of Transcript
-        At their places in `sequences`.
-    spans : list of (int, int, int)
-        Which of the annotated sequences each is from, and its start and end there.
-    skipped : list of Skipped
-        Genes that were left out, and why.
-    """
+    """One gene each, with a part of what is around it; `spans` are which of the annotated sequences each is
+    from, and its start and end there."""
 
     transcripts: list[Transcript] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
@@ -72,10 +62,6 @@ class GeneExamples(Examples):
     def introns(self) -> list[int]:
         """Lengths of all introns."""
         return [b - a for t in self.transcripts for a, b in t.introns]
-
-    def parts(self, tracks: Sequence[FloatArray]) -> list[FloatArray]:
-        """What belongs to each example of an array for each annotated sequence."""
-        return [tracks[s][a:b] for s, a, b in self.spans]
 
 
 def cut_examples(
@@ -90,42 +76,35 @@ def cut_examples(
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
         found.skipped += sequence.skipped
-        genes, bases = (
-            list(by_gene(by_position(sequence.transcripts)).values()),
-            without_u(sequence.sequence),
-        )
+        genes = list(by_gene(by_position(sequence.transcripts)).values())
+        bases = without_u(sequence.sequence)
         spans = [(gene[0].start, max(t.end for t in gene)) for gene in genes]
         unread = [one.span for one in sequence.skipped if one.span is not None]
-        close = _are_close(_pairs(spans))
-        cuts = _cuts(_pairs(spans), _pairs(spans + unread), flank, len(bases))
+        own, known = (np.array(some, np.int64).reshape(-1, 2) for some in (spans, spans + unread))
+        # genes come by start: one touches another if the furthest end before it reaches it, or the next
+        # begins before it ends
+        close = np.zeros(len(own), bool)  # whether no base lies between a gene and another one
+        close[1:] = np.maximum.accumulate(own[:, 1])[:-1] >= own[1:, 0]
+        close[:-1] |= own[:-1, 1] >= own[1:, 0]
+        cuts = _cuts(own, known, flank, len(bases))
         for gene, span, is_close, (start, end) in zip(genes, spans, close, cuts, strict=True):
             chosen, problem = _chosen(gene, bases, strands, donors)
             reason = "overlaps or touches another gene" if is_close else problem
             if reason or chosen is None:
                 found.skipped.append(Skipped(sequence.name, gene[0].gene, reason, span))
             else:
+                exons = tuple((a - start, b - start) for a, b in chosen.exons)
                 found.sequences.append(bases[start:end])
-                found.transcripts.append(_moved(chosen, start))
+                found.transcripts.append(replace(chosen, exons=exons))
                 found.spans.append((s, start, end))
     return found
-
-
-def _pairs(spans: Sequence[tuple[int, int]]) -> IntArray:
-    return np.array(spans, np.int64).reshape(-1, 2)
-
-
-def _are_close(spans: IntArray) -> IntArray:
-    """Whether no base lies between a gene and another one, for each of those in `spans`, by start."""
-    close = np.zeros(len(spans), bool)
-    close[1:] = np.maximum.accumulate(spans[:, 1])[:-1] >= spans[1:, 0]
-    close[:-1] |= spans[:-1, 1] >= spans[1:, 0]
-    return close
 
 
 def _chosen(
     gene: list[Transcript], sequence: str, strands: Collection[str], donors: Collection[str]
 ) -> tuple[Transcript | None, str]:
     """The transcript to learn from, or what is wrong with the longest."""
+    # the longest one that makes sense; if none does, what is wrong with the longest of all is told
     problem = ""
     for t in sorted(gene, key=lambda t: -t.length):
         problems = [str(p) for p in coding_problems(t, sequence, donors=donors)]
@@ -143,6 +122,8 @@ def _chosen(
 
 def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int]]:
     """Where the example of each span begins and ends; `known` are all that flanks keep away from."""
+    # `before` is the furthest end of what begins no later, `after` the nearest start of what ends no earlier:
+    # a flank goes at most half of the way there, so that no two examples share a base
     flank = min(flank, n)
     start, end = spans.T
     by_start, by_end = (known[np.argsort(known[:, k])] for k in (0, 1))
@@ -154,7 +135,3 @@ def _cuts(spans: IntArray, known: IntArray, flank: int, n: int) -> list[list[int
     high = np.minimum(end + flank, (end + after) // 2)
     found: list[list[int]] = np.stack((low, high), 1).clip(0, n).tolist()
     return found
-
-
-def _moved(t: Transcript, by: int) -> Transcript:
-    return replace(t, exons=tuple((a - by, b - by) for a, b in t.exons))

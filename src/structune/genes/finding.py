@@ -1,11 +1,14 @@
-"""The command that finds genes (``structune genes``), with a model of organisms with introns or without."""
+"""Genes found by a model of organisms with introns or without: the command ``structune genes``, and its parts
+that evaluations use, too."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from copy import copy
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from structune.cli.batches import Progress, UntilError
@@ -13,29 +16,32 @@ from structune.cli.checks import check_apart, check_targets, say
 from structune.cli.file_names import format_of
 from structune.cli.streams import binary_source, open_text
 from structune.errors import CapabilityError, DataError
+from structune.files.models import check_class, load, load_shipped
 from structune.files.text import some_of
 from structune.genes.adaptation import adapt
-from structune.genes.finders import Finder, looked_ahead, open_finder, predicted, with_suiting_code
-from structune.genes.formats.genbank_writer import genbank_text
+from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
+from structune.genes.eukaryotes.training import IN_COMMON
+from structune.genes.formats import writers
 from structune.genes.formats.genomes import read_sequences
 from structune.genes.formats.hints import misplaced_text, read_hints, read_regions
-from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.tables import TABLE_HEAD, table_text
-from structune.genes.formats.writers import (
-    GFF3_HEAD,
-    coding_sequences_text,
-    gff3_text,
-    proteins_text,
-    region_text,
-)
+from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.options import ENDINGS, Finding
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
-from structune.genes.prokaryotes.suitable_model import nearest, sure_share
+from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.suitable_model import ENOUGH, nearest, sure_share, surer_code
+from structune.running.batches import batches
+from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator
 
+_PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _SKIPPED = 1  # exit code
 _DENSE = 0.55  # share of bases in genes, of bacteria and archaea
 _SHOWN = 3  # names of sequences
+_MOST_BASES, _MOST_SEQUENCES = 200_000, 1000  # short sequences share what a call costs
+Finder = GeneFinder | OrfFinder
+Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
 def find_genes(file: str, model: str, finding: Finding) -> int:
@@ -44,107 +50,102 @@ def find_genes(file: str, model: str, finding: Finding) -> int:
     targets = [output, finding.proteins, finding.nucleotides]
     check_targets(targets, [])
     check_apart([file, model, finding.hints, finding.avoid], targets)
-    sequences, evidence = Sequences(file, model, finding), Evidence(finding)
-    finder = open_finder(
-        model,
-        finding.jobs,
-        finding.task,
-        finding.code,
-        sequences.nearest,
-        meta=finding.meta,
-        adapts=bool(finding.adapt),
-    )
-    finder = sequences.suited(finder)
-    if finding.adapt:
-        finder = sequences.adapted(finder)
-    _write(finder, sequences, evidence, finding)
+    sequences, evidence = _Sequences(file, finding.skip_bad), _Evidence(finding)
+    _write(_chosen_finder(sequences, model, finding), sequences, evidence, finding)
     if not sequences.n_skipped:
         return 0
     say(f"{file}: skipped {sequences.n_skipped} sequences")
     return _SKIPPED
 
 
-class Sequences:
+class _Sequences:
     """Those of a file; in memory only if a model is chosen or adapted by them."""
 
-    def __init__(self, file: str, model: str, finding: Finding) -> None:
-        self.file, self._model, self._finding, self.n_skipped = file, model, finding, 0
-        self._held: list[AnnotatedSequence] | None = None
+    def __init__(self, file: str, skips_bad: bool) -> None:
+        self.file, self._skips_bad, self.n_skipped = file, skips_bad, 0
+        self.held: list[AnnotatedSequence] | None = None
         self._begun: Iterator[AnnotatedSequence] | None = None
 
     def __iter__(self) -> Iterator[AnnotatedSequence]:
-        if self._held is not None:
-            return iter(self._held)
+        if self.held is not None:
+            return iter(self.held)
         return self._read() if self._begun is None else self._begun
 
     def whole(self) -> list[AnnotatedSequence]:
-        if self._held is None:
-            self._held = list(self._read())
-        return self._held
+        if self.held is None:
+            self.held = list(self._read())
+        return self.held
+
+    def first(self) -> list[AnnotatedSequence]:
+        """Of a stream, as many as tell genetic codes apart."""
+        first, self._begun = looked_ahead(self._read())
+        return first
 
     def _read(self) -> Iterator[AnnotatedSequence]:
-        return read_sequences(binary_source(self.file), self._skip if self._finding.skip_bad else None)
+        def skip(error: DataError) -> None:
+            self.n_skipped += 1
+            say(f"skipped {error}")
 
-    def _skip(self, error: DataError) -> None:
-        self.n_skipped += 1
-        say(f"skipped {error}")
+        return read_sequences(binary_source(self.file), skip if self._skips_bad else None)
 
-    def nearest(self, model: MultitaskEstimator) -> str:
-        """The node of a tree that is surest of the genes."""
-        self._check_hints(model.model_)
+
+def _chosen_finder(sequences: _Sequences, model: str, finding: Finding) -> Finder:
+    """The model, or that of a node, for the genetic code that suits, or adapted to the sequences."""
+
+    def check_hints(finder: Any) -> None:
+        if finding.hints is not None and not getattr(finder, "has_introns", False):
+            raise DataError(f"{model}: found a model without introns, expected no --hints")
+
+    def nearest_node(tree: MultitaskEstimator) -> str:
+        check_hints(tree.model_)
         try:
-            node, _ = nearest(model, self.whole(), self._finding.code)
+            node, _ = nearest(tree, sequences.whole(), finding.code)
         except CapabilityError as error:
-            nodes = ", ".join(model.tree_.nodes)
-            raise CapabilityError(f"{self._model}: {error}; or --task with one of: {nodes}") from None
-        say(f"{self.file}: found {node!r} nearest")
+            nodes = ", ".join(tree.tree_.nodes)
+            raise CapabilityError(f"{model}: {error}; or --task with one of: {nodes}") from None
+        say(f"{sequences.file}: found {node!r} nearest")
         return node
 
-    def _check_hints(self, finder: Any) -> None:
-        if self._finding.hints is not None and not getattr(finder, "has_introns", False):
-            raise DataError(f"{self._model}: found a model without introns, expected no --hints")
-
-    def suited(self, finder: Finder) -> Finder:
-        """The finder for the genetic code that is given, or found, of a stream by its first million bases."""
-        finding = self._finding
-        self._check_hints(finder)
-        finder.set_params(closed=finding.closed or finder.closed)
-        if finder.has_introns:
-            return finder
+    how = finding.jobs, finding.task, finding.code, nearest_node
+    finder = open_finder(model, *how, meta=finding.meta, adapts=bool(finding.adapt))
+    check_hints(finder)
+    finder.set_params(closed=finding.closed or finder.closed)
+    if not finder.has_introns:
         is_free = finding.code is None
-        is_whole = finding.adapt or (finder.is_of_many and not finding.meta)
-        if is_whole or self._held is not None:
-            return with_suiting_code(finder, self.whole(), self.file, is_free)
-        first, self._begun = looked_ahead(self._read())
-        return with_suiting_code(finder, first, self.file, is_free and finding.task is not None)
+        is_whole = finding.adapt or (finder.is_of_many and not finding.meta) or sequences.held is not None
+        some = sequences.whole() if is_whole else sequences.first()
+        is_free &= bool(is_whole) or finding.task is not None
+        finder = with_suiting_code(finder, some, sequences.file, is_free)
+    if not finding.adapt:
+        return finder
+    if finder.has_introns:
+        # a genome of bacteria is dense with long open reading frames, which a model of introns would learn
+        # from
+        share = sure_share(MetagenomeFinder.pretrained(), sequences.whole())
+        if share > _DENSE:
+            what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
+            say(f"{sequences.file}: {what}, for which is --model pretrained")
+    finder.set_params(verbose=int(not finding.quiet))
+    try:
+        return adapt(finder, sequences.whole(), finding.adapt)
+    except CapabilityError as error:
+        raise CapabilityError(f"{model}: {error}") from None
 
-    def adapted(self, finder: Finder) -> Finder:
-        """The finder that has learned the genome."""
-        if finder.has_introns:
-            share = sure_share(MetagenomeFinder.pretrained(), self.whole())
-            if share > _DENSE:
-                what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
-                say(f"{self.file}: {what}, for which is --model pretrained")
-        finder.set_params(verbose=int(not self._finding.quiet))
-        try:
-            return adapt(finder, self.whole(), self._finding.adapt)
-        except CapabilityError as error:
-            raise CapabilityError(f"{self._model}: {error}") from None
 
-
-class Evidence:
+class _Evidence:
     """What files tell of sequences beside them: hints, and what genes keep away from."""
 
     def __init__(self, finding: Finding) -> None:
         self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {}
-        self._weight = {} if finding.hints is None else {"hint_weight": finding.hint_weight}
+        self._weight = dict[str, float]()
         if finding.hints is not None:
+            self._weight["hint_weight"] = finding.hint_weight
             self._read["hints"] = finding.hints, read_hints(finding.hints)
         if finding.avoid is not None:
             self._read["avoid"] = finding.avoid, read_regions(finding.avoid)
         self._left = {name: set(found) for name, (_, found) in self._read.items()}
         self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
-        self._names = list[str]()
+        self._names = list[str]()  # of sequences that came, to be told if no hint is on any
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
         """What `predict` takes."""
@@ -175,18 +176,10 @@ class Evidence:
                 say(f"{path}: {text}")
 
 
-def _write(finder: Finder, sequences: Sequences, evidence: Evidence, finding: Finding) -> None:
+def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: Finding) -> None:
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
-    head = {"gff3": GFF3_HEAD, "genbank": "", "tsv": TABLE_HEAD}[how]
-
-    def text_of(found: AnnotatedSequence) -> str:
-        if how == "genbank":
-            return genbank_text(found, *finder.genetic_code)
-        if how == "tsv":
-            return table_text(found.transcripts)
-        return region_text(found) + gff3_text(found.transcripts) if found.transcripts else ""
-
+    head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]
     with ExitStack() as opened:
         out = opened.enter_context(open_text(finding.output))
         proteins, nucleotides = (
@@ -198,11 +191,17 @@ def _write(finder: Finder, sequences: Sequences, evidence: Evidence, finding: Fi
         for block in blocks:
             for each, genes in block:
                 found = AnnotatedSequence(each.name, each.sequence, genes)
-                out.write(head + text_of(found))
+                if how == "genbank":
+                    text = writers.genbank_text(found, *finder.genetic_code)
+                elif how == "tsv":
+                    text = writers.table_text(genes)
+                else:
+                    text = writers.region_text(found) + writers.gff3_text(genes) if genes else ""
+                out.write(head + text)
                 if proteins is not None:
-                    proteins.write(proteins_text(found, *finder.genetic_code))
+                    proteins.write(writers.proteins_text(found, *finder.genetic_code))
                 if nucleotides is not None:
-                    nucleotides.write(coding_sequences_text(found))
+                    nucleotides.write(writers.coding_sequences_text(found))
                 head = ""
                 n_partial += sum(any(t.partial) for t in genes)
                 n_empty += not each.sequence
@@ -216,3 +215,134 @@ def _write(finder: Finder, sequences: Sequences, evidence: Evidence, finding: Fi
         say(
             f"{sequences.file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial"
         )
+
+
+# --- models -----------------------------------------------------------------------------------------------
+
+
+def open_finder(
+    path: str,
+    n_jobs: int,
+    node: str | None = None,
+    code: int | None = None,
+    nearest: Callable[[MultitaskEstimator], str] | None = None,
+    meta: bool = False,
+    adapts: bool = False,
+) -> Finder:
+    """A model that train or tune saved, or one that comes with structune: of any prokaryotes, of the tree of
+    them for a `node`, or of an organism with introns.
+
+    Of a tree of tasks that of the `node`, or the nearest. Whoever `adapts` it may have what organisms have in
+    common; for `meta` only one for metagenomes will do.
+    """
+    is_file = Path(path).is_file()
+    if path == IN_COMMON and not (adapts or is_file):
+        raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
+    found: Any
+    if path == _PRETRAINED:
+        is_tree = node is not None
+        found = load_shipped("structune.genes.prokaryotes") if is_tree else MetagenomeFinder.pretrained()
+    elif path in ORGANISMS and not is_file:
+        found = GeneFinder.pretrained(path)
+    else:
+        try:
+            found = load(path)
+        except FileNotFoundError:
+            shipped = ", ".join((_PRETRAINED, *ORGANISMS))
+            raise DataError(f"{path}: found no such file, expected one, or one of {shipped}") from None
+    if meta:
+        check_class(found, MetagenomeFinder, path, "one for metagenomes")
+    if isinstance(found, MultitaskEstimator):
+        node = nearest(found) if node is None and nearest is not None else node
+        if node is None:
+            nodes = ", ".join(found.tree_.nodes)
+            raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+        try:
+            found = found.model(node)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
+    elif node is not None:
+        raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+    finder: Any = check_class(found, (GeneFinder, OrfFinder), path, "a gene finder")
+    if finder.needs_tracks:
+        raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
+    finder.set_params(n_jobs=n_jobs)
+    if code is not None and finder.has_introns:
+        raise DataError(f"{path}: found a model with introns, expected no --code")
+    opened: Finder = finder if code is None else finder.with_code(code)
+    return opened
+
+
+def with_suiting_code(
+    finder: Finder, sequences: Sequence[AnnotatedSequence], name: str, is_free: bool
+) -> Finder:
+    """A finder for the code that suits, if it `is_free` to be chosen; which other one suits is said."""
+    if not isinstance(finder, OrfFinder) or not finder.has_probabilities:
+        return finder
+    better = surer_code(finder, sequences)
+    if better is None:
+        return finder
+    code, gain = better
+    if is_free:
+        is_stop = "no" if code == WITHOUT_TGA else "a"
+        say(f"{name}: found that TGA is {is_stop} stop codon, as by --code {code}")
+        return finder.with_code(code)
+    say(f"{name}: the model is sure of {gain - 1:.0%} more bases by --code {code} than by code {finder.code}")
+    return finder
+
+
+def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedSequence], name: str) -> None:
+    """Set the genetic code to that which most genes have, if they have one of other stop codons.
+
+    The genes are those of all files that the finder is given: a tree of tasks has one code.
+    """
+    # counted in the finder: a tree is read file by file, and its models are learned by one code
+    codes: Counter[int] = vars(finder).setdefault("_codes", Counter())
+    codes.update(t.code for each in genomes for t in each.transcripts if t.code is not None)
+    for code, n in codes.most_common(1):
+        if not OrfRules(finder.code).has_stops(code):
+            say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")
+            finder.set_params(code=code)
+
+
+def looked_ahead(
+    sequences: Iterable[AnnotatedSequence],
+) -> tuple[list[AnnotatedSequence], Iterator[AnnotatedSequence]]:
+    """The first sequences, enough to tell codes apart by, and all of them; errors come where they are."""
+    # a stream is read once: what was looked at comes again, and an error only behind what was read before it
+    source, first, n = UntilError(sequences), list[AnnotatedSequence](), 0
+    while n < ENOUGH and (each := next(source, None)) is not None:
+        first.append(each)
+        n += len(each.sequence)
+
+    def whole() -> Iterator[AnnotatedSequence]:
+        yield from first
+        yield from source
+        source.check()
+
+    return first, whole()
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+def predicted(
+    finder: Finder,
+    sequences: Iterable[AnnotatedSequence],
+    evidence: Callable[[Sequence[AnnotatedSequence]], dict[str, Any]] = lambda some: {},
+) -> Generator[Found, None, None]:
+    """Sequences and their genes, some at a time and in their order; `evidence` is what predict takes beside.
+
+    Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
+    """
+    # a thread a block of sequences, and one in each: many short sequences keep all of them busy, too
+    alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
+
+    def predict(some: list[AnnotatedSequence]) -> Found:
+        return [] if stopped.is_set() else list(zip(some, alone.predict(some, **evidence(some)), strict=True))
+
+    shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)
+    try:
+        yield from make_executor(finder.n_jobs).map(predict, shared)
+    finally:
+        stopped.set()

@@ -22,10 +22,11 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
     """What was given, as annotated sequences of nucleotides."""
     if isinstance(X, str | AnnotatedSequence) or not isinstance(X, Iterable):
         raise DataError(f"found one {type(X).__name__}, expected a list of sequences")
-    found = [
-        item if isinstance(item, AnnotatedSequence) else AnnotatedSequence(f"sequence{s}", _text(item, s))
-        for s, item in enumerate(X)
-    ]
+    found = list[AnnotatedSequence]()
+    for s, item in enumerate(X):
+        if not isinstance(item, str | AnnotatedSequence):
+            raise DataError(f"sequence {s}: found {type(item).__name__}, expected nucleotides")
+        found.append(AnnotatedSequence(f"sequence{s}", item) if isinstance(item, str) else item)
     for sequence in found:
         encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide
     if y is None:
@@ -35,25 +36,14 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
     genes = list(y)
     if len(genes) != len(found):
         raise DataError(f"found the genes of {len(genes)} sequences, expected those of {len(found)}")
-    return [
-        replace(sequence, transcripts=_transcripts(of, sequence.name))
-        for sequence, of in zip(found, genes, strict=True)
-    ]
-
-
-def _text(item: Any, s: int) -> str:
-    if not isinstance(item, str):
-        raise DataError(f"sequence {s}: found {type(item).__name__}, expected nucleotides")
-    return item
-
-
-def _transcripts(given: Any, name: str) -> tuple[Transcript, ...]:
-    if not isinstance(given, Iterable):
-        raise DataError(f"{name}: found {type(given).__name__}, expected a list of Transcript")
-    found = tuple(given)
-    for t in found:
-        if not isinstance(t, Transcript):
-            raise DataError(f"{name}: found {type(t).__name__}, expected a Transcript")
+    for s, (sequence, given) in enumerate(zip(found, genes, strict=True)):
+        if not isinstance(given, Iterable):
+            raise DataError(f"{sequence.name}: found {type(given).__name__}, expected a list of Transcript")
+        transcripts = tuple(given)
+        for t in transcripts:
+            if not isinstance(t, Transcript):
+                raise DataError(f"{sequence.name}: found {type(t).__name__}, expected a Transcript")
+        found[s] = replace(sequence, transcripts=transcripts)
     return found
 
 
@@ -73,6 +63,7 @@ def checked_regions(
             spans = np.zeros((1, 2), np.int64)  # is refused
         if np.any(spans[:, 0] < 0) or np.any(spans[:, 0] >= spans[:, 1]):
             raise DataError(f"{sequence.name}: found avoid={of!r:.60}, expected pairs of 0 <= start < end")
+        # what lies beyond the end is told, and has no effect; what reaches beyond it is cut
         n = len(sequence.sequence)
         counts.update(filter(None, (place_of(start, end, n) for start, end in spans.tolist())))
         n_spans += len(spans)

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -97,13 +97,31 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
         coding bases lies within, and genes if one of their transcripts counts. So a prediction across the
         border of a region is right or wrong as anywhere, and one beyond it is of no account.
     """
-    true, found = _by_contig(annotated), _by_contig(predicted)
-    contigs = tuple(dict.fromkeys([*true, *found]))
-    counts = np.zeros((len(contigs), len(GENE_LEVELS), 4), np.int64)
-    for row, contig in zip(counts, contigs, strict=True):
+    both, counts = (_by_contig(annotated), _by_contig(predicted)), dict[str, list[tuple[int, ...]]]()
+    for contig in dict.fromkeys([*both[0], *both[1]]):
         within = None if regions is None else _union(regions.get(contig, ()))
-        _count(row, true.get(contig, []), found.get(contig, []), within)
-    return GeneScores(contigs, counts)
+        kept = [_touching(of.get(contig, []), within) for of in both]
+        counts[contig] = [(0,) * 4] * len(GENE_LEVELS)
+        # counts of both strands add up: a gene is on one strand of one contig
+        for strand in "+-":
+            a, b = ([t for t in of if t.strand == strand] for of in kept)
+            bases = [_union(e for t in of for e in t.exons) for of in (a, b)]
+            if within is not None:
+                bases = [_intersection(of, within) for of in bases]
+            n_a, n_b, n_both = (sum(y - x for x, y in of) for of in (*bases, _intersection(*bases)))
+            exons = [{e for t in of for e in t.exons if _touches(e, within)} for of in (a, b)]
+            whole = [{t.exons for t in of} for of in (a, b)]
+            found, right = (
+                {t.gene for t in of if t.exons in other} for of, other in ((a, whole[1]), (b, whole[0]))
+            )
+            rows = [
+                (n_a, n_b, n_both, n_both),
+                *((len(x), len(y), len(x & y), len(x & y)) for x, y in (exons, whole)),
+                (len({t.gene for t in a}), len({t.gene for t in b}), len(found), len(right)),
+            ]
+            counts[contig] = [tuple(map(add, *pair)) for pair in zip(counts[contig], rows, strict=True)]
+    table = np.array(list(counts.values()), np.int64).reshape(-1, len(GENE_LEVELS), 4)
+    return GeneScores(tuple(counts), table)
 
 
 def gene_difference(
@@ -141,11 +159,13 @@ def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
     Scores of these, at the exon level, tell how many genes of prokaryotes were found, wherever they start:
     the start codons of many annotations are uncertain.
     """
-    return {contig: [_stop_codon(t) for t in of] for contig, of in _by_contig(genes).items()}
-
-
-def _stop_codon(t: Transcript) -> Transcript:
-    return replace(t, exons=((max(t.end - 3, 0), t.end) if t.strand == "+" else (t.start, t.start + 3),))
+    return {
+        contig: [
+            replace(t, exons=((max(t.end - 3, 0), t.end) if t.strand == "+" else (t.start, t.start + 3),))
+            for t in of
+        ]
+        for contig, of in _by_contig(genes).items()
+    }
 
 
 def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Transcript]]:
@@ -174,40 +194,8 @@ def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
     return dict(found)
 
 
-def _count(row: IntArray, true: list[Transcript], found: list[Transcript], within: Intervals | None) -> None:
-    true, found = _touching(true, within), _touching(found, within)
-    for strand in "+-":
-        a, b = ([t for t in of if t.strand == strand] for of in (true, found))
-        row[0] += _base_counts(a, b, within)
-        row[1] += _set_counts(_exons(a, within), _exons(b, within))
-        row[2] += _set_counts({t.exons for t in a}, {t.exons for t in b})
-        row[3] += _gene_counts(a, b)
-
-
-def _base_counts(a: list[Transcript], b: list[Transcript], within: Intervals | None) -> tuple[int, ...]:
-    bases_a, bases_b = (_union(e for t in of for e in t.exons) for of in (a, b))
-    if within is not None:
-        bases_a, bases_b = _intersection(bases_a, within), _intersection(bases_b, within)
-    right = _size(_intersection(bases_a, bases_b))
-    return _size(bases_a), _size(bases_b), right, right
-
-
-def _set_counts(a: set[object], b: set[object]) -> tuple[int, ...]:
-    return len(a), len(b), len(a & b), len(a & b)
-
-
-def _gene_counts(a: list[Transcript], b: list[Transcript]) -> tuple[int, ...]:
-    in_a, in_b = {t.exons for t in a}, {t.exons for t in b}
-    found, right = {t.gene for t in a if t.exons in in_b}, {t.gene for t in b if t.exons in in_a}
-    return len({t.gene for t in a}), len({t.gene for t in b}), len(found), len(right)
-
-
 def _touching(transcripts: list[Transcript], within: Intervals | None) -> list[Transcript]:
     return [t for t in transcripts if any(_touches(exon, within) for exon in t.exons)]
-
-
-def _exons(transcripts: list[Transcript], within: Intervals | None) -> set[object]:
-    return {exon for t in transcripts for exon in t.exons if _touches(exon, within)}
 
 
 def _touches(interval: tuple[int, int], within: Intervals | None) -> bool:
@@ -230,7 +218,7 @@ def _union(intervals: Iterable[tuple[int, int]]) -> Intervals:
 
 def _intersection(a: Intervals, b: Intervals) -> Intervals:
     """What two lists of intervals that are apart and ascending have in common."""
-    common: Intervals = []
+    common: Intervals = []  # both are passed once: the interval that ends first has met all that it can
     i = j = 0
     while i < len(a) and j < len(b):
         start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
@@ -241,10 +229,6 @@ def _intersection(a: Intervals, b: Intervals) -> Intervals:
         else:
             j += 1
     return common
-
-
-def _size(intervals: Intervals) -> int:
-    return sum(end - start for start, end in intervals)
 
 
 def _level(level: str) -> int:
@@ -260,6 +244,7 @@ def _rows(scores: GeneScores, contigs: Iterable[str], level: int) -> IntArray:
 
 
 def _statistic(counts: FloatArray, measure: str) -> FloatArray:
+    # Burset & Guigo 1996: sensitivity TP / (TP + FN), and their specificity TP / (TP + FP), here precision
     annotated, predicted, found, right = np.moveaxis(counts, -1, 0)
     nothing = annotated + predicted == 0
     sensitivity, precision = _ratio(found, annotated, nothing), _ratio(right, predicted, nothing)

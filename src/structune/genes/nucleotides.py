@@ -29,4 +29,5 @@ def encode_letters(text: str, name: str) -> NDArray[np.int8]:
 
 def reverse_complement(letters: Letters) -> Letters:
     """The other strand."""
+    # A, C, G, T are 0 to 3, so that 3 - a is the complement
     return np.ascontiguousarray(np.where(letters < 4, 3 - letters, 4).astype(np.int8)[::-1])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from structune.errors import DataError
-from structune.genes.formats.record import Transcript
+from structune.genes.formats.record import Transcript, by_position
 from structune.plots.figure import ACCENT, CONTRAST, LABEL_SIZE, Path, finish, new_figure, printable
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def plot_genes(
     """
     if not tracks or not 0 <= start < end:
         raise DataError(f"found {len(tracks)} tracks from {start} to {end}, expected some, and start < end")
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
     inside = {name: [t for t in of if t.end > start and t.start < end] for name, of in tracks.items()}
     shared = set.intersection(*({part for t in of for part in _parts(t)} for of in inside.values()))
     rows = {name: _rows(of, 0.02 * (end - start)) for name, of in inside.items()}
@@ -73,7 +75,12 @@ def plot_genes(
             for t in row:
                 _draw(axes, t, top + _NAME + 0.6 + k, shared, unit)
         top += _NAME + max(len(of), 1)
-    _frame(axes, start, end, top + 0.4)
+    axes.set(xlim=(start + 0.5, end + 0.5), ylim=(top + 0.4, 0), yticks=[], xlabel="position")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.grid(axis="x", alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
     if title is not None:
         axes.set_title(printable(title), loc="left", fontsize=10, parse_math=False)
     return finish(figure, path)
@@ -88,13 +95,12 @@ def _parts(t: Transcript) -> list[Part]:
 def _rows(transcripts: Sequence[Transcript], gap: float) -> Rows:
     """As few rows as it takes for no two to overlap."""
     rows: Rows = []
-    for t in sorted(transcripts, key=lambda t: (t.start, t.end)):
-        free = (row for row in rows if row[-1].end + gap <= t.start)
-        row = next(free, None)
+    for t in by_position(transcripts):
+        # the first row that is free: by start, this takes as few as overlap at one place
+        row = next((row for row in rows if row[-1].end + gap <= t.start), None)
         if row is None:
-            rows.append([t])
-        else:
-            row.append(t)
+            rows.append(row := [])
+        row.append(t)
     return rows
 
 
@@ -105,41 +111,16 @@ def _draw(axes: Axes, t: Transcript, y: float, shared: set[Part], unit: float) -
     for part in _parts(t):
         shape, _, start, end = part
         color = ACCENT if part in shared else CONTRAST
+        a, b, half = start + 0.5, end + 0.5, _BOX / 2
         if shape == _INTRON:
-            axes.plot([start + 0.5, end + 0.5], [y, y], color=color, linewidth=0.9, zorder=1)
-        else:
-            box: Any = _box(start, end, y, t.strand, unit * _TIP if (start, end) == last else 0.0)
-            axes.add_collection(PolyCollection([box], facecolors=color, linewidths=0, zorder=2))
+            axes.plot([a, b], [y, y], color=color, linewidth=0.9, zorder=1)
+            continue
+        tip = min(unit * _TIP, b - a) if (start, end) == last else 0.0
+        if t.strand == "-":
+            a, b, tip = b, a, -tip
+        box: Any = [(a, y - half), (b - tip, y - half), (b, y), (b - tip, y + half), (a, y + half)]
+        axes.add_collection(PolyCollection([box], facecolors=color, linewidths=0, zorder=2))
     if len(t.gene) * _LETTER * unit < t.end - t.start:
-        axes.text(
-            (t.start + t.end) / 2,
-            y + 0.48,
-            printable(t.gene),
-            fontsize=LABEL_SIZE - 2,
-            color="0.35",
-            ha="center",
-            va="center",
-            clip_on=True,
-            parse_math=False,
-        )
-
-
-def _box(start: int, end: int, y: float, strand: str, tip: float) -> Any:
-    """Corners of an exon; the last one in the direction of the strand has a tip."""
-    a, b = start + 0.5, end + 0.5
-    tip, half = min(tip, b - a), _BOX / 2
-    if strand == "+":
-        return [(a, y - half), (b - tip, y - half), (b, y), (b - tip, y + half), (a, y + half)]
-    return [(b, y - half), (a + tip, y - half), (a, y), (a + tip, y + half), (b, y + half)]
-
-
-def _frame(axes: Axes, start: int, end: int, height: float) -> None:
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-
-    axes.set(xlim=(start + 0.5, end + 0.5), ylim=(height, 0), yticks=[])
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.set_xlabel("position")
-    axes.grid(axis="x", alpha=0.25, linewidth=0.6)
-    axes.set_axisbelow(True)
+        place, name = ((t.start + t.end) / 2, y + 0.48), printable(t.gene)
+        how: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True, "parse_math": False}
+        axes.text(*place, name, fontsize=LABEL_SIZE - 2, color="0.35", **how)

@@ -10,25 +10,33 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from rich.table import Table
 
 from structune.cli.checks import say
 from structune.cli.tables import numbers_table, record_table
 from structune.errors import DataError
-from structune.genes.finders import Finder, looked_ahead, predicted, with_suiting_code
-from structune.genes.formats.annotations import read_annotation
-from structune.genes.formats.genomes import paired, read_genomes
+from structune.genes.finding import Finder, looked_ahead, predicted, with_suiting_code
+from structune.genes.formats.genomes import longer, paired, read_genomes
+from structune.genes.formats.gff import read_annotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
-from structune.genes.formats.stop_codons import longer
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
 from structune.genes.options import Scoring
 
 if TYPE_CHECKING:
-    from structune.html_reports.page import Block, Picture, Section
+    from structune.html_reports.page import Block, Section
 
 Genes = Mapping[str, Sequence[Transcript]]
+_MEANINGS = {
+    "sensitivity": "share of what is annotated that was found",
+    "precision": "share of what was predicted that is annotated so",
+    "nucleotide": "a coding base",
+    "exon": "a coding part, right if both its ends are",
+    "transcript": "right if all its coding parts are",
+    "gene": "right if one of its transcripts is",
+    "stop codon": "right if a transcript ends there, wherever it starts",
+}
 _ENDINGS = tuple(f"{kind}{packed}" for kind in (".gff3", ".gff", ".gtf") for packed in ("", ".gz"))
 
 
@@ -67,25 +75,14 @@ class GeneEvaluation:
         return cls.of_genes(true, found, scoring.margin)
 
     def tables(self) -> list[Table]:
-        rows = [
-            (
-                f"{level} ({row['annotated']:,} annotated, {row['predicted']:,} predicted)",
-                list(row.values())[2:],
-            )
-            for level, row in self.as_dict().items()
-        ]
-        record = [
-            ("sensitivity", "share of what is annotated that was found"),
-            ("precision", "share of what was predicted that is annotated so"),
-            ("nucleotide", "a coding base"),
-            ("exon", "a coding part, right if both its ends are"),
-            ("transcript", "right if all its coding parts are"),
-            ("gene", "right if one of its transcripts is"),
-            ("stop codon", "right if a transcript ends there, wherever it starts"),
-        ]
+        rows = []
+        for level, row in self.as_dict().items():
+            n_annotated, n_predicted, *shares = row.values()
+            rows.append((f"{level} ({n_annotated:,} annotated, {n_predicted:,} predicted)", shares))
+        columns = ["sensitivity", "precision", "F1"]
         return [
-            numbers_table("Genes", "level", ["sensitivity", "precision", "F1"], rows),
-            record_table("What was compared", record),
+            numbers_table("Genes", "level", columns, rows),
+            record_table("What was compared", list(_MEANINGS.items())),
         ]
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
@@ -94,35 +91,47 @@ class GeneEvaluation:
 
     def sections(self) -> Iterator[Section]:
         """Errors by what they are, and tracks of where most of them are."""
+        from structune.genes.plots import plot_genes
         from structune.html_reports.page import Fold, Section, Text
+        from structune.html_reports.pictures import picture
         from structune.html_reports.tables import make_table
 
         annotated, predicted = self.annotated, self.predicted
-        names = dict.fromkeys([*annotated, *predicted])
         errors = [
-            e for name in names for e in _errors(name, annotated.get(name, ()), predicted.get(name, ()))
+            error
+            for name in dict.fromkeys([*annotated, *predicted])
+            for error in _errors(name, annotated.get(name, ()), predicted.get(name, ()))
         ]
         if not errors:
             yield Section("Errors", [Text("All predicted genes are as annotated.")])
             return
         number = Counter(error.mistake for error in errors)
         mistakes = [(mistake, _MISTAKES[mistake], f"{n:,}") for mistake, n in number.most_common()]
-        rows = [
-            (
-                e.sequence,
-                e.mistake,
-                e.transcript.strand,
-                f"{e.transcript.start + 1:,}",
-                f"{e.transcript.end:,}",
-            )
-            for e in errors
-        ]
+        rows = [(name, mistake, t.strand, f"{t.start + 1:,}", f"{t.end:,}") for name, t, mistake in errors]
         texts, numbers = ["sequence", "error", "strand"], ["from", "to"]
         every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
         of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
         yield Section("Errors", [of_each, every])
-        worst = sorted(_clusters(errors), key=len, reverse=True)[:_MOST_DRAWN]
-        tracks: list[Block] = [_tracks(cluster, annotated, predicted) for cluster in worst]
+        clusters = [[errors[0]]]  # of errors that lie near each other
+        for error in errors[1:]:
+            name, first, _ = clusters[-1][0]
+            last, t = clusters[-1][-1].transcript, error.transcript
+            is_near = t.start - last.end < _FAR and t.end - first.start < _WIDEST
+            if error.sequence == name and is_near:
+                clusters[-1].append(error)
+            else:
+                clusters.append([error])
+        tracks: list[Block] = []
+        for cluster in sorted(clusters, key=len, reverse=True)[:_MOST_DRAWN]:
+            name = cluster[0].sequence
+            start = min(e.transcript.start for e in cluster)
+            end = max(e.transcript.end for e in cluster)
+            room = max(_FAR // 3, (end - start) // 10)
+            start, end = max(0, start - room), end + room
+            both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
+            place = f"{name}, {start + 1:,} to {end:,}"
+            plot = partial(plot_genes, both, start, end)
+            tracks.append(picture(plot, f"annotated and predicted genes of {place}", place, True))
         yield Section("Tracks", [Text(_TOLD), *tracks])
 
 
@@ -157,31 +166,27 @@ class PredictedGenes:
                 known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
                 raise DataError(f"{message}; expected {known}")
             say(message)
-        return GeneEvaluation.of_genes(*_alike(true, found, self.path), margin)
-
-
-def _alike(true: Genes, found: Genes, name: str) -> tuple[Genes, Genes]:
-    """Both with stop codons, if they agree then only: some files leave them out of coding parts."""
-    choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
-    agreeing = [_n_same_ends(*both) for both in choices]
-    best = agreeing.index(max(agreeing))
-    if agreeing[best] <= 2 * agreeing[0]:
-        return true, found
-    which = "predicted" if best == 1 else "annotated"
-    say(f"{name}: the {which} genes end before their stop codons, which were added to them")
-    return choices[best]
+        # some files leave stop codons out of coding parts: both get them, if they agree then only
+        choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
+        agreeing = [
+            len(set.intersection(*({_end_of(t) for of in genes.values() for t in of} for genes in both)))
+            for both in choices
+        ]
+        best = agreeing.index(max(agreeing))
+        if agreeing[best] <= 2 * agreeing[0]:
+            return GeneEvaluation.of_genes(true, found, margin)
+        which = "predicted" if best == 1 else "annotated"
+        say(f"{self.path}: the {which} genes end before their stop codons, which were added to them")
+        return GeneEvaluation.of_genes(*choices[best], margin)
 
 
 def _longer(genes: Genes) -> Genes:
     return {contig: tuple(longer(t, sys.maxsize) or t for t in of) for contig, of in genes.items()}
 
 
-def _n_same_ends(true: Genes, found: Genes) -> int:
-    a, b = (
-        {(t.contig, t.strand, t.start) for of in stop_codons(genes).values() for t in of}
-        for genes in (true, found)
-    )
-    return len(a & b)
+def _end_of(t: Transcript) -> tuple[str, str, int]:
+    """Contig, strand, and where the gene ends along the strand."""
+    return t.contig, t.strand, t.end if t.strand == "+" else t.start
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -238,10 +243,13 @@ _MISTAKES = {
     "other start": "it ends at the annotated stop codon",
     "other ends or introns": "it overlaps with an annotated gene",
 }
+_TOLD = (
+    "Where most errors are. Orange are coding parts and introns that the other track does not have. Tips "
+    "show the strand."
+)
 
 
-@dataclass(frozen=True)
-class Error:
+class _Error(NamedTuple):
     """A gene that was missed, or predicted wrongly."""
 
     sequence: str
@@ -249,68 +257,28 @@ class Error:
     mistake: str
 
 
-_TOLD = (
-    "Where most errors are. Orange are coding parts and introns that the other track does not have. Tips "
-    "show the strand."
-)
-
-
-def _errors(name: str, annotated: Iterable[Transcript], predicted: Iterable[Transcript]) -> list[Error]:
+def _errors(name: str, annotated: Sequence[Transcript], predicted: Sequence[Transcript]) -> list[_Error]:
     """Those of a sequence, along it. A gene that is predicted otherwise is one error, of the prediction."""
-    annotated, predicted = list(annotated), list(predicted)
-    found: list[Error] = []
-    for strand in "+-":
+    found: list[_Error] = []
+    for strand in "+-":  # genes of different strands are never the same
         # transcripts with the same coding parts count once, as in the scores
         true, told = (
             list({t.exons: t for t in of if t.strand == strand}.values()) for of in (annotated, predicted)
         )
-        shapes = {t.exons for t in true}
-        stops = {_stop(t) for t in true}
+        shapes, stops = {t.exons for t in true}, {_end_of(t) for t in true}
         overlapped, overlapping = _overlapping(true, told), _overlapping(told, true)
-        found += [Error(name, t, "missed") for t, hit in zip(true, overlapped, strict=True) if not hit]
+        found += [_Error(name, t, "missed") for t, hit in zip(true, overlapped, strict=True) if not hit]
         for t, hit in zip(told, overlapping, strict=True):
             if t.exons not in shapes:
                 other = "other ends or introns" if hit else "not annotated"
-                found.append(Error(name, t, "other start" if hit and _stop(t) in stops else other))
+                found.append(_Error(name, t, "other start" if hit and _end_of(t) in stops else other))
     return sorted(found, key=lambda error: error.transcript.start)
-
-
-def _stop(t: Transcript) -> int:
-    return t.end if t.strand == "+" else t.start
 
 
 def _overlapping(some: Sequence[Transcript], others: Sequence[Transcript]) -> list[bool]:
     """Whether each of some shares positions with one of the others."""
+    # t overlaps one of those that start before its end if the furthest of their ends is behind its start
     starts = [(t.start, t.end) for t in sorted(others, key=lambda t: t.start)]
     furthest = list(accumulate((end for _, end in starts), max))  # of those that start no later
     before = [bisect_left(starts, (t.end, 0)) for t in some]  # how many start before each ends
     return [k > 0 and furthest[k - 1] > t.start for t, k in zip(some, before, strict=True)]
-
-
-def _clusters(errors: Sequence[Error]) -> Iterator[list[Error]]:
-    """Errors that lie near each other."""
-    cluster = [errors[0]]
-    for error in errors[1:]:
-        first, last = cluster[0].transcript, cluster[-1].transcript
-        is_near = error.transcript.start - last.end < _FAR and error.transcript.end - first.start < _WIDEST
-        if error.sequence == cluster[0].sequence and is_near:
-            cluster.append(error)
-        else:
-            yield cluster
-            cluster = [error]
-    yield cluster
-
-
-def _tracks(cluster: Sequence[Error], annotated: Genes, predicted: Genes) -> Picture:
-    from structune.genes.plots import plot_genes
-    from structune.html_reports.pictures import picture
-
-    name = cluster[0].sequence
-    start = min(e.transcript.start for e in cluster)
-    end = max(e.transcript.end for e in cluster)
-    room = max(_FAR // 3, (end - start) // 10)
-    start, end = max(0, start - room), end + room
-    both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}
-    place = f"{name}, {start + 1:,} to {end:,}"
-    plot = partial(plot_genes, both, start, end)
-    return picture(plot, f"annotated and predicted genes of {place}", place, True)

@@ -14,7 +14,7 @@ from structune.genes.options import Finding, Learning, ProkaryoticLearning, Read
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
-    from structune.genes.finders import Finder
+    from structune.genes.finding import Finder
     from structune.genes.formats.record import AnnotatedSequence
     from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
     from structune.genes.scores import GeneEvaluation, PredictedGenes
@@ -186,7 +186,7 @@ class GenesTask(Task):
     # --- use ----------------------------------------------------------------------------------------------
 
     def open(self, path: str, options: Scoring) -> Finder | PredictedGenes:
-        from structune.genes.finders import open_finder
+        from structune.genes.finding import open_finder
         from structune.genes.scores import PredictedGenes, is_annotation
 
         if is_annotation(path):
@@ -244,7 +244,7 @@ class ProkaryoticGenesTask(GenesTask):
             model.set_params(code=learning.code)
 
     def suit(self, model: Any, learning: Any, data: Iterable[AnnotatedSequence], name: str) -> None:
-        from structune.genes.finders import learn_by_code_of
+        from structune.genes.finding import learn_by_code_of
 
         if learning.code is None:
             learn_by_code_of(model, data, name)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import simulated_genes as simulated
 import structune
-from simulated_genes import exons, flip
+from simulated_genes import exons
 from structune import GeneFinder
-from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.genes.examples import SkippedGenesWarning
 from structune.genes.formats.checks import coding_problems, overlapping_genes
@@ -65,30 +64,6 @@ def test_genes_of_both_strands_are_learned(features):
     assert all(0 <= t.score <= 1 for genes in found for t in genes)
 
 
-def test_one_strand():
-    some = simulated.genome(2, strands="+")
-    model = finder(strands="forward").fit(some)
-    assert model.score(simulated.genome(3, strands="+")) > 0.9
-    assert {t.strand for genes in model.predict(TEST) for t in genes} <= {"+"}
-
-
-def test_the_other_strand_is_its_mirror_image(model):
-    mirrored = model.predict([flip(text) for text in TEXTS])
-    for text, genes, others in zip(TEXTS, model.predict(TEXTS), mirrored, strict=True):
-        n = len(text)
-        back = [
-            ("-+"[t.strand == "-"], tuple((n - b, n - a) for a, b in reversed(t.exons)))
-            for t in reversed(others)
-        ]
-        assert back == exons(genes)
-
-
-def test_genes_given_apart(model):
-    apart = finder().fit([each.sequence for each in TRAIN], [each.transcripts for each in TRAIN])
-    assert_array_equal(apart.coef_, model.coef_)
-    assert apart.score(TEXTS, [each.transcripts for each in TEST]) == model.score(TEST)
-
-
 @pytest.mark.parametrize("loss", ["margin", "ramp"])
 def test_losses_of_bases(loss):
     model = finder(loss=loss, penalty=10.0, flank=50, run=Run(max_iterations=30)).fit(TRAIN)
@@ -98,9 +73,7 @@ def test_losses_of_bases(loss):
     assert {t.score for genes in found for t in genes} == {None}
 
 
-@pytest.mark.parametrize(
-    ("tuning", "groups"), [("implicit", "kind"), ("majorize", "single"), ("grid", "kind")]
-)
+@pytest.mark.parametrize(("tuning", "groups"), [("implicit", "kind"), ("majorize", "single")])
 def test_tuning(tuning, groups):
     model = finder(tuning=tuning, groups=groups, flank=30).fit(TEST)
     assert model.score(TRAIN) > 0.8
@@ -129,16 +102,12 @@ def test_weights_of_sequences():
     assert_allclose(weighted.coef_, copies.coef_, atol=1e-4)
 
 
-def test_groups_stay_on_one_side():
-    with pytest.raises(DataError, match="cannot split 6 examples"):
-        finder(tuning="implicit").fit(TRAIN[:2], groups=["a", "a"])
-
-
 def test_flank():
-    none, some = (finder(flank=flank, run=Run(max_iterations=2)).fit(TRAIN).coef_ for flank in (0, 20))
+    none, some, far, further = (
+        finder(flank=flank, run=Run(max_iterations=1)).fit(TRAIN[:1]).coef_ for flank in (0, 20, 1000, 10**6)
+    )
     assert not np.array_equal(none, some)
-    far = finder(flank=10**6, run=Run(max_iterations=5)).fit(TRAIN).coef_
-    assert_array_equal(far, finder(flank=1000, run=Run(max_iterations=5)).fit(TRAIN).coef_)
+    assert_array_equal(far, further)
 
 
 def test_scales_are_half_without_evidence():
@@ -168,29 +137,18 @@ def test_the_center_is_where_scales_are_without_evidence(model):
     of_kinds = [
         dict(zip(each.group_names_, each.penalty_.tolist(), strict=True))["scales"]
         for each in (
-            GeneFinder(n_jobs=1, run=Run(max_iterations=2)).fit(TRAIN[:2]),
-            GeneFinder(n_jobs=1, run=Run(max_iterations=2), center=None).fit(TRAIN[:2]),
-            GeneFinder(n_jobs=1, run=Run(max_iterations=2), loss="margin").fit(TRAIN[:2]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit([TINY]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=1), center=None).fit([TINY]),
+            GeneFinder(n_jobs=1, run=Run(max_iterations=1), loss="margin").fit([TINY]),
         )
     ]
     assert of_kinds == [100.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("center", ["fly", 3, GeneFinder()])
+@pytest.mark.parametrize("center", ["fly", GeneFinder()])
 def test_wrong_centers(center):
-    for options in ({}, {"features": "paper"}, {"loss": "margin"}):
-        with pytest.raises(DataError, match="expected 'pretrained', a fitted GeneFinder"):
-            finder(center=center, **options).fit([TINY])
-
-
-def test_time_is_up():
-    assert finder(run=Run(max_seconds=0.0)).fit(TRAIN).status_ == "budget"
-
-
-def test_a_warm_start_is_the_end():
-    model = finder(warm_start=True).fit(TRAIN)
-    passes = model.passes_
-    assert model.fit(TRAIN).passes_ < passes / 3
+    with pytest.raises(DataError, match="expected 'pretrained', a fitted GeneFinder"):
+        finder(center=center, features="paper").fit([TINY])
 
 
 def test_threads_do_not_change_predictions(model):
@@ -209,27 +167,19 @@ def test_soft_masks_and_unknown_bases(model):
     found = model.predict(holes)
     check_genes(holes, [[t for t in genes if not any(t.partial)] for genes in found])
     assert sum(map(len, found))
-    assert model.predict(["N" * 50, "n"]) == [(), ()]
-
-
-def test_nothing_to_find(model):
+    assert model.predict(["N" * 50, "n", "", "A", "ATG"]) == [()] * 5
     assert model.predict([]) == []
-    assert model.predict(["", "A", "ATG"]) == [(), (), ()]
-
-
-def test_names(model):
-    (genes,) = model.predict(TEST[:1])
-    assert [(t.contig, t.gene, t.name) for t in genes[:2]] == [
-        ("c0", "c0.g1", "c0.g1.t1"),
-        ("c0", "c0.g2", "c0.g2.t1"),
-    ]
-    assert model.predict(TEXTS[:1])[0][0].contig == "sequence0"
+    with pytest.raises(DataError, match="found one str, expected a list of sequences"):
+        model.predict("ACGT")
+    with pytest.raises(DataError, match="sequence1: found '-' at position 2"):
+        model.predict(["ACGT", "A-C"])
 
 
 def test_scores_are_probabilities_of_bases():
     model = finder(penalty=1.0).fit([TINY])
     (gene,) = model.predict([TINY])[0]
-    assert gene.exons == GENE.exons
+    assert (gene.exons, gene.contig, gene.gene, gene.name) == (GENE.exons, "c", "c.g1", "c.g1.t1")
+    assert model.predict([TINY.sequence])[0][0].contig == "sequence0"
     shard = model.graph_.encode([TINY.sequence])
     marginals = model.graph_.marginals(model.coef_, shard)[:, :3].sum(axis=1)
     bases = [p for a, b in GENE.exons for p in range(a, b)]
@@ -264,9 +214,7 @@ def test_a_track_that_marks_coding_bases(tmp_path):
     ("tracks", "message"),
     [
         ([], "found tracks of 0 sequences, expected those of 1"),
-        (3, "found tracks=3, expected a list of arrays"),
         (["a"], "c: found tracks 'a', expected an array of numbers"),
-        ([np.zeros(29)], r"c: found tracks of shape \(29,\), expected \(29, 29\)"),
         ([np.zeros((28, 1))], r"c: found tracks of shape \(28, 1\), expected \(29, 1\)"),
         ([np.full((29, 1), np.nan)], "c: found a track that is not finite"),
     ],
@@ -274,9 +222,6 @@ def test_a_track_that_marks_coding_bases(tmp_path):
 def test_wrong_tracks(tracks, message):
     with pytest.raises(DataError, match=message):
         finder().fit([TINY], tracks=tracks)
-
-
-def test_tracks_of_two_widths():
     with pytest.raises(DataError, match=r"c: found tracks of shape \(29, 2\), expected \(29, 1\)"):
         finder().fit([TINY, TINY], tracks=[np.zeros((29, 1)), np.zeros((29, 2))])
 
@@ -286,12 +231,12 @@ def test_tracks_of_two_widths():
 
 @pytest.mark.parametrize("options", [{}, {"features": "paper", "strands": "forward", "donors": ("GT", "GC")}])
 @pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
-def test_files(options, tmp_path):
-    model = finder(**options, flank=77).fit(TRAIN[:3])
+def test_files(options, model, tmp_path):
+    model = finder(**options, flank=77).fit(TRAIN[:3]) if options else model
     model.save(tmp_path / "m.structune")
     again = structune.load(tmp_path / "m.structune")
     assert_array_equal(again.coef_, model.coef_)
-    assert again.get_params() == model.get_params()
+    assert again.get_params() == clone(model).get_params() == model.get_params()
     assert again.introns_ == model.introns_
     assert again.predict(TEST) == model.predict(TEST) == pickle.loads(pickle.dumps(model)).predict(TEST)
 
@@ -299,9 +244,8 @@ def test_files(options, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("features", "paper"), ("introns", [4, 5]), ("introns", [4]), ("introns", [4, 10**9])),
-        *(("introns", [10**12, 5]), ("introns", [4.0, 5]), ("introns", [-9, -9]), ("n_tracks", -1)),
-        *(("n_tracks", True), ("donors", "GT"), ("strands", ["both"])),
+        *(("features", "paper"), ("introns", [4, 5]), ("introns", [4, 10**9]), ("introns", [2**31, 5])),
+        *(("introns", [4.0, 5]), ("n_tracks", -1), ("n_tracks", True), ("donors", "GT")),
     ],
 )
 def test_files_of_other_models_are_refused(model, tmp_path, name, value):
@@ -315,7 +259,7 @@ def test_files_of_other_models_are_refused(model, tmp_path, name, value):
 
 @pytest.mark.parametrize(
     "tables",
-    [None, np.zeros(3), np.zeros((1, 7)), np.zeros((12, 1)), np.full((1, 1), np.nan), np.zeros((1, 1), int)],
+    [None, np.zeros((1, 7)), np.zeros((12, 1)), np.full((1, 1), np.nan), np.zeros((1, 1), int)],
 )
 def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
     model.save(tmp_path / "m.structune")
@@ -330,21 +274,6 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
         structune.load(tmp_path / "m.structune")
 
 
-def test_long_introns_are_in_files(tmp_path):
-    text = TINY.sequence.replace("GGTAAG", "GGTAAG" + "C" * 12_000)
-    long = Transcript("c", "+", ((5, 12), (12_021, 12_026)), "t", "g")
-    model = finder(features="paper", run=Run(max_iterations=2)).fit([AnnotatedSequence("c", text, (long,))])
-    model.save(tmp_path / "m.structune")
-    assert structune.load(tmp_path / "m.structune").introns_ == model.introns_ == (10_000, 10_000)
-
-
-def test_clones_have_the_parameters_only(model):
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    with pytest.raises(NotFittedError):
-        copy.predict(TEXTS)
-
-
 # --- what cannot be learned from ----------------------------------------------------------------------------
 
 
@@ -352,8 +281,6 @@ def test_clones_have_the_parameters_only(model):
     ("text", "parts", "reason"),
     [
         (TINY.sequence, ((5, 12), (21, 25)), "length no multiple of three"),
-        (TINY.sequence, ((8, 12), (21, 26)), "no start codon"),
-        (TINY.sequence, ((5, 11),), "no stop codon"),
         ("CCTATATGTGACAGTGACC", ((5, 17),), "a stop codon within"),
         (TINY.sequence.replace("GTAAG", "GCAAG"), GENE.exons, "an intron without its splice sites"),
     ],
@@ -363,25 +290,22 @@ def test_genes_that_make_no_sense_are_skipped(text, parts, reason):
     with pytest.warns(SkippedGenesWarning, match=rf"skipped 1 genes: 1: {reason} \(g2\)"):
         model = finder().fit([wrong, TINY])
     assert [one[:3] for one in model.skipped_] == [("w", "g2", reason)]
-    assert_array_equal(model.coef_, finder().fit([TINY]).coef_)
     with pytest.raises(DataError, match=rf"found no gene to learn from: 1: {reason} \(g2\)"):
         finder().fit([wrong])
 
 
-def test_genes_that_overlap_are_skipped():
+def test_nothing_to_learn_from():
     other = Transcript("c", "-", ((26, 29),), "t2", "g2")
     with pytest.raises(DataError, match=r"2: overlaps or touches another gene \(g, g2\)"):
         finder().fit([AnnotatedSequence("c", TINY.sequence, (GENE, other))])
-
-
-def test_nothing_to_learn_from():
-    for sequences in ([], [""], ["ACGT"], [AnnotatedSequence("c", "ACGT")]):
+    for sequences in ([], [""], ["ACGT"]):
         with pytest.raises(DataError, match="found no gene to learn from"):
             finder().fit(sequences)
 
 
-def test_sequences_without_genes_tell_nothing(model):
-    more = finder().fit([AnnotatedSequence("x", "ACGT" * 50), *TRAIN, AnnotatedSequence("y", "")])
+def test_genes_given_apart_and_sequences_without(model):
+    texts, genes = [each.sequence for each in TRAIN], [each.transcripts for each in TRAIN]
+    more = finder().fit(["ACGT" * 50, *texts, ""], [(), *genes, ()])
     assert_array_equal(more.coef_, model.coef_)
 
 
@@ -393,18 +317,12 @@ def test_sequences_without_genes_tell_nothing(model):
     [
         ({"features": "most"}, "features='most': expected one of"),
         ({"strands": "reverse"}, "strands='reverse': expected one of"),
-        ({"donors": ("AT",)}, "expected some of 'GT', 'GC'"),
-        ({"donors": ()}, "expected some of 'GT', 'GC'"),
         ({"donors": None}, "expected some of 'GT', 'GC'"),
         ({"donors": "GT"}, "expected some of 'GT', 'GC'"),
         ({"flank": -1}, "flank=-1: expected a whole number >= 0"),
         ({"flank": 1.5}, "flank=1.5: expected a whole number >= 0"),
-        ({"loss": "hinge"}, "loss='hinge'"),
-        ({"penalty": 0}, "penalty=0"),
         ({"penalty": {"words": 1.0}}, "penalty names the groups"),
         ({"groups": "prefix"}, "groups='prefix': expected 'kind'"),
-        ({"tuning": "best"}, "best"),
-        ({"n_jobs": 0}, "n_jobs=0"),
     ],
 )
 def test_wrong_options(options, message):
@@ -416,13 +334,11 @@ def test_wrong_options(options, message):
     ("arguments", "message"),
     [
         ((TINY,), "found one AnnotatedSequence, expected a list of sequences"),
-        (("ACGT",), "found one str, expected a list of sequences"),
         (([3],), "sequence 0: found int, expected nucleotides"),
         (([TINY, "ACGT"], [[GENE]]), "found the genes of 1 sequences, expected those of 2"),
         ((["AC"], [[GENE]]), "transcript 't': found its end at 26, expected it within the 2 bases"),
         (([AnnotatedSequence("c", "AC-T")],), "c: found '-' at position 3, expected a nucleotide"),
         (([TINY], None, [1, 2]), r"found weights of shape \(2,\), expected \(1,\)"),
-        (([TINY], None, [-1]), "weight"),
         (([TINY], None, None, ["a", "b"]), r"found groups of shape \(2,\), expected \(1,\)"),
         (([TINY], [[3]]), "c: found int, expected a Transcript"),
     ],
@@ -432,26 +348,6 @@ def test_wrong_input(arguments, message):
         finder().fit(*arguments)
 
 
-def test_no_probabilities():
-    model = finder(loss="margin", flank=20, run=Run(max_iterations=3)).fit([TINY])
-    assert not model.has_probabilities
-    with pytest.raises(CapabilityError):
-        model._require_probabilities()
-
-
-def test_predictions_of_what_is_no_list(model):
-    with pytest.raises(DataError, match="found one str, expected a list of sequences"):
-        model.predict("ACGT")
-    with pytest.raises(DataError, match="sequence1: found '-' at position 2"):
-        model.predict(["ACGT", "A-C"])
-
-
-@pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
-def test_long_introns_of_files_are_refused(tmp_path):
-    """Of the features "paper" the first length alone makes tables."""
-    finder(features="paper", strands="forward").fit(TRAIN[:1]).save(tmp_path / "m.structune")
-    header, arrays = read_model(tmp_path / "m.structune")
-    header["genes"]["introns"] = [2**31, 5]
-    save_model(tmp_path / "m.structune", "genes", header, arrays)
-    with pytest.raises(ModelFileError, match="expected two rising numbers up to 10000"):
-        structune.load(tmp_path / "m.structune")
+def test_groups_stay_on_one_side():
+    with pytest.raises(DataError, match="cannot split 6 examples"):
+        finder(tuning="implicit").fit(TRAIN[:2], groups=["a", "a"])

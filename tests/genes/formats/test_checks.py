@@ -47,10 +47,6 @@ def test_options():
     assert problems(((2, 8), (24, 27)), min_intron=17) == [CodingProblem.SHORT_INTRON]
 
 
-def test_problems_are_told_in_words():
-    assert str(CodingProblem.STOP) == "no stop codon"
-
-
 def gene(name, start, end, strand="+", contig="c"):
     return Transcript(contig, strand, ((start, start + 1), (end - 1, end)), name + str(start), name)
 
@@ -61,9 +57,6 @@ def test_overlaps():
     assert overlapping_genes([gene("a", 0, 10), gene("a", 3, 25), gene("b", 20, 30)]) == [("a", "b")]
     assert overlapping_genes([gene("a", 0, 10), gene("b", 5, 15, contig="d")]) == []
     assert overlapping_genes([]) == []
-
-
-def test_overlaps_on_both_strands():
     genes = [gene("a", 0, 10), gene("b", 5, 15, "-")]
     assert overlapping_genes(genes) == []
     assert overlapping_genes(genes, strands_apart=False) == [("a", "b")]

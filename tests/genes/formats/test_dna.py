@@ -17,25 +17,17 @@ def read(text):
     return list(read_dna(io.StringIO(text)))
 
 
-def test_read():
-    assert read(">a 1..4\nACgt\n\nNn\n>b\n>\nRYK\n") == [("a", "ACgtNn"), ("b", ""), ("3", "RYK")]
-
-
-def test_packed(tmp_path):
-    path = tmp_path / "x.fa.gz"
-    path.write_bytes(gzip.compress(b">a\nAC\r\nGT\r\n"))
-    assert list(read_dna(path)) == [("a", "ACGT")]
-
-
-def test_one_at_a_time():
-    stream = read_dna(io.StringIO(">a\nA\n>b\nE\n"))
+def test_read(tmp_path):
+    """U is read as T; headers of vsearch are not those of PIR."""
+    text = ">a 1..4\nACgu\r\n\nNn\n>b\n>\nRYKU\n>F1;size=100;\nACGT\n"
+    known = [("a", "ACgtNn"), ("b", ""), ("3", "RYKT"), ("F1;size=100;", "ACGT")]
+    assert read(text) == known
+    (tmp_path / "x.fa.gz").write_bytes(gzip.compress(text.encode()))
+    assert list(read_dna(tmp_path / "x.fa.gz")) == known
+    stream = read_dna(io.StringIO(">a\nA\n>b\nE\n"))  # one at a time
     assert next(stream) == ("a", "A")
     with pytest.raises(DataError):
         next(stream)
-
-
-def test_headers_of_vsearch_are_not_those_of_pir():
-    assert list(read_dna(io.StringIO(">F1;size=100;\nACGT\n"))) == [("F1;size=100;", "ACGT")]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +48,6 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
     (tmp_path / "x.fa").write_text(text)
     with pytest.raises(DataError, match=re.escape(message)):
         list(read_dna(tmp_path / "x.fa"))
-
-
-def test_uracil_is_thymine():
-    assert list(read_dna(io.StringIO(">a\nACGU\nacgu\n>b\nU\n"))) == [("a", "ACGTacgt"), ("b", "T")]
 
 
 @given(st.binary(max_size=80) | st.text(">ACGTacgtn \n", max_size=80).map(str.encode))

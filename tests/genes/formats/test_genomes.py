@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from simulated_genes import flip
 from structune.errors import DataError
-from structune.genes.formats.genomes import read_genomes
-from structune.genes.formats.record import Skipped
+from structune.genes.formats.genomes import read_genomes, with_stop_codons
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
 GFF = "##gff-version 3\nc\tx\tCDS\t4\t9\t.\t+\t0\tID=p\nc\tx\tCDS\t10\t12\t.\t+\t.\tID=q;pseudo=true\n"
 FASTA = ">b\nACGT\n>c 1..12\nACGTacgtNNNN\n"
@@ -33,11 +34,6 @@ def test_sequences_in_the_same_file(tmp_path):
     assert list(read_genomes(tmp_path / "x.gff3")) == read(GFF, FASTA)
 
 
-def test_genbank():
-    text = "LOCUS       r   4 bp  DNA\nORIGIN\n        1 acgt\n//\n"
-    assert [(one.name, one.sequence) for one in read(text)] == [("r", "ACGT")]
-
-
 def test_genes_across_the_origin():
     region = "c\tx\tregion\t1\t12\t.\t+\t.\tID=c;Is_circular=true\n"
     gene = "c\tx\tCDS\t10\t15\t.\t+\t0\tID=r\n"
@@ -58,11 +54,9 @@ def test_genes_across_the_origin():
             ">b\nACGT\n",
             "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence of that",
         ),
-        (GFF, "", "<input>: found no sequences, expected some"),
         (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 9, expected it within the 4 bases"),
         (GFF, None, "<input>: found no sequences, expected some"),
         ("c\tx\tCDS\t1\t6\n//\n", None, "expected LOCUS"),
-        ("", None, "<input>: found no records, expected some"),
     ],
 )
 def test_what_is_wrong_is_named(annotation, sequences, message):
@@ -87,3 +81,44 @@ def test_genes_that_ends_of_sequences_cut_are_skipped(strand, start, end):
     assert c.skipped == (Skipped("c", "p", "not whole: cut by an end of its sequence", (start - 1, end)),)
     (c,) = read("##gff-version 3\nc\tx\tCDS\t1\t9\t.\t+\t0\tID=p\n", ">c\naugccauaa\n")
     assert [t.name for t in c.transcripts] == ["p"]
+
+
+# --- stop codons that files leave out of coding parts -----------------------------------------------------
+
+GENE = "CCC" + "ATGGCCGCC" + "TAA" + "GGTAAGG"
+WHOLE = ((3, 15),)
+
+
+def added(exons, stop_codon="auto", text=GENE):
+    """The coding parts on both strands, told along the gene, and what is told."""
+    found, told = [], []
+    for strand in "+-":
+        n = len(text)
+        along = exons if strand == "+" else tuple((n - b, n - a) for a, b in reversed(exons))
+        bases = text if strand == "+" else flip(text)
+        genome = AnnotatedSequence("c", bases, (Transcript("c", strand, along, "t", "g"),))
+        (each,) = with_stop_codons([genome], stop_codon, "x.gb", told.append)
+        found.append(each.transcripts[0].exons)
+    forward, reverse = found
+    assert forward == tuple((len(text) - b, len(text) - a) for a, b in reversed(reverse))
+    return forward, told
+
+
+def test_stop_codons_are_added_where_one_follows():
+    found, told = added(((3, 12),))
+    assert found == WHOLE
+    assert told[0] == "x.gb: 1 of 1 transcripts end before a stop codon, which was added to them"
+    assert added(((3, 6), (9, 12)))[0] == ((3, 6), (9, 15))
+    # there already, none follows, no whole codons, nothing follows
+    for exons in (WHOLE, ((3, 9),), ((3, 11),), ((3, 22),)):
+        assert added(exons) == (exons, [])
+    exons, text = ((3, 13), (17, 19)), "CCC" + "ATGGCCGCC" + "T" + "GTAG" + "AATAA"
+    assert added(exons, text=text) == (exons, [])  # an intron splits it
+
+
+def test_files_whose_coding_parts_are_known():
+    assert added(((3, 12),), "included") == (((3, 12),), [])
+    assert added(((3, 9),), "excluded") == (((3, 12),), [])
+    assert added(((3, 22),), "excluded") == (((3, 22),), [])
+    with pytest.raises(DataError, match="expected one of"):
+        added(WHOLE, "no")

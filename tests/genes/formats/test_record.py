@@ -47,7 +47,8 @@ def test_proteins():
     assert protein("ATGTGATAA") == "M*"
     assert protein("ATGNNNGCNAA") == "MXA"
     assert protein("A") == ""
-    for code in (7, "11", [11], True, None):
+    assert Transcript("c", "+", ((0, 6),), "t", "g", partial=(True, False)).protein("GTGCCC", 11) == "VP"
+    for code in (7, "11", True):
         with pytest.raises(DataError, match=r"found the genetic code .*, expected one of 1, 2"):
             protein("ATG", code)
 
@@ -65,10 +66,6 @@ def test_proteins():
         (
             ("c", "+", ((0, 3), (2, 5)), "t", "g"),
             "'t': found a part that starts at 2 after one that ends at 3",
-        ),
-        (
-            ("c", "+", ((4, 5), (0, 3)), "t", "g"),
-            "'t': found a part that starts at 0 after one that ends at 5",
         ),
         (("", "+", ((0, 3),), "t", "g"), "found the name '', expected UTF-8 text"),
         (("c", "+", ((0, 3),), "\udcff", "g"), "found the name '\\udcff', expected UTF-8 text"),

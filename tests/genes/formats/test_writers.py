@@ -1,7 +1,9 @@
-"""Genes as GFF3 and FASTA."""
+"""Genes as GFF3, GenBank, tables and FASTA, as they are read again."""
 
+import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from Bio import SeqIO
@@ -9,13 +11,15 @@ from Bio.Seq import reverse_complement
 from hypothesis import given
 from hypothesis import strategies as st
 
+import simulated_genes as simulated
 from genes import transcripts
 from structune.alignment.formats.fasta import read_proteins
 from structune.errors import DataError
-from structune.genes.formats.genbank_writer import genbank_text
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes import read_genbank, write_genbank, write_table
+from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import (
+    genbank_text,
     gff3_text,
     proteins_text,
     write_coding_sequences,
@@ -66,7 +70,6 @@ def test_round_trip(original):
     ("written", "message"),
     [
         ([T, U, T], "transcript 'g1.t1': found the name again, expected another one"),
-        ([T, Transcript("d", "-", ((0, 3),), "x", "g1")], "gene 'g1': found it on two contigs or strands"),
         ([T, Transcript("c", "+", ((0, 3),), "x", "g1")], "gene 'g1': found it on two contigs or strands"),
     ],
 )
@@ -111,13 +114,95 @@ def test_parts_of_genes(strand):
     assert all(";partial=true;" in line[8] for line in lines)
 
 
-def test_what_begins_before_its_contig_has_no_start_codon():
-    genome = "GTGCCC"
-    assert Transcript("c", "+", ((0, 6),), "t", "g").protein(genome, 11) == "MP"
-    assert Transcript("c", "+", ((0, 6),), "t", "g", partial=(True, False)).protein(genome, 11) == "VP"
-
-
 def test_transcripts_have_their_own_genetic_code():
     genome = AnnotatedSequence("c", "ATGTGATAA", (Transcript("c", "+", ((0, 9),), "t", "g", code=4),))
     assert proteins_text(genome).split("\n")[1] == "MW"
     assert "/transl_table=4" in genbank_text(genome)
+
+
+# --- GenBank and tables -----------------------------------------------------------------------------------
+
+GENOME = simulated.genome(3, n_contigs=3, most_introns=2)
+
+
+def written(genomes, code=1):
+    out = io.StringIO()
+    write_genbank(out, genomes, code)
+    return out.getvalue()
+
+
+def test_what_is_written_is_read(tmp_path):
+    write_genbank(tmp_path / "x.gb.gz", GENOME)
+    for found, known in zip(read_genbank(tmp_path / "x.gb.gz"), GENOME, strict=True):
+        assert (found.name, found.sequence.upper()) == (known.name, known.sequence)
+        assert [(t.strand, t.exons, t.gene) for t in found.transcripts] == [
+            (t.strand, t.exons, t.gene) for t in known.transcripts
+        ]
+
+
+def test_proteins_scores_and_notes():
+    t = replace(GENOME[0].transcripts[0], score=0.25, notes=(("start_type", "ATG"),))
+    (record,) = SeqIO.parse(io.StringIO(written([replace(GENOME[0], transcripts=(t,))], 11)), "genbank")
+    gene, cds = record.features
+    assert (gene.type, gene.qualifiers) == ("gene", {"gene": [t.gene]})
+    assert (gene.location.start, gene.location.end) == (t.start, t.end)
+    assert cds.qualifiers["translation"] == [t.protein(GENOME[0].sequence, 11)]
+    assert cds.qualifiers["note"] == ["start_type: ATG", "score: 0.25"]
+    assert cds.qualifiers["transl_table"] == ["11"]
+
+
+def test_isoforms_and_what_goes_on():
+    a = Transcript("c", "-", ((3, 9), (12, 15)), "t1", "g", partial=(True, False))
+    b = Transcript("c", "-", ((6, 21),), "t2", "g", partial=(False, True))
+    text = written([AnnotatedSequence("c", "ACGT" * 6, (a, b))])
+    assert text.count("     gene  ") == 1
+    assert "complement(<4..>21)" in text
+    assert "complement(join(<4..9,13..15))" in text
+    assert "complement(7..>21)" in text
+
+
+def test_long_names_are_not_broken():
+    contig = "NODE_1000_length_1234567_cov_12.345678_and_more_of_it"
+    gene = Transcript(contig, "+", ((0, 9),), f"{contig}.g1.t1", f"{contig}.g1")
+    (record,) = SeqIO.parse(
+        io.StringIO(written([AnnotatedSequence(contig, "ATGGCCTAA", (gene,))])), "genbank"
+    )
+    assert record.id == contig
+    assert [feature.qualifiers["gene"] for feature in record.features] == [["g1"], ["g1"]]
+
+
+def test_odd_sequences():
+    named = AnnotatedSequence("a name with spaces, and a long one " * 3, "acgtn")
+    (record,) = SeqIO.parse(io.StringIO(written([named])), "genbank")
+    assert str(record.seq).upper() == "ACGTN"
+    two = [Transcript("c", strand, ((0, 9),), strand, "g") for strand in "+-"]
+    with pytest.raises(DataError, match="gene 'g': found it on two strands"):
+        written([AnnotatedSequence("c", "ATGGCCTAA", tuple(two))])
+    with pytest.raises(DataError, match="found the genetic code 99"):
+        written(GENOME, 99)
+    assert written([]) == written([AnnotatedSequence("empty", "")]) == ""
+
+
+ROWS = [
+    Transcript("c\t1", "+", ((4, 12), (20, 26)), "t1", "g1", 0.5, (True, True), (("start_type", "Edge"),)),
+    Transcript("d", "-", ((0, 9),), "t2", "g2"),
+]
+
+
+def test_tables(tmp_path):
+    write_table(tmp_path / "x.tsv", ROWS)
+    text = (tmp_path / "x.tsv").read_text()
+    rows = list(csv.DictReader(io.StringIO(text), delimiter="\t"))
+    assert rows[0] == {
+        "contig": "c\t1",
+        "gene": "g1",
+        "transcript": "t1",
+        "start": "5",
+        "end": "26",
+        "strand": "+",
+        "score": "0.5",
+        "exons": "5-12,21-26",
+        "partial": "before,behind",
+        "notes": "start_type=Edge",
+    }
+    assert (rows[1]["start"], rows[1]["exons"], rows[1]["score"], rows[1]["partial"]) == ("1", "1-9", "", "")

@@ -18,7 +18,7 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger,
 from structune.genes import MetagenomeFinder
 from structune.genes.formats import genomes
 from structune.genes.formats.dna import read_dna
-from structune.genes.formats.gff3 import read_gff3
+from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.formats.writers import GFF3_HEAD, gff3_text, region_text, write_gff3, write_proteins
 from structune.genes.metrics import gene_scores, stop_codons

@@ -13,23 +13,12 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped
-from structune.genes.eukaryotes.center import IN_COMMON, PRETRAINED, check_center, prior_mean
-from structune.genes.eukaryotes.counting import drawn_parts, scaled, scaled_blocks
-from structune.genes.eukaryotes.ends import Ends
-from structune.genes.eukaryotes.hints import WEIGHT, Hints, tell_unused
-from structune.genes.eukaryotes.inputs import (
-    checked_hints,
-    checked_introns,
-    checked_tables,
-    checked_tracks,
-    encoded,
-)
-from structune.genes.eukaryotes.pieces import Gene, join, may_have_gene, named_genes, pieces_of
-from structune.genes.eukaryotes.prediction import found_genes
+from structune.genes.eukaryotes import prediction, training
+from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.rules import GeneRules
+from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.weights import ExonWeights, intron_lengths
+from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules, intron_lengths
 from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
@@ -47,17 +36,10 @@ if TYPE_CHECKING:
     from structune.genes.eukaryotes.structure.shard import ExonShard
     from structune.learning.tuning.problem import Tuner
 
-ORGANISMS = ("fly", "a_thaliana", "c_elegans", IN_COMMON)  # of models that come with structune
+ORGANISMS = ("fly", "a_thaliana", "c_elegans", training.IN_COMMON)  # of models that come with structune
 _FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
-_PRECISIONS = {
-    "start": 20.0,
-    "stop": 20.0,
-    "donor": 20.0,
-    "acceptor": 20.0,
-    "edges": 0.1,
-    "intron lengths": 3.0,
-    "exon lengths": 5.0,
-}  # chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+# chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
+_PRECISIONS = {"edges": 0.1, "intron lengths": 3.0, "exon lengths": 5.0, **dict.fromkeys(SIGNALS, 20.0)}
 _OF_KNOWN_SCALES = 100.0  # chosen on halves of the training windows of the three
 _MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
@@ -184,7 +166,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     _shared = (*ConstrainedEstimator._shared, "center")
 
     penalty: float | Mapping[str, float] | None = None
-    center: Any = PRETRAINED
+    center: Any = training.PRETRAINED
     tolerance: float = 1e-3
     features: str = "full"
     strands: str = "both"
@@ -233,16 +215,16 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         annotated = annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
-        values = checked_tracks(tracks, annotated)
+        values, parts, n_tracks = training.checked_tracks(tracks, annotated), None, 0
+        if values is not None:
+            parts, n_tracks = [values[s][a:b] for s, a, b in examples.spans], values[0].shape[1]
         introns = intron_lengths(examples.introns)
-        graph = self._graph(introns, 0 if values is None else values[0].shape[1])
-        source = [s for s, _, _ in examples.spans]
+        graph, source = self._graph(introns, n_tracks), [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
-        parts = None if values is None else examples.parts(values)
-        shard = encoded(graph, examples, parts, weights)
+        shard = training.encoded(graph, examples, parts, weights)
         if self.features == "full":
-            graph, shard = scaled(graph, shard, kept, self.random_state)
+            graph, shard = training.scaled(graph, shard, kept, self.random_state)
         return Encoded(graph, shard, kept, {"introns_": introns, "skipped_": examples.skipped})
 
     def _keep_encoded(self, examples: Encoded) -> None:
@@ -253,28 +235,29 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
             raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
         ExonWeights.of(self.features, self._rules())  # refuses wrong options
-        check_center(self.center)
+        training.check_center(self.center)
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[ExonShard, None]]:
+        def cut() -> Iterator[GeneExamples]:
+            return (self._examples(annotated_sequences(block, None)) for block in blocks())
+
         introns, skipped, n = list[int](), list[Skipped](), 0
-        for examples in self._cut_blocks(blocks):
+        for examples in cut():
             introns += examples.introns
             skipped += examples.skipped
             n += len(examples.sequences)
         report(n, skipped, stacklevel=4)
         lengths = intron_lengths(introns)
         graph = self._graph(lengths, 0)
-        shards = (encoded(graph, each) for each in self._cut_blocks(blocks) if each.sequences)
+        shards = (training.encoded(graph, each) for each in cut() if each.sequences)
         if self.features == "full":
-            graph = yield from scaled_blocks(graph, shards, drawn_parts(n, None, self.random_state))
+            parts = training.drawn_parts(n, None, self.random_state)
+            graph = yield from training.scaled_blocks(graph, shards, parts)
         else:
             yield from ((shard, None) for shard in shards)
         self._keep_graph(graph, lengths)
         self.skipped_ = skipped
-
-    def _cut_blocks(self, blocks: Blocks) -> Iterator[GeneExamples]:
-        return (self._examples(annotated_sequences(block, None)) for block in blocks())
 
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         super().fit_shards(folder)
@@ -300,19 +283,21 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     def _origin(self, structure: Structure) -> FloatArray | None:
         """What scales are without evidence; losses that are not smooth have no such mean of the prior."""
         scaling = getattr(structure, "scaling", None)
-        return prior_mean(scaling, self.center) if scaling is not None and self._make_loss().smooth else None
+        if scaling is None or not self._make_loss().smooth:
+            return None
+        return training.prior_mean(scaling, self.center)
 
     def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:
-            is_centered = self.center is not None and self._make_loss().smooth
-            known = _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
-            return np.array([known.get(name, 1.0) for name in groups.names])
-        return super()._precisions(groups)
+        if self.penalty is not None:
+            return super()._precisions(groups)
+        is_centered = self.center is not None and self._make_loss().smooth
+        known = _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
+        return np.array([known.get(name, 1.0) for name in groups.names])
 
     def _task_precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:  # priors of trees have no center
-            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
-        return super()._task_precisions(groups)
+        if self.penalty is not None:
+            return super()._task_precisions(groups)
+        return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])  # trees have no center
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "implicit" starts at a precision that suits genes."""
@@ -366,38 +351,45 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
-        values = checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
+        values = training.checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
         given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
         known = None if given is None else list(given)
-        texts, ends = [each.sequence for each in sequences], Ends(self.introns_[0])
-        spans = [(0, len(text)) for text in texts]
+        texts, ends = [each.sequence for each in sequences], prediction.Ends(self.introns_[0])
+        spans, lead = [(0, len(text)) for text in texts], len(ends.before)
         for s, text in enumerate(texts):
-            if not self.closed and ends.may_be_open(text):
+            if not self.closed and prediction.may_be_open(text):
                 known = [Hints.none()] * len(texts) if known is None else known
-                texts[s], known[s] = ends.text(text), ends.hints(known[s], len(text))
-                spans[s] = len(ends.before), len(ends.before) + len(text)
+                texts[s] = ends.before + text + ends.behind
+                known[s] = ends.hints(known[s], len(text))
+                spans[s] = lead, lead + len(text)
                 if values is not None:
-                    values[s] = ends.tracks(values[s])
+                    values[s] = np.pad(values[s], ((lead, len(ends.behind)), (0, 0)))
         pieces = (
             piece
             for s, text in enumerate(texts)
-            for piece in pieces_of(s, text, None if values is None else values[s])
-            if may_have_gene(piece.text, self.introns_[0])  # there are files of many that have none
+            for piece in prediction.pieces_of(s, text, None if values is None else values[s])
+            if prediction.may_have_gene(
+                piece.text, self.introns_[0]
+            )  # there are files of many that have none
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
-        found: list[list[Gene]] = [[] for _ in sequences]
+        found: list[list[prediction.Gene]] = [[] for _ in sequences]
         used: list[set[int]] = [set() for _ in sequences]
-        genes_of = partial(found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans)
+        # pieces are worked off in blocks, each by a thread: long and short sequences share them
+        genes_of = partial(
+            prediction.found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans
+        )
         for block in make_executor(self.n_jobs).map(genes_of, blocks):
             for piece, genes, numbers in block:
-                join(found[piece.sequence], genes, piece)
+                prediction.join_genes(found[piece.sequence], genes, piece)
                 used[piece.sequence] |= numbers
         if given is not None:
             tell_unused(given, used, unused)
-        return [
-            named_genes(each.name, ends.cut(genes, each.sequence) if start else genes)
-            for each, genes, (start, _) in zip(sequences, found, spans, strict=True)
-        ]
+        predicted = []
+        for each, of, (start, _) in zip(sequences, found, spans, strict=True):
+            genes = ends.cut(of, each.sequence) if start else of
+            predicted.append(tuple(gene.named(each.name, k) for k, gene in enumerate(genes, 1)))
+        return predicted
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """F1 of exons, both ends of which must be right.
@@ -418,7 +410,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
-    def pretrained(cls, organism: str = IN_COMMON) -> GeneFinder:
+    def pretrained(cls, organism: str = training.IN_COMMON) -> GeneFinder:
         """A finder that comes with structune.
 
         Parameters
@@ -451,13 +443,13 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         names = unpack_names("weight", arrays)
         options = entries(header["genes"], features=str, strands=str, donors=list, introns=list, n_tracks=int)
         options["donors"] = tuple(options["donors"])
-        n_tracks, introns = options.pop("n_tracks"), checked_introns(options.pop("introns"))
+        n_tracks, introns = options.pop("n_tracks"), training.checked_introns(options.pop("introns"))
         finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
             raise ModelFileError("the weights are those of another gene model")
         graph = finder._graph(introns, n_tracks)
         if finder.features == "full":
-            graph = ExonGraph(graph.weights, Scaling(graph.weights, checked_tables(arrays, graph)))
+            graph = ExonGraph(graph.weights, Scaling(graph.weights, training.checked_tables(arrays, graph)))
         if graph.n_weights != len(names) or graph.weight_names() != names:
             raise ModelFileError("the weights are those of another gene model")
         finder._unpack_fit(graph.n_weights, header, arrays)

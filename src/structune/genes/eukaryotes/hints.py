@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
-from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.eukaryotes.structure.scores import Evidence
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
-from structune.genes.formats.record import along_strand
+from structune.genes.formats.record import AnnotatedSequence, along_strand
+from structune.genes.inputs import checked_regions
 from structune.structure import Array, FloatArray, IntArray
 
-WEIGHT, MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
+WEIGHT, _MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
 _SURE = 10.0  # support from which on it is
 _CODING = 100.0  # bases of a CDS that are worth as much as an intron
 _NEVER = -1000.0  # of a base to be avoided: so many hints do not make up for it
@@ -31,17 +34,9 @@ _NOWHERE = "at places where no gene of the model has its ends or introns"
 class Hints:
     """Those of a sequence: what they say of its sites, and of coding bases.
 
-    Parameters
-    ----------
-    sites : ndarray, shape (n_sites, 5)
-        Signal, strand, position and worth of each, and the number of its hint, -1 for none.
-    parts : ndarray, shape (n_parts, 4)
-        Of parts of coding sequences, and of what is to be avoided: where they begin and end, the strand, and
-        what each base is worth.
-    n : int
-        Number of hints.
-    misplaced : Counter of str
-        How many of them have no effect, or a part of it, by the reason.
+    ``sites`` (n_sites, 5): signal, strand, position and worth of each, and the number of its hint, -1 for
+    none. ``parts`` (n_parts, 4), of coding sequences and what is to be avoided: start, end, strand, and what
+    each base is worth. ``misplaced``: how many of the ``n`` hints have no effect, or a part of it, and why.
     """
 
     sites: FloatArray
@@ -62,11 +57,18 @@ class Hints:
                 misplaced[reason] += 1
                 if reason != CUT:
                     continue
+            # support of reads is worth its logarithm, as a share of what `_SURE` of them are worth
             worth = weight * min(1.0, float(np.log1p(hint.support) / np.log1p(_SURE)))
             if hint.kind == "CDS":
                 parts += [(hint.start, hint.end, k, worth / _CODING) for k in _STRANDS[hint.strand]]
             else:
-                sites += [(*site, number) for site in _sites(hint, worth)]
+                # an intron has two sites: a gene that has one of them alone gets a half
+                of_each = worth / 2 if hint.kind == "intron" else worth
+                sites += [
+                    (SIGNALS.index(kind), reverse, position, of_each, number)
+                    for k in _STRANDS[hint.strand]
+                    for kind, reverse, position in _of_strand(hint, k)
+                ]
         never = _NEVER * max(1.0, weight)
         parts += [(start, end, k, never) for start, end in avoid.tolist() for k in (0, 1)]
         return cls(
@@ -85,6 +87,8 @@ class Hints:
         """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
+        # sites of the shard are in ascending order of their keys, so those of hints are found by bisection;
+        # of several hints of a site or a base the best counts
         wanted = _keys(signal, reverse, position - start, n)
         known = _keys(nodes["site_signal"], nodes["site_reverse"], nodes["site_position"], n)
         found, coding = np.zeros(known.size), np.zeros((n, 2))
@@ -147,17 +151,11 @@ def _is_there(text: str, kind: str, reverse: int, position: int, rules: GeneRule
     """Whether a sequence has the bases of a site."""
     motifs = {"start": (START,), "stop": STOPS, "donor": rules.donors, "acceptor": (ACCEPTOR,)}[kind]
     size = len(motifs[0])
+    # sites are between bases: a start and a donor begin there, a stop and an acceptor end, as their strand
+    # reads
     first = position if (kind in ("start", "donor")) != bool(reverse) else position - size
     bases = without_u(text[max(0, first) : first + size]).upper()
     return along_strand(bases, "+-"[reverse]) in motifs
-
-
-def _sites(hint: Hint, worth: float) -> Iterator[tuple[float, ...]]:
-    """Signal, strand, position and worth of the sites that a hint is of: it may be of either strand."""
-    of_each = worth / 2 if hint.kind == "intron" else worth
-    for k in _STRANDS[hint.strand]:
-        for kind, reverse, position in _of_strand(hint, k):
-            yield SIGNALS.index(kind), reverse, position, of_each
 
 
 def _of_strand(hint: Hint, reverse: int) -> list[tuple[str, int, int]]:
@@ -181,3 +179,30 @@ def _check(hint: Hint, name: str) -> None:
             f"{name}: found {hint!r:.80}, expected a Hint of one of {', '.join(HINTS)}, "
             "with 0 <= start < end, a strand and a support >= 0"
         )
+
+
+def checked_hints(
+    hints: Any,
+    weight: float,
+    avoid: Any,
+    sequences: Sequence[AnnotatedSequence],
+    rules: GeneRules,
+    unused: dict[str, Counter[str]] | None,
+) -> list[Hints] | None:
+    """What is known of some sequences."""
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= _MOST_WEIGHT:
+        raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {_MOST_WEIGHT:g}")
+    if hints is None and avoid is None:
+        return None
+    hints = [[]] * len(sequences) if hints is None else hints
+    if not isinstance(hints, Sequence) or any(
+        isinstance(of, str) or not isinstance(of, Iterable) for of in hints
+    ):
+        raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
+    if len(hints) != len(sequences):
+        raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
+    regions = checked_regions(avoid, sequences, unused)
+    return [
+        Hints.of(list(of), each.name, weight, spans, each.sequence, rules)
+        for of, each, spans in zip(hints, sequences, regions, strict=True)
+    ]

@@ -68,6 +68,7 @@ def coding_problems(
 
 def is_cut(t: Transcript, sequence: str) -> bool:
     """Whether a transcript reaches an end of its sequence without the codon that a whole gene has there."""
+    # within a codon of an end no start or stop may lie beyond; by strand, the start is at the other end
     coding, code = t.coding_sequence(sequence).upper(), genetic_code(11 if t.code is None else t.code)
     at_start, at_stop = t.start < _CODON, len(sequence) - t.end < _CODON
     if t.strand == "-":
@@ -96,13 +97,12 @@ def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = T
     by_place = defaultdict(list)
     for (contig, strand, gene), (start, end) in spans.items():
         by_place[contig, strand].append((start, end, gene))
-    return [pair for genes in by_place.values() for pair in _overlaps(sorted(genes))]
-
-
-def _overlaps(genes: list[tuple[int, int, str]]) -> list[tuple[str, str]]:
-    pairs, reaching = [], list[tuple[int, str]]()
-    for start, end, gene in genes:
-        reaching = [(other_end, other) for other_end, other in reaching if other_end > start]
-        pairs += [(other, gene) for _, other in reaching]
-        reaching.append((end, gene))
+    pairs = []
+    for genes in by_place.values():
+        # genes by start: those of which the end is behind the next start overlap with that
+        reaching = list[tuple[int, str]]()
+        for start, end, gene in sorted(genes):
+            reaching = [(other_end, other) for other_end, other in reaching if other_end > start]
+            pairs += [(other, gene) for _, other in reaching]
+            reaching.append((end, gene))
     return pairs

@@ -44,34 +44,31 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
 def parse_dna(
     lines: Lines, where: str = "", formats: tuple[str, ...] = (FASTA,)
 ) -> Iterator[tuple[str, str]]:
-    with lines.told_by_look(formats):
-        yield from _parsed(lines, where)
-
-
-def _parsed(lines: Lines, where: str) -> Iterator[tuple[str, str]]:
+    # a sequence is whole once the next header comes: one at a time is in memory
     name, parts = "", list[str]()
     first: dict[str, int] = {}
-    for number, text in lines.filled():
-        if text.startswith(">"):
-            if first:
-                yield name, without_u("".join(parts))
-            if _PIR.match(text):  # its second line is no sequence
-                raise lines.refuse(number, f"found {shown(text)}, a header of PIR, expected FASTA")
-            name, parts = header_name(text, len(first) + 1), []
-            if name in first:
-                raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
-            first[name] = number
-        elif not first:
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
-        else:
-            try:
-                check_dna(text)
-            except DataError as error:  # `lines.at` would take half of the time of a line
-                raise lines.refuse(number, str(error)) from error
-            parts.append(text)
-    if not first:
-        raise DataError(f"{lines.name}: found no sequences, expected some{where}")
-    yield name, without_u("".join(parts))
+    with lines.told_by_look(formats):
+        for number, text in lines.filled():
+            if text.startswith(">"):
+                if first:
+                    yield name, without_u("".join(parts))
+                if _PIR.match(text):  # its second line is no sequence
+                    raise lines.refuse(number, f"found {shown(text)}, a header of PIR, expected FASTA")
+                name, parts = header_name(text, len(first) + 1), []
+                if name in first:
+                    raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
+                first[name] = number
+            elif not first:
+                raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+            else:
+                try:
+                    check_dna(text)
+                except DataError as error:  # `lines.at` would take half of the time of a line
+                    raise lines.refuse(number, str(error)) from error
+                parts.append(text)
+        if not first:
+            raise DataError(f"{lines.name}: found no sequences, expected some{where}")
+        yield name, without_u("".join(parts))
 
 
 def without_u(text: str) -> str:

@@ -70,7 +70,10 @@ def _each(lines: Lines, with_genes: bool) -> Iterator[AnnotatedSequence]:
         text = whole if with_genes else _FEATURES.sub(r"\1", whole)
         with lines.at(number):
             found = _annotated(_parsed(text))
-            _check_length(found, text)
+            said = _LENGTH.match(text)
+            if said and int(said[1]) != len(found.sequence):
+                n = len(found.sequence)
+                raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
             if found.name in begun:
                 raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
         begun[found.name] = number
@@ -84,10 +87,12 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
     first, number = 0, 0
     texts: list[str] = []
     for number, text in lines:
-        if not texts and not text.strip():
-            continue
         if not texts:
-            _check_begin(lines, number, text)
+            if not text.strip():
+                continue
+            if not text.startswith("LOCUS"):  # not only once the whole file was read in search of an end
+                hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
+                raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
             first = number
         texts.append(text)
         if text.startswith("//"):
@@ -95,13 +100,6 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
             texts = []
     if texts:
         raise lines.refuse(number, "found the end of the file, expected '//' before it")
-
-
-def _check_begin(lines: Lines, number: int, text: str) -> None:
-    """Refuse what is no GenBank before a whole file is read in search of the end of its record."""
-    if not text.startswith("LOCUS"):
-        hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
-        raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
 
 
 def _parsed(text: str) -> SeqRecord:
@@ -117,18 +115,34 @@ def _parsed(text: str) -> SeqRecord:
 
 
 def _annotated(record: SeqRecord) -> AnnotatedSequence:
-    sequence = _sequence(record)
-    transcripts, skipped = [], []
-    used: Counter[str] = Counter()
+    contig = record.id
+    try:
+        sequence = str(record.seq)
+    except UndefinedSequenceError:
+        sequence = ""
+    if not sequence:
+        raise DataError(f"record {shown(contig)}: found no sequence, expected one after ORIGIN")
+    check_dna(sequence)
+    transcripts, skipped, used = list[Transcript](), list[Skipped](), Counter[str]()
     for feature in record.features:
         if feature.type != "CDS":
             continue
-        name, gene = _names(record.id, feature, used)
+        marks, location = feature.qualifiers, feature.location
+        given = chain.from_iterable(marks.get(key, ()) for key in ("locus_tag", "gene"))
+        gene = next(filter(None, given), "")
+        if not gene:  # as in GFF3
+            where = location and f"{int(location.start) + 1}-{int(location.end)}"
+            gene = f"{contig}:{where}({_STRANDS.get(location.strand, '?')})" if where else f"{contig}:?"
+        used[gene] += 1
+        name = f"{gene}-{used[gene]}" if used[gene] > 1 else gene
         if reason := _unusable(feature):
-            skipped.append(Skipped(record.id, name, reason, _place(feature, len(sequence))))
+            skipped.append(Skipped(contig, name, reason, _place(feature, len(sequence))))
         else:
-            transcripts.append(_transcript(record.id, feature, name, gene))
-    return AnnotatedSequence(record.id, sequence, tuple(_with_copies_apart(transcripts)), tuple(skipped))
+            exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
+            code = code_of(marks.get("transl_table", [None])[0])
+            transcripts.append(Transcript(contig, _STRANDS[location.strand], exons, name, gene, code=code))
+    apart = tuple(_with_copies_apart(transcripts))
+    return AnnotatedSequence(contig, without_u(sequence), apart, tuple(skipped))
 
 
 def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
@@ -144,49 +158,15 @@ def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript
         yield replace(t, gene=gene)
 
 
-def _sequence(record: SeqRecord) -> str:
-    try:
-        sequence = str(record.seq)
-    except UndefinedSequenceError:
-        sequence = ""
-    if not sequence:
-        raise DataError(f"record {shown(record.id)}: found no sequence, expected one after ORIGIN")
-    check_dna(sequence)
-    return without_u(sequence)
-
-
-def _check_length(found: AnnotatedSequence, text: str) -> None:
-    said = _LENGTH.match(text)
-    if said and int(said[1]) != len(found.sequence):
-        raise DataError(f"found {len(found.sequence)} bases, expected {said[1]} as the LOCUS line says")
-
-
-def _names(contig: str, feature: SeqFeature, used: Counter[str]) -> tuple[str, str]:
-    given = chain.from_iterable(feature.qualifiers.get(key, ()) for key in ("locus_tag", "gene"))
-    gene = next(filter(None, given), "") or _position(contig, feature.location)
-    used[gene] += 1
-    return (f"{gene}-{used[gene]}" if used[gene] > 1 else gene), gene
-
-
-def _position(contig: str, location: Location | None) -> str:
-    """What names a CDS without a name, as in GFF3."""
-    if location is None:
-        return f"{contig}:?"
-    return f"{contig}:{int(location.start) + 1}-{int(location.end)}({_STRANDS.get(location.strand, '?')})"
-
-
 def _unusable(feature: SeqFeature) -> str:
     """Why a transcript is skipped, if it is."""
-    if feature.location is None:
+    location, marks = feature.location, feature.qualifiers
+    if location is None:
         return "a location that cannot be read"
-    if {"pseudo", "pseudogene"} & set(feature.qualifiers):
+    if {"pseudo", "pseudogene"} & set(marks):
         return "a pseudogene"
-    if "trans_splicing" in feature.qualifiers:
+    if "trans_splicing" in marks:
         return "trans-splicing"
-    return _unusable_location(feature.location) or _unusable_start(feature)
-
-
-def _unusable_location(location: Location) -> str:
     if reason := _scattered(location):
         return reason
     if getattr(location, "operator", "join") != "join":
@@ -195,7 +175,8 @@ def _unusable_location(location: Location) -> str:
         return "not whole"
     if any(b.start < a.end for a, b in pairwise(_ascending(location))):
         return "parts overlap (a programmed frameshift?)"
-    return ""
+    start = marks.get("codon_start", ["1"])[0]
+    return "" if start == "1" else f"not whole: codon_start={start}"
 
 
 def _scattered(location: Location) -> str:
@@ -221,22 +202,11 @@ def _place(feature: SeqFeature, n_bases: int) -> tuple[int, int] | None:
     location = feature.location
     if location is None or "trans_splicing" in feature.qualifiers:
         return None
-    if reason := _scattered(location):
-        return _across_the_origin(_ascending(location), n_bases) if reason == _OTHER_ORDER else None
-    return int(location.start), int(location.end)
-
-
-def _across_the_origin(parts: list[Location], n_bases: int) -> tuple[int, int] | None:
+    reason = _scattered(location)
+    if not reason:
+        return int(location.start), int(location.end)
+    parts = _ascending(location)
+    # one step back, from the last base to the first, is a circle; any other order is not a place
     back = [(int(a.end), int(b.start)) for a, b in pairwise(parts) if b.start < a.start]
-    return (int(parts[0].start), n_bases + int(parts[-1].end)) if back == [(n_bases, 0)] else None
-
-
-def _unusable_start(feature: SeqFeature) -> str:
-    start = feature.qualifiers.get("codon_start", ["1"])[0]
-    return "" if start == "1" else f"not whole: codon_start={start}"
-
-
-def _transcript(contig: str, feature: SeqFeature, name: str, gene: str) -> Transcript:
-    location, code = feature.location, code_of(feature.qualifiers.get("transl_table", [None])[0])
-    exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
-    return Transcript(contig, _STRANDS[location.strand], exons, name, gene, code=code)
+    is_across = reason == _OTHER_ORDER and back == [(n_bases, 0)]
+    return (int(parts[0].start), n_bases + int(parts[-1].end)) if is_across else None

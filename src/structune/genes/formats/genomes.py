@@ -6,23 +6,24 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import TypeVar
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.annotations import parse_annotation
 from structune.genes.formats.checks import is_cut
-from structune.genes.formats.dna import FASTA, parse_dna, read_dna
+from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
-from structune.genes.formats.gff3 import parse_gff3
-from structune.genes.formats.parts import GeneAnnotation
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
-from structune.genes.formats.stop_codons import with_stop_codons
+from structune.genes.formats.gff import GeneAnnotation, parse_annotation, parse_gff3
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, along_strand, genetic_code
 
 S = TypeVar("S")
 T = TypeVar("T")
 _HEAD = 100  # lines looked at
+_STOP_CODONS = ("auto", "included", "excluded")
+_STOPS = genetic_code(1).stop_codons
+_CODON = 3
 
 
 def read_genomes(
@@ -59,8 +60,17 @@ def read_genomes(
         As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the
         end, when all sequences were given: for genes on a sequence that is not there.
     """
+
+    def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
+        """Without transcripts that an end of the sequence cuts, whatever the file says of them."""
+        cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
+        reason = "not whole: cut by an end of its sequence"
+        skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
+        kept = tuple(t for t in genome.transcripts if t not in cut)
+        return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped)) if cut else genome
+
     lines = Lines(annotation, strip=False)
-    return map(_without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
+    return map(without_cut, with_stop_codons(_as_in_file(lines, sequences), stop_codon, lines.name, tell))
 
 
 def read_annotated(
@@ -83,28 +93,20 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
     return zip_longest(annotations, sequences)
 
 
-def _without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
-    """The same without transcripts that an end of the sequence cuts, whatever the file says of them."""
-    cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
-    if not cut:
-        return genome
-    kept = tuple(t for t in genome.transcripts if t not in cut)
-    skipped = (
-        Skipped(t.contig, t.name, "not whole: cut by an end of its sequence", (t.start, t.end)) for t in cut
-    )
-    return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped))
-
-
 def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSequence]:
     if sequences is not None:
         lines.strip()
         return annotated(parse_annotation(lines), read_dna(sequences), lines.name)
-    head = next((text for text in lines.head(_HEAD) if text.strip()), "")
-    if not head.startswith("##gff-version"):
+    if not _first_of(lines).startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
     return annotated(parse_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
+
+
+def _first_of(lines: Lines) -> str:
+    """The first line that is not blank."""
+    return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 
 def read_sequences(
@@ -125,14 +127,16 @@ def read_sequences(
         As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
     """
     lines = Lines(source, strip=False)
-    head = next((text for text in lines.head(_HEAD) if text.strip()), "")
-    first, parse = ("LOCUS", _of_genbank) if head.startswith("LOCUS") else (">", _of_fasta)
+    is_genbank = _first_of(lines).startswith("LOCUS")
+    without_genes = partial(parse_genbank, with_genes=False)
+    parse, first = (without_genes, "LOCUS") if is_genbank else (_of_fasta, ">")
     if skipped is None:
         yield from parse(lines)
         return
+    # record by record, so that one that cannot be read does not end the reading of others
     names, is_empty = set[str](), True
     for piece in lines.pieces(lambda text: text.startswith(first)):
-        if not any(text.strip() for text in piece.head(_HEAD)):
+        if not _first_of(piece):
             continue  # before the first
         is_empty = False
         try:
@@ -147,10 +151,6 @@ def read_sequences(
             skipped(error)
     if is_empty:
         raise DataError(f"{lines.name}: found no sequences, expected some")
-
-
-def _of_genbank(lines: Lines) -> Iterator[AnnotatedSequence]:
-    return parse_genbank(lines, with_genes=False)
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
@@ -169,19 +169,17 @@ def annotated(
     skipped: dict[str, list[Skipped]] = defaultdict(list)
     for one in annotation.skipped:
         skipped[one.contig].append(one)
+    # contigs of the annotation that have not come: known only once all sequences have
     unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
     for contig, sequence in sequences:
         unknown.pop(contig, None)
-        transcripts, across = annotation.transcripts.get(contig, ()), list[Skipped]()
+        transcripts, across = annotation.transcripts.get(contig, ()), list[Transcript]()
         if contig in annotation.circular:
-            across = [
-                Skipped(contig, t.name, "across the origin", (t.start, t.end))
-                for t in transcripts
-                if t.end > len(sequence)
-            ]
+            across = [t for t in transcripts if t.end > len(sequence)]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
+        skips = [Skipped(contig, t.name, "across the origin", (t.start, t.end)) for t in across]
         try:
-            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *across))
+            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *skips))
         except DataError as error:
             raise DataError(f"{name}: {error}") from error
     if unknown:
@@ -190,3 +188,51 @@ def annotated(
             f"{name}: found {len(on_it)} transcripts on {shown(contig)}, the first {shown(on_it[0].name)}, "
             "expected a sequence of that name"
         )
+
+
+# --- stop codons that files leave out of coding parts -----------------------------------------------------
+
+
+def with_stop_codons(
+    genomes: Iterable[AnnotatedSequence], stop_codon: str, name: str, tell: Callable[[str], None]
+) -> Iterator[AnnotatedSequence]:
+    """Sequences whose transcripts have their stop codons within their coding parts, as `read_genomes` says;
+    `name` is that of the file."""
+    if stop_codon not in _STOP_CODONS:
+        raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
+    n_added = n_transcripts = 0
+    for genome in genomes:
+        # "auto": whole codons, the last of which is no stop, and the next is one
+        changed = list[Transcript]()
+        for t in genome.transcripts:
+            more = None if stop_codon == "included" else longer(t, len(genome.sequence))
+            if more is not None and stop_codon == "auto":
+                codons = _last_codon(t, genome.sequence), _last_codon(more, genome.sequence)
+                is_next = codons[0] not in _STOPS and codons[1] in _STOPS
+                more = more if is_next and t.length % _CODON == 0 else None
+            changed.append(more or t)
+        n_added += sum(a is not b for a, b in zip(changed, genome.transcripts, strict=True))
+        n_transcripts += len(changed)
+        yield replace(genome, transcripts=tuple(changed)) if changed else genome
+    if n_added and stop_codon == "auto":
+        some = f"{n_added} of {n_transcripts} transcripts"
+        tell(f"{name}: {some} end before a stop codon, which was added to them")
+
+
+def longer(t: Transcript, n_bases: int) -> Transcript | None:
+    """With three bases more at its end, if there are so many."""
+    if t.strand == "+":
+        (start, end), others = t.exons[-1], t.exons[:-1]
+        return replace(t, exons=(*others, (start, end + _CODON))) if end + _CODON <= n_bases else None
+    (start, end), *rest = t.exons
+    return replace(t, exons=((start - _CODON, end), *rest)) if start >= _CODON else None
+
+
+def _last_codon(t: Transcript, sequence: str) -> str:
+    start, end = t.exons[-1] if t.strand == "+" else t.exons[0]
+    if end - start < _CODON:  # an intron splits it
+        bases = t.coding_sequence(sequence)[-_CODON:]
+    else:
+        codon = sequence[end - _CODON : end] if t.strand == "+" else sequence[start : start + _CODON]
+        bases = along_strand(codon, t.strand)
+    return without_u(bases).upper()

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.gff3 import attributes_of, features_of
-from structune.genes.formats.parts import columns_of, part_of
+from structune.genes.formats.gff import attributes_of, columns_of, features_of, part_of
 
 HINTS = ("intron", "CDS", "start", "stop", "donor", "acceptor")
 _KINDS = {  # by the words of GFF files, in lower case: those of AUGUSTUS, ProtHint and aligners of proteins
@@ -108,27 +107,30 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
         Some features are of other types, or there are none.
     """
     lines = Lines(source)
-    with lines.told_by_look(_OF_HINTS, _EMBL):
-        return _hints(lines)
-
-
-def _hints(lines: Lines) -> dict[str, list[Hint]]:
     found: dict[str, list[Hint]] = defaultdict(list)
     aligned: dict[tuple[str, str, str], list[Hint]] = defaultdict(list)  # by contig, strand and parent
     used, unused = Counter[str](), Counter[str]()
-    for number, text in features_of(lines):
-        with lines.at(number):
-            hint, parent, kind = _of_line(number, text)
-        if hint is None:
-            unused[kind] += 1
-            continue
-        used[hint.kind] += 1
-        found[hint.contig].append(hint)
-        for name in parent.split(",") if hint.kind == "CDS" and parent else []:
-            aligned[hint.contig, hint.strand, name].append(hint)
-    for intron in dict.fromkeys(intron for parts in aligned.values() for intron in _introns(parts)):
-        found[intron.contig].append(intron)
-    _tell_unused(lines.name, "hint", used, unused, f"Hints are features of the types {', '.join(_KINDS)}.")
+    with lines.told_by_look(_OF_HINTS, _EMBL):
+        for number, text in features_of(lines):
+            with lines.at(number):
+                hint, parent, kind = _of_line(number, text)
+            if hint is None:
+                unused[kind] += 1
+                continue
+            used[hint.kind] += 1
+            found[hint.contig].append(hint)
+            for name in parent.split(",") if hint.kind == "CDS" and parent else []:
+                aligned[hint.contig, hint.strand, name].append(hint)
+        introns = dict[Hint, None]()  # alignments may share some
+        for parts in aligned.values():
+            for a, b in pairwise(sorted(parts, key=lambda part: part.start)):
+                if b.start - a.end >= _SHORTEST_INTRON:
+                    support = min(a.support, b.support)
+                    introns[Hint(a.contig, "intron", a.end, b.start, a.strand, support)] = None
+        for intron in introns:
+            found[intron.contig].append(intron)
+        rule = f"Hints are features of the types {', '.join(_KINDS)}."
+        _tell_unused(lines.name, "hint", used, unused, rule)
     return dict(found)
 
 
@@ -160,50 +162,34 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
         Some features are of other types, or there are none.
     """
     lines = Lines(source)
-    with lines.told_by_look(_OF_REGIONS, _CURES):
-        return _regions(lines)
-
-
-def _regions(lines: Lines) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     used, unused = Counter[str](), Counter[str]()
-    for number, text in features_of(lines):
-        columns = text.split("\t") if "\t" in text else text.split()
-        is_bed = _is_bed(columns)
-        if not is_bed and _SETTINGS.match(text):
-            continue
-        with lines.at(number):
-            if is_bed and columns[1] == columns[2]:
-                unused[_EMPTY] += 1  # such as insertions
+    with lines.told_by_look(_OF_REGIONS, _CURES):
+        for number, text in features_of(lines):
+            columns = text.split("\t") if "\t" in text else text.split()
+            is_bed = len(columns) > 2 and columns[1].isdigit() and columns[2].isdigit()
+            is_bed &= len(columns) < 6 or columns[5] in ("+", "-", ".")
+            if not is_bed and _SETTINGS.match(text):
                 continue
-            if is_bed:
-                columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
-            part = part_of(
-                number, columns_of("\t".join(columns) if is_bed else text), unquote(columns[0]), {}
-            )
-        is_used = is_bed or _is_to_avoid(columns[1].lower(), columns[2].lower())
-        (used if is_used else unused)[_told(columns)] += 1
-        if is_used:
-            found[part.contig].append((part.start, part.end))
-    _tell_unused(
-        lines.name,
-        "region to avoid",
-        used,
-        unused,
-        "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, and all that BED files have.",
-    )
+            with lines.at(number):
+                if is_bed and columns[1] == columns[2]:
+                    unused[_EMPTY] += 1  # such as insertions
+                    continue
+                if is_bed:
+                    columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
+                else:
+                    columns = columns_of(text)
+                part = part_of(number, columns, unquote(columns[0]), {})
+            kind = columns[2].lower()
+            is_rna = kind.endswith("rna") and not _MESSENGERS.search(kind)
+            is_repeat = _REPEAT.search(kind) or _REPEAT_FINDER.search(columns[1].lower())
+            is_used = is_bed or is_rna or bool(is_repeat)
+            (used if is_used else unused)[_told(columns)] += 1
+            if is_used:
+                found[part.contig].append((part.start, part.end))
+        rule = "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, and all that BED files have."
+        _tell_unused(lines.name, "region to avoid", used, unused, rule)
     return dict(found)
-
-
-def _is_bed(columns: list[str]) -> bool:
-    """Whether a line has a place as BED has it, and no other strand."""
-    has_place = len(columns) > 2 and columns[1].isdigit() and columns[2].isdigit()
-    return has_place and (len(columns) < 6 or columns[5] in ("+", "-", "."))
-
-
-def _is_to_avoid(source: str, kind: str) -> bool:
-    is_rna = kind.endswith("rna") and not _MESSENGERS.search(kind)
-    return is_rna or bool(_REPEAT.search(kind) or _REPEAT_FINDER.search(source))
 
 
 def _told(columns: list[str]) -> str:
@@ -232,7 +218,11 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
     """The hint of a line, if it is one, its parent, and what the line is."""
     columns = columns_of(text)
     if columns[2].isdigit() and columns[3] in _STRANDS and columns[4].isdigit() and columns[5] in _FLAGS:
-        return _of_star(number, columns), "", ""
+        # columns of STAR: contig, first and last base of the intron, strand, motif, annotated, unique reads
+        # and those of several places, overhang
+        part = part_of(number, [*columns[:1], "", "", *columns[1:3], ".", "."], columns[0], {})
+        reads = _number(columns[_UNIQUE]) + _number(columns[_SEVERAL])
+        return Hint(part.contig, "intron", part.start, part.end, _STRANDS[columns[3]], reads), "", ""
     attributes = attributes_of(columns[8])
     named = _TRANSCRIPT.search(columns[8])  # of GTF
     parent = named[1] if named else attributes.get("Parent", "")
@@ -244,12 +234,6 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
         raise DataError(f"found the strand {shown(part.strand)}, expected '+', '-' or '.'")
     support = _number(attributes.get("mult", "1"))
     return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent, kind
-
-
-def _of_star(number: int, cells: list[str]) -> Hint:
-    part = part_of(number, [*cells[:1], "", "", *cells[1:3], ".", "."], cells[0], {})
-    reads = _number(cells[_UNIQUE]) + _number(cells[_SEVERAL])
-    return Hint(part.contig, "intron", part.start, part.end, _STRANDS[cells[3]], reads)
 
 
 def _number(text: str) -> float:
@@ -282,13 +266,3 @@ def tell_misplaced(what: str, found: Counter[str], n: int, unused: dict[str, Cou
         unused.setdefault(what, Counter()).update(found)
     elif text := misplaced_text(found, n):
         warn(f"{what}: {text}", UnusedEvidenceWarning)
-
-
-def _introns(parts: list[Hint]) -> list[Hint]:
-    """What lies between the parts of an alignment."""
-    ordered = sorted(parts, key=lambda part: part.start)
-    return [
-        Hint(a.contig, "intron", a.end, b.start, a.strand, min(a.support, b.support))
-        for a, b in pairwise(ordered)
-        if b.start - a.end >= _SHORTEST_INTRON
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from numbers import Integral
@@ -14,7 +14,7 @@ from Bio.Data import CodonTable
 from Bio.Seq import reverse_complement, translate
 
 from structune.errors import DataError
-from structune.files.text import shown
+from structune.files.text import shown, some_of
 
 _SHOWN = 3
 _CODE = re.compile("[0-9]{1,3}")
@@ -64,8 +64,23 @@ class Transcript:
     def __post_init__(self) -> None:
         for text in (self.contig, self.name, self.gene):
             check_name(text)
-        if problem := _malformed(self.strand, self.exons):
-            raise DataError(f"transcript {shown(self.name)}: {problem}")
+        if self.strand not in ("+", "-"):
+            raise self._refused(f"found the strand {shown(str(self.strand))}, expected '+' or '-'")
+        if not self.exons:
+            raise self._refused("found no coding parts")
+        if self.start < 0:
+            raise self._refused(f"found its start at {self.start}, expected 0 or more")
+        for a, b in self.exons:
+            if a >= b:
+                raise self._refused(f"found a part from {a} to {b}, expected its start below its end")
+        for a, b in self.introns:
+            if b < a:
+                raise self._refused(
+                    f"found a part that starts at {b} after one that ends at {a}, expected them apart"
+                )
+
+    def _refused(self, problem: str) -> DataError:
+        return DataError(f"transcript {shown(self.name)}: {problem}")
 
     @property
     def start(self) -> int:
@@ -90,6 +105,7 @@ class Transcript:
     @property
     def phases(self) -> tuple[int, ...]:
         """For each of `exons`, how many bases at its beginning, by strand, belong to the codon before it."""
+        # after `before` coding bases (before - phase) % 3 of a codon are read: it lacks the rest, modulo 3
         lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
         phases = tuple((self.phase - before) % 3 for before in accumulate(lengths[:-1], initial=0))
         return phases if self.strand == "+" else phases[::-1]
@@ -117,6 +133,7 @@ class Transcript:
         table = genetic_code(code)
         coding = self.coding_sequence(sequence).upper()[self.phase :]
         residues: str = translate(coding[: len(coding) // 3 * 3], table=code)
+        # whatever start codon a gene begins with, the initiator tRNA carries methionine
         begins = not self.partial[0 if self.strand == "+" else 1]
         if begins and coding[:3] in (table.start_codons if starts is None else starts):
             residues = "M" + residues[1:]
@@ -140,12 +157,7 @@ def skipped_text(skipped: Iterable[Skipped]) -> str:
     names: dict[str, list[str]] = defaultdict(list)
     for one in skipped:
         names[one.reason].append(one.name)
-    return "; ".join(f"{len(of)}: {reason} ({_some(of)})" for reason, of in names.items())
-
-
-def _some(names: list[str]) -> str:
-    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    return ", ".join(names[:_SHOWN] + more)
+    return "; ".join(f"{len(of)}: {reason} ({some_of(of, _SHOWN)})" for reason, of in names.items())
 
 
 @dataclass(frozen=True)
@@ -197,13 +209,7 @@ def code_of(text: str | None) -> int | None:
 
 
 def genetic_code(code: int) -> CodonTable.CodonTable:
-    """NCBI's genetic code of a number.
-
-    Raises
-    ------
-    DataError
-        There is none.
-    """
+    """NCBI's genetic code of a number; refuses one that there is not."""
     tables = CodonTable.unambiguous_dna_by_id
     if not isinstance(code, Integral) or isinstance(code, bool) or code not in tables:
         raise DataError(f"found the genetic code {code!r}, expected one of {', '.join(map(str, tables))}")
@@ -221,25 +227,3 @@ def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
     for t in transcripts:
         found[t.gene].append(t)
     return found
-
-
-def extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool, bool]]:
-    """Start and end of a gene by its transcripts, and whether one of them goes on before and behind."""
-    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
-    return span, (any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
-
-
-def _malformed(strand: str, exons: Exons) -> str:
-    if strand not in ("+", "-"):
-        return f"found the strand {shown(str(strand))}, expected '+' or '-'"
-    if not exons:
-        return "found no coding parts"
-    if exons[0][0] < 0:
-        return f"found its start at {exons[0][0]}, expected 0 or more"
-    for a, b in exons:
-        if a >= b:
-            return f"found a part from {a} to {b}, expected its start below its end"
-    for (_, a), (b, _) in pairwise(exons):
-        if b < a:
-            return f"found a part that starts at {b} after one that ends at {a}, expected them apart"
-    return ""

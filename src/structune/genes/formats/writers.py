@@ -1,19 +1,36 @@
-"""Genes as GFF3, and as FASTA of their coding sequences and proteins."""
+"""Genes as GFF3, GenBank and tables, and as FASTA of their coding sequences and proteins."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import csv
+import io
+import warnings
+from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import quote
+
+from Bio import BiopythonWarning
+from Bio.Seq import Seq
+from Bio.SeqFeature import AfterPosition, BeforePosition, CompoundLocation, SeqFeature, SimpleLocation
+from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
 from structune.files.text import Source, one_word, save, shown
-from structune.genes.formats.record import AnnotatedSequence, Transcript, by_gene, extent
+from structune.genes.formats.record import AnnotatedSequence, Transcript, by_gene
 
 _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits
 _IN_NAME = _IN_CONTIG + "/()[]{}<>'\"#~"
-_SOURCE = "structune"
 _WIDTH = 60
+_ROOM = 50  # letters of a name in GenBank: a longer one is broken, and read with a blank there
 GFF3_HEAD = "##gff-version 3\n"
+
+
+def _extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool, bool]]:
+    """Start and end of a gene by its transcripts, and whether one of them goes on before and behind."""
+    span = min(t.start for t in isoforms), max(t.end for t in isoforms)
+    return span, (any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
+
+
+# --- GFF3 -------------------------------------------------------------------------------------------------
 
 
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
@@ -23,8 +40,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     and `read_gff3` gives back the same names and scores. Untranslated parts are not known: a gene and an mRNA
     span the coding parts. The score of a gene is the best of its transcripts'. Those that go on beyond an end
     are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``, genetic codes that transcripts
-    have are ``transl_table`` of their CDS lines, and what else is known stands
-    in the line of the mRNA.
+    have are ``transl_table`` of their CDS lines, and what else is known stands in the line of the mRNA.
 
     Parameters
     ----------
@@ -43,17 +59,53 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
     """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
+    # IDs are made of names, so these must differ; in genes, CDS lines of one transcript share theirs
     given, names = list(transcripts), set[str]()
     for t in given:
         if t.name in names:
             raise DataError(f"transcript {shown(t.name)}: found the name again, expected another one")
         names.add(t.name)
-    return "".join(_gene_text(gene, of) for gene, of in by_gene(given).items())
+    lines = list[str]()
+    for gene, isoforms in by_gene(given).items():
+        if len({(t.contig, t.strand) for t in isoforms}) > 1:
+            raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
+        gene = quote(gene, safe=_IN_NAME)
+        span, goes_on = _extent(isoforms)
+        score = max((t.score for t in isoforms if t.score is not None), default=None)
+        named = f"ID=gene:{gene};Name={gene}{_goes_on(span, *goes_on)}"
+        lines.append(_line(isoforms[0], "gene", span, score, ".", named))
+        for t in isoforms:
+            name, cut = quote(t.name, safe=_IN_NAME), _goes_on((t.start, t.end), *t.partial)
+            notes = "".join(f";{key}={quote(text, safe=_IN_NAME)}" for key, text in t.notes)
+            named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}{cut}{notes}"
+            lines.append(_line(t, "mRNA", (t.start, t.end), t.score, ".", named))
+            code = "" if t.code is None else f";transl_table={t.code}"
+            named = f"ID=CDS:{name};Parent=transcript:{name}{cut}{code}"
+            for exon, phase in zip(t.exons, t.phases, strict=True):
+                lines.append(_line(t, "CDS", exon, None, str(phase), named))
+    return "".join(lines)
 
 
 def region_text(of: AnnotatedSequence) -> str:
     """The directive of GFF3 that says how long a sequence is."""
     return f"##sequence-region {quote(of.name, safe=_IN_CONTIG)} 1 {len(of.sequence)}\n"
+
+
+def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
+    """Marks of what goes on beyond its span."""
+    marks = [f";start_range=.,{span[0] + 1}"] if before else []
+    marks += [f";end_range={span[1]},."] if behind else []
+    return ";partial=true" + "".join(marks) if marks else ""
+
+
+def _line(
+    t: Transcript, kind: str, span: tuple[int, int], score: float | None, phase: str, attributes: str
+) -> str:
+    place = f"{span[0] + 1}\t{span[1]}\t{'.' if score is None else repr(float(score))}\t{t.strand}"
+    return f"{quote(t.contig, safe=_IN_CONTIG)}\tstructune\t{kind}\t{place}\t{phase}\t{attributes}\n"
+
+
+# --- FASTA ------------------------------------------------------------------------------------------------
 
 
 def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
@@ -95,58 +147,123 @@ def coding_sequences_text(genome: AnnotatedSequence) -> str:
     return "".join(_fasta(t, t.coding_sequence(genome.sequence)) for t in genome.transcripts)
 
 
-def _gene_text(gene: str, isoforms: list[Transcript]) -> str:
-    if len({(t.contig, t.strand) for t in isoforms}) > 1:
-        raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
-    gene = quote(gene, safe=_IN_NAME)
-    span, goes_on = extent(isoforms)
-    score = max((t.score for t in isoforms if t.score is not None), default=None)
-    cut = _partial(span, *goes_on)
-    lines = [_line(isoforms[0], "gene", span, score, ".", f"ID=gene:{gene};Name={gene}{cut}")]
-    for t in isoforms:
-        name, cut = quote(t.name, safe=_IN_NAME), _partial((t.start, t.end), *t.partial)
-        notes = "".join(f";{key}={quote(text, safe=_IN_NAME)}" for key, text in t.notes)
-        named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}{cut}{notes}"
-        lines.append(_line(t, "mRNA", (t.start, t.end), t.score, ".", named))
-        code = "" if t.code is None else f";transl_table={t.code}"
-        part = f"ID=CDS:{name};Parent=transcript:{name}{cut}{code}"
-        lines += [
-            _line(t, "CDS", exon, None, str(phase), part)
-            for exon, phase in zip(t.exons, t.phases, strict=True)
-        ]
-    return "".join(lines)
-
-
-def _partial(span: tuple[int, int], before: bool, behind: bool) -> str:
-    """Marks of what goes on beyond its span."""
-    marks = [f";start_range=.,{span[0] + 1}"] if before else []
-    marks += [f";end_range={span[1]},."] if behind else []
-    return ";partial=true" + "".join(marks) if marks else ""
-
-
-def _line(
-    t: Transcript, kind: str, span: tuple[int, int], score: float | None, phase: str, attributes: str
-) -> str:
-    contig = quote(t.contig, safe=_IN_CONTIG)
-    shown_score = "." if score is None else repr(float(score))
-    columns = (
-        contig,
-        _SOURCE,
-        kind,
-        str(span[0] + 1),
-        str(span[1]),
-        shown_score,
-        t.strand,
-        phase,
-        attributes,
-    )
-    return "\t".join(columns) + "\n"
-
-
 def _fasta(t: Transcript, letters: str) -> str:
     place = f"{one_word(t.contig)}:{t.start + 1}-{t.end}({t.strand})"
+    # `partial` is along the contig, 5' and 3' along the strand
     cut = dict(zip("53" if t.strand == "+" else "35", t.partial, strict=True))
     if ends := ",".join(f"{end}-prime" for end in "53" if cut[end]):
         place = f"partial={ends} {place}"
     rows = [letters[k : k + _WIDTH] for k in range(0, len(letters), _WIDTH)]
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])
+
+
+# --- GenBank ----------------------------------------------------------------------------------------------
+
+
+def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
+    """Write sequences with their genes as GenBank, with the proteins.
+
+    Names of genes of more than 50 letters are without that of the contig, if they begin with it: a longer one
+    takes two lines, between which readers put a blank.
+
+    Parameters
+    ----------
+    target : path or file object
+        Compressed by gzip where the path ends in ``.gz``.
+    genomes : iterable of AnnotatedSequence
+    code : int
+        NCBI's number of the genetic code of transcripts that have none.
+
+    Raises
+    ------
+    DataError
+        There is no such genetic code; names the gene on two strands.
+    """
+    save(target, "".join(genbank_text(genome, code) for genome in genomes))
+
+
+def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
+    """A record; none of a sequence without bases, which readers refuse."""
+    from Bio import SeqIO  # slow to import
+
+    if not genome.sequence:
+        return ""
+    name = one_word(genome.name)
+    record = SeqRecord(
+        Seq(genome.sequence), id=name, name=name, description="", annotations={"molecule_type": "DNA"}
+    )
+    for gene, isoforms in by_gene(genome.transcripts).items():
+        if len({t.strand for t in isoforms}) > 1:
+            raise DataError(f"gene {shown(gene)}: found it on two strands, expected one")
+        first = isoforms[0]
+        short = gene if len(gene) <= _ROOM else gene.removeprefix(f"{first.contig}.")
+        span, goes_on = _extent(isoforms)
+        where = _location([span], first.strand, goes_on)
+        record.features.append(SeqFeature(where, "gene", qualifiers={"gene": short}))
+        for t in isoforms:
+            notes = [f"{key}: {text}" for key, text in t.notes]
+            notes += [] if t.score is None else [f"score: {t.score:.6g}"]
+            qualifiers = {
+                "gene": short,
+                "codon_start": 1 + t.phase,
+                "transl_table": t.code or code,
+                **({"note": notes} if notes else {}),
+                "translation": t.protein(genome.sequence, t.code or code, starts),
+            }
+            where = _location(t.exons, t.strand, t.partial)
+            record.features.append(SeqFeature(where, "CDS", qualifiers=qualifiers))
+    out = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BiopythonWarning)  # of names longer than 16 letters
+        SeqIO.write(record, out, "genbank")
+    return out.getvalue()
+
+
+def _location(
+    spans: Sequence[tuple[int, int]], strand: str, cut: tuple[bool, bool]
+) -> SimpleLocation | CompoundLocation:
+    starts, ends = [a for a, _ in spans], [b for _, b in spans]
+    if cut[0]:
+        starts[0] = BeforePosition(starts[0])
+    if cut[1]:
+        ends[-1] = AfterPosition(ends[-1])
+    # on the reverse strand Biopython wants the parts in the order of reading
+    sign = 1 if strand == "+" else -1
+    found = [SimpleLocation(a, b, sign) for a, b in zip(starts, ends, strict=True)][::sign]
+    return found[0] if len(found) == 1 else CompoundLocation(found)
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
+    """Write transcripts as a table, tab-separated, with a line of names of columns.
+
+    Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` is empty,
+    or says whether a gene goes on before its start, behind its end, or both. ``notes`` are what GFF3 has in
+    its last column.
+
+    Parameters
+    ----------
+    target : path or file object
+        Compressed by gzip where the path ends in ``.gz``.
+    transcripts : iterable of Transcript
+    """
+    save(target, TABLE_HEAD + table_text(transcripts))
+
+
+def table_text(transcripts: Iterable[Transcript]) -> str:
+    """What follows `TABLE_HEAD`."""
+    out = io.StringIO()
+    rows = csv.writer(out, delimiter="\t", lineterminator="\n")
+    for t in transcripts:
+        exons = ",".join(f"{a + 1}-{b}" for a, b in t.exons)
+        partial = ",".join(name for name, cut in zip(("before", "behind"), t.partial, strict=True) if cut)
+        notes = ";".join(f"{key}={text}" for key, text in t.notes)
+        score = "" if t.score is None else f"{t.score:.6g}"
+        where = str(t.start + 1), str(t.end), t.strand
+        rows.writerow([t.contig, t.gene, t.name, *where, score, exons, partial, notes])
+    return out.getvalue()
+
+
+TABLE_HEAD = "contig\tgene\ttranscript\tstart\tend\tstrand\tscore\texons\tpartial\tnotes\n"

@@ -10,6 +10,8 @@ def words(letter, length, out, reverse):
     Words are numbers in base 4, the last letter last; where one has an N, or would begin before the sequence,
     it is ``4 ** length``.
     """
+    # `code` takes a letter in on the right and loses one on the left. `back`, the word of the other strand,
+    # takes the complement 3 - a in on the left, and is known once its last letter, the first here, is passed.
     n, none = letter.size, 4**length
     mask, top = none - 1, 2 * (length - 1)
     known, code, back = 0, 0, 0

@@ -3,7 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -16,15 +16,19 @@ from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
 SHAPES = list(enumerate(genes.ALL_SHAPES))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(problem=genes.problems())
 def test_laws(problem):
     hold(problem)
 
 
-@pytest.mark.parametrize("scale", [1.0, 30.0, 1e3])
-@pytest.mark.parametrize(("seed", "shape"), SHAPES)
-def test_laws_of_sequences_with_many_structures(seed, shape, scale):
+@pytest.mark.parametrize(
+    ("scale", "seed", "shape"),
+    [(1.0, *each) for each in SHAPES]
+    + [(30.0, *SHAPES[k]) for k in (2, 5)]
+    + [(1e3, *SHAPES[k]) for k in (1, 6)],
+)
+def test_laws_of_sequences_with_many_structures(scale, seed, shape):
     hold(rich_problem(seed, shape, scale))
 
 
@@ -43,7 +47,7 @@ def rich_problem(seed, shape, scale=1.0):
     return genes.problem(rng, texts, weights, scale=scale)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(0, 8, 2))
 def test_weights_far_apart(seed):
     """What one weight takes away others may make up for, and complex steps too."""
     problem, rng = rich_problem(seed, SHAPES[seed][1]), np.random.default_rng(seed)
@@ -66,7 +70,7 @@ def test_example_weights_may_be_negative():
     assert_allclose(found, problem.expected(weights), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_variance(seed):
     """Sums over uses of the mean squares of what is there; tracks may be negative."""
     rng = np.random.default_rng(seed)
@@ -89,6 +93,7 @@ def test_variance(seed):
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(0, 200))
+@example(1609, 87)  # two best sets that mirror each other
 def test_both_strands_are_alike(seed, n):
     """The reverse complement has the same sum, and the mirrored best genes, or others as good."""
     rng = np.random.default_rng(seed)
@@ -108,10 +113,6 @@ def test_both_strands_are_alike(seed, n):
         ]
         path = gene_path(structure.weights, n, genes.transcripts(mirrored))
         assert_allclose(structure.score(w, structure.encode([text], [path])), scores[0], rtol=1e-12)
-
-
-def test_two_best_sets_that_mirror_each_other():
-    test_both_strands_are_alike.hypothesis.inner_test(1609, 87)
 
 
 @pytest.mark.parametrize(("strands", "tied"), list(product(["forward", "both"], [True, False])))
@@ -186,7 +187,6 @@ def test_weights_that_are_not_finite():
         (["AC"], [], "found 0 paths of 1 sequences"),
         (["AC"], [[4, 1]], "sequence 0: the path has no gene of the model at position 1"),
         ([("AC", np.zeros((2, 1)))], None, r"sequence 0: found tracks of shape \(2, 1\), expected \(2, 0\)"),
-        ([("AC", [[np.nan], [0]])], None, r"sequence 0: found tracks of shape \(2, 1\), expected \(2, 0\)"),
     ],
 )
 def test_bad_input(inputs, outputs, message):

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import gene_graphs as genes
-import simulated_genes as simulated
-from simulated_genes import exons
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
@@ -18,15 +16,6 @@ from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.record import Transcript
 
 BOTH = genes.exon_weights("both")
-
-
-@given(st.integers(0, 10**6), st.booleans())
-def test_round_trip(seed, tied):
-    sequence = simulated.annotated(np.random.default_rng(seed))
-    weights, n = genes.exon_weights("both", tie_introns=tied), len(sequence.sequence)
-    path = gene_path(weights, n, sequence.transcripts)
-    assert path_genes(weights, path) == exons(sequence.transcripts)
-    assert_array_equal(path, gene_path(weights, n, sequence.transcripts[::-1]))
 
 
 @settings(max_examples=30)
@@ -63,11 +52,6 @@ def test_every_best_path_is_of_genes(seed, n, shape, donors):
     assert all(a.end < b.start for a, b in pairwise(found))
     assert_array_equal(gene_path(weights, len(text), found), path)
     structure.encode([text], [path])
-
-
-def test_nothing():
-    assert path_genes(BOTH, gene_path(BOTH, 0, [])) == []
-    assert path_genes(BOTH, gene_path(BOTH, 4, [])) == []
 
 
 def test_columns():

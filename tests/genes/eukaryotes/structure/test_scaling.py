@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import gene_graphs as genes
-from structune.genes.eukaryotes.counting import FOLDS, counted, scaled
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.training import FOLDS, counted, scaled
 
 TEXTS = ["CCATGGTCAGCTAACCTTACATG", "ATGGTGTACAGGTAAGCATGTAA", "TTACTGACACATCATATGTAAC"]
 
@@ -46,16 +46,6 @@ def test_sums_are_those_of_the_weights_that_scales_stand_for(weights):
         assert_array_equal(graph.best(w, shard.take([s]))[0], plain.best(full, own)[0])
         assert_allclose(graph.score(w, shard)[s], plain.score(full, own)[0])
     assert_allclose(found, expected)
-
-
-def test_gradient_of_scales(weights):
-    rng = np.random.default_rng(2)
-    scaling = Scaling(weights, rng.normal(size=(2, len(weights))))
-    graph, w = ExonGraph(weights, scaling), 0.3 * rng.normal(size=len(scaling))
-    shard, found, v = shard_of(weights), np.zeros(len(scaling)), rng.normal(size=len(scaling))
-    graph.log_partition(w, shard, found, np.ones(3))
-    stepped = graph.log_partition(w + 1e-20j * v, shard).imag.sum() / 1e-20
-    assert_allclose(found @ v, stepped, rtol=1e-9)
     assert scaling.names()[0] == "scales: C 1-mer"
     assert len(set(scaling.names())) == len(scaling) == graph.n_weights
 
@@ -135,17 +125,6 @@ def test_tables_leave_out_the_examples_that_they_score(weights):
     assert grouped.tables[:2].tolist() == grouped.tables[FOLDS:].tolist()
     _, few = scaled(graph, shard, ["a"] * 12, 0)  # no parts to leave out
     assert_array_equal(few.tables, parted.tables)
-
-
-def test_an_example_alone_is_scored_by_its_own_table(weights):
-    found, one = scaled(ExonGraph(weights), shard_of(weights, TEXTS[:1]), None, 0)
+    alone, one = scaled(graph, shard.take([0]), None, 0)  # is scored by its own table
     assert one.tables.tolist() == [1]
-    assert_array_equal(*found.scaling.tables)
-
-
-def test_tables_weigh_their_examples(weights):
-    """A weight of 2 is as good as being there twice, one of 0 as not being there."""
-    graph, shard = ExonGraph(weights), shard_of(weights)
-    weighted = replace(shard, weights=np.array([2.0, 1.0, 0.0]))
-    copies = counted(graph, [shard.take([0, 0, 1])])
-    assert_allclose(counted(graph, [weighted]).tables, copies.tables)
+    assert_array_equal(*alone.scaling.tables)

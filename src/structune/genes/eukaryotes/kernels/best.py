@@ -18,6 +18,8 @@ from structune.kernels.jit import kernel, part_of_kernel
 @kernel
 def best(nodes, scores, n, left, right):
     """Mark the nodes of the best set in ``left`` and ``right``; its score."""
+    # Viterbi's algorithm: sums of `forward` become maxima, and each keeps where it comes from. `to_left[x]`
+    # is the right node before x (-1 for none), `to_right[r]` the left node of the best exon that ends at r.
     n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
     value, to_left, to_right = np.empty(n_lefts), np.full(n_lefts, -1), np.full(n_rights, -1)
     exits = np.full((nodes.opening_position.size, TYPES), NOTHING)
@@ -43,6 +45,7 @@ def best(nodes, scores, n, left, right):
             break
         most, to_right[r] = _best_exon(nodes, scores, value, r)
         most += right_score(nodes, scores, r) - after_right(nodes, scores, r)
+        # less P(b, what begins here), as in `sums`: of genes that have ended the best, at its end, is enough
         if nodes.right_opening[r] >= 0:
             _open(nodes, r, most, exits, exit_of)
         elif most > ended:
@@ -54,7 +57,7 @@ def best(nodes, scores, n, left, right):
 @part_of_kernel
 def _best_entry(nodes, x, entries, entry_of):
     """The best intron that may come before a left node: its value, and the right node that it comes from."""
-    most, found = 2.0 * NOTHING, -1
+    most, found = 2.0 * NOTHING, -1  # below NOTHING and what is added to it, so that something is found
     for k in range(TYPES):
         if nodes.left_mask[x] >> k & 1 and entries[k] > most:
             most, found = entries[k], entry_of[k]
@@ -93,6 +96,7 @@ def _trace(r, to_left, to_right, left, right):
 
 @part_of_kernel
 def _close(nodes, scores, c, exits, exit_of, passed, far, far_of, entries, entry_of):
+    # as in `sums`, openings more than `longest` before are one maximum, which later closings share
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
     end = nodes.strand_opening[strand + 1]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
@@ -118,6 +122,7 @@ def count_walk(nodes, scores, lefts, rights, exons, introns):
     """Count the lengths of given exons, by their nodes in order, and of the introns between them."""
     for k in range(lefts.size):
         x, r = lefts[k], rights[k]
+        # the same places as in the recursions, so that features are those that are scored
         exons[exon_place(scores, nodes, x, nodes.right_position[r], *kinds_to(scores, nodes, r))] += 1.0
         if nodes.left_closing[x] >= 0:
             length = nodes.left_position[x] - nodes.right_position[rights[k - 1]]

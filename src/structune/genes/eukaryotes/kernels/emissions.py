@@ -1,4 +1,4 @@
-"""What columns emit along a sequence, what its sites are worth, and how often either is used."""
+"""What columns emit along a sequence, what sites and flanks are worth, and how often each is used."""
 
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ def row_of(column, t, n_strands, n_introns, n_columns):
     if column == n_columns - 1:
         return BETWEEN, False
     if column < 3 * n_strands:
+        # column f has codons whose leftmost base is at f modulo 3; the other strand reads them from the right
         place = (t - column) % 3
         return (CODING + place, False) if column < 3 else (CODING + 2 - place, True)
     k = column - 3 * n_strands
@@ -45,6 +46,8 @@ def row_of(column, t, n_strands, n_introns, n_columns):
 @bare_kernel
 def add_up(table, letters, n_strands, n_introns, prefix):
     """Fill ``prefix`` (n + 1, columns)."""
+    # prefix[t, c] is the sum of what column c emits at 0, ..., t - 1, so that a stretch of one column from a
+    # to b costs prefix[b, c] - prefix[a, c], however long it is
     n, n_columns = letters.word.size, prefix.shape[1]
     for c in range(n_columns):
         prefix[0, c] = 0.0
@@ -54,6 +57,8 @@ def add_up(table, letters, n_strands, n_introns, prefix):
             row, other = row_of(c, t, n_strands, n_introns, n_columns)
             value = table[row, reverse if other else word]
             if row == BETWEEN and n_strands == 2:
+                # on neither strand there is a gene: both words count, and a sequence and its reverse
+                # complement score alike
                 value += table[row, reverse]
             if letters.extra.shape[0]:
                 value += letters.extra[t, row]
@@ -66,6 +71,8 @@ def count_up(cover, letters, n_strands, n_introns, factor, running, table, rows)
 
     ``running`` (columns,) is lent; ``rows`` (n or 0, rows) takes how often each row emits each position.
     """
+    # the transpose of `add_up`: running[c] is the probability that column c emits t, the sum of the
+    # differences up to there
     n, n_columns = letters.word.size, cover.shape[1]
     for c in range(n_columns):
         running[c] = 0.0
@@ -88,6 +95,7 @@ def _site_word(sites, letters, s, k):
     """The word at place k of the window of a site, or -1."""
     signal, position = sites.signal[s], sites.position[s]
     first = sites.first[signal]
+    # positions lie between bases: place 0 of a window is the base behind it, or before it along the strand
     p = position - 1 - first - k if sites.reverse[s] else position + first + k
     if not 0 <= p < letters.word.size:
         return -1
@@ -102,6 +110,8 @@ def score_sites(sites, letters, none, table, out):
         for k in range(sites.width[signal]):
             word = _site_word(sites, letters, s, k)
             if word >= 0 and word != none:
+                # a shorter word is the end of a longer one, so its number is what is left of that by 4 **
+                # length
                 n_words = sites.n_words[signal]
                 out[s] += table[sites.start[signal] + k * n_words + word % n_words]
 
@@ -117,3 +127,71 @@ def count_sites(sites, letters, none, used, factor, table):
                 word = _site_word(sites, letters, s, k)
                 if word >= 0 and word != none:
                     table[sites.start[signal] + k * n_words + word % n_words] += factor * used[s]
+
+
+# --- flanks: what lies around genes ------------------------------------------------------------------------
+
+
+class Flanks(NamedTuple):
+    """Of each part of a flank: the ``signal`` it belongs to, and the places around it, from ``first`` up to
+    before ``last``; the number of words that a part has weights for, and of strands that have sites."""
+
+    signal: Any
+    first: Any
+    last: Any
+    n_words: Any
+    n_strands: Any
+
+
+@part_of_bare_kernel
+def _span(flanks, sites, b, s, n):
+    """Where part b of the flank of a site begins and ends: what is beyond the sequence counts for nothing."""
+    # an interval [first, last) along the strand is (position - last, position - first) on the sequence
+    position = sites.position[s]
+    if sites.reverse[s]:
+        first, last = position - flanks.last[b], position - flanks.first[b]
+    else:
+        first, last = position + flanks.first[b], position + flanks.last[b]
+    return min(max(first, 0), n), min(max(last, 0), n)
+
+
+@bare_kernel
+def score_flanks(flanks, sites, letters, none, table, running, out):
+    """Add the scores of the flanks of sites to ``out``; ``running`` (n + 1,) is lent."""
+    n = letters.word.size
+    for b in range(flanks.signal.size):
+        for reverse in range(flanks.n_strands):
+            # flanks overlap, and are hundreds of bases long: sums up to each base make each a difference of
+            # two
+            words = letters.reverse_word if reverse else letters.word
+            running[0] = 0.0
+            for t in range(n):
+                word = words[t]
+                running[t + 1] = running[t] + (table[b, word % flanks.n_words] if word != none else 0.0)
+            for s in range(sites.signal.size):
+                if sites.signal[s] == flanks.signal[b] and sites.reverse[s] == reverse:
+                    first, last = _span(flanks, sites, b, s, n)
+                    out[s] += running[last] - running[first]
+
+
+@bare_kernel
+def count_flanks(flanks, sites, letters, none, used, factor, running, table):
+    """Add how often each word of a flank is used; ``running`` (n + 1,) is lent."""
+    n = letters.word.size
+    for b in range(flanks.signal.size):
+        for reverse in range(flanks.n_strands):
+            # the transpose: differences at the ends of each flank, summed along the sequence, say how often
+            # each base lies in one
+            words = letters.reverse_word if reverse else letters.word
+            for t in range(n + 1):
+                running[t] = 0.0
+            for s in range(sites.signal.size):
+                if sites.signal[s] == flanks.signal[b] and sites.reverse[s] == reverse:
+                    first, last = _span(flanks, sites, b, s, n)
+                    running[first] += factor * used[s]
+                    running[last] -= factor * used[s]
+            for t in range(n):
+                if t:
+                    running[t] += running[t - 1]
+                if words[t] != none:
+                    table[b, words[t] % flanks.n_words] += running[t]

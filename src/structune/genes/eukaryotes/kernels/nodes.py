@@ -8,6 +8,9 @@ that is not whole. A bit for each type says which introns may be beside an inner
 
 from typing import Any, NamedTuple
 
+# Codons that introns split must not be stop codons, and those of starts must be ATG. So an intron remembers
+# what has been read of its codon, as far as that matters: of one base whether it is T (TAA, TAG, TGA) or the
+# A of a start, of two whether they are TA, TG or the AT of a start.
 TYPES = 8  # 0, 1 and 2 bases of a codon; of those with 1: other, T, A of a start; with 2: other, TA, TG, AT
 NOTHING = -1e300  # log of 0, of which sums stay finite
 SOME = -1e299  # logs above are not those of 0, whatever was added

@@ -6,6 +6,11 @@ from structune.genes.eukaryotes.kernels.nodes import GENE, NOTHING, SOME, TYPES
 from structune.kernels.jit import kernel, part_of_kernel
 from structune.kernels.log_sums import add_logs
 
+# Notation: a left node x of column c lies at a, a right node r at b; P(p, c) is `prefix`. L(x) and R(r) are
+# logs of the sums over all sets of genes up to there. Then an exon from x to r of kind k adds P(b, c) - P(a,
+# c) + exons[k, b - a]; `sums.left` has L(x) - P(a, c), so that one term of R(r) is one addition. Introns, and
+# what is between genes, are taken apart in the same way. A derivative along a direction is the imaginary part
+# of a complex step, so zeros are made of the scores' own type, and branches look at real parts.
 _NEGLIGIBLE = 1e-18  # a probability: what is less likely is not followed back
 _FAR_BELOW = -40.0  # the log of what adds nothing to 1
 
@@ -19,6 +24,7 @@ def strand_of(first, k):
 @part_of_kernel
 def kinds_to(scores, nodes, r):
     """Of the exons that end at a right node, from inner and from outer left nodes."""
+    # columns 0 to 2 are the frames of the forward strand, 3 to 5 those of the other
     strand, outer = nodes.right_column[r] // 3, 1 if nodes.right_opening[r] < 0 else 0
     return scores.kinds[strand, 0, outer], scores.kinds[strand, 1, outer]
 
@@ -26,6 +32,7 @@ def kinds_to(scores, nodes, r):
 @part_of_kernel
 def exon_place(scores, nodes, x, position, from_inner, from_outer):
     """Kind of an exon from a left node to a position, and the place of its length."""
+    # the last entry is that of all longer exons
     length = min(position - nodes.left_position[x], scores.exons.shape[1] - 1)
     return from_inner if nodes.left_closing[x] >= 0 else from_outer, length
 
@@ -33,12 +40,14 @@ def exon_place(scores, nodes, x, position, from_inner, from_outer):
 @part_of_kernel
 def phase_of(mask):
     """Of an inner node: its types are of one phase."""
+    # bit 0 is the type of phase 0, bits 1 to 3 (14) are those of phase 1, the others of phase 2
     return 0 if mask & 1 else 1 if mask & 14 else 2
 
 
 @part_of_kernel
 def left_score(nodes, scores, x):
     """What it adds, but for what comes before: less its column's prefix."""
+    # an outer node ends what is between genes, an inner one an intron: + P(a, what it ends) - P(a, c)
     column, position = nodes.left_column[x], nodes.left_position[x]
     score = scores.sites[nodes.left_site[x]] - scores.prefix[position, column]
     c = nodes.left_closing[x]
@@ -52,6 +61,7 @@ def left_score(nodes, scores, x):
 @part_of_kernel
 def right_score(nodes, scores, r):
     """What it adds to the sum over its exons."""
+    # + P(b, c): with the - P(a, c) of the left node these are the emissions of the exon
     score = scores.prefix[nodes.right_position[r], nodes.right_column[r]] + scores.sites[nodes.right_site[r]]
     if nodes.right_edge[r] >= 0:
         score += scores.edges[nodes.right_edge[r]]
@@ -61,6 +71,7 @@ def right_score(nodes, scores, r):
 @part_of_kernel
 def after_right(nodes, scores, r):
     """The prefix of what comes after it."""
+    # P(b, what begins here); it is taken off again, as what begins ends elsewhere with its own P
     o, position = nodes.right_opening[r], nodes.right_position[r]
     if o < 0:
         return scores.prefix[position, scores.prefix.shape[1] - 1]
@@ -81,6 +92,9 @@ def left_is_next(nodes, k, r):
 @kernel
 def forward(nodes, scores, n, sums):
     """Fill `sums`; the log of the sum over all sets of genes of a sequence of n."""
+    # Nodes are passed once from left to right; at one position left nodes come first, as genes are at least a
+    # base apart. `ended` is the log of the sum over all sets that are between genes, less
+    # P(p, between), which does not depend on p then.
     n_rights = nodes.right_position.size
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
@@ -99,7 +113,7 @@ def forward(nodes, scores, n, sums):
             if c < 0:
                 before = ended
             else:
-                if c != closed:
+                if c != closed:  # left nodes of an acceptor follow each other: its introns are summed once
                     _close(nodes, scores, sums, c, passed, far)
                     closed = c
                 before = _entered(nodes, sums, x)
@@ -119,6 +133,7 @@ def forward(nodes, scores, n, sums):
 @part_of_kernel
 def _exons_to(nodes, scores, sums, r, logs):
     """Log of the sum over the exons that end at a right node; ``logs`` is lent."""
+    # log sum_x exp(L(x) - P(a, c) + exons[k, b - a]); less the highest, so that nothing overflows
     a, n, position = nodes.right_first[r], nodes.right_last[r] - nodes.right_first[r], nodes.right_position[r]
     kinds, highest, total = kinds_to(scores, nodes, r), NOTHING, 0.0 * scores.edges[0]
     for k in range(n):
@@ -137,6 +152,7 @@ def _exons_to(nodes, scores, sums, r, logs):
 @part_of_kernel
 def _open(nodes, sums, r, value):
     """Add what comes to a right node to its opening."""
+    # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
     o, mask = nodes.right_opening[r], nodes.right_mask[r]
     for k in range(TYPES):
         if mask >> k & 1:
@@ -146,6 +162,9 @@ def _open(nodes, sums, r, value):
 @part_of_kernel
 def _close(nodes, scores, sums, c, passed, far):
     """Sum over the introns that end at a closing."""
+    # entries[k] = sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
+    # more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
+    # closing looks at few openings, whatever the length of the sequence.
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
     end, wanted = nodes.strand_opening[strand + 1], nodes.closing_mask[c]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
@@ -157,6 +176,7 @@ def _close(nodes, scores, sums, c, passed, far):
     for k in range(TYPES):
         sums.far[c, k] = far[strand, k]
         sums.levels[c, k] = max(NOTHING, (far[strand, k] + longer).real)
+    # first the highest log of each type, then the sum relative to it: exp(levels) times entries
     for o in range(passed[strand], end):
         length = position - nodes.opening_position[o]
         if length < scores.shortest:
@@ -183,6 +203,7 @@ def _close(nodes, scores, sums, c, passed, far):
 @part_of_kernel
 def _entered(nodes, sums, x):
     """Log of the sum over the introns that may come before a left node."""
+    # types are apart: an exon may begin after any of those that its first bases allow
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     found = 0.0 * sums.entries[c, 0] + NOTHING
     for k in range(TYPES):
@@ -197,11 +218,12 @@ def _entered(nodes, sums, x):
 @kernel
 def backward(nodes, scores, n, sums, value, counts):
     """Add the probabilities of what `Counts` counts; ``value`` is what `forward` returned."""
-    n_lefts, n_rights, between = (
-        nodes.left_position.size,
-        nodes.right_position.size,
-        scores.prefix.shape[1] - 1,
-    )
+    # Probabilities go back from what is used to what it was summed of: a summand gets the share exp(log -
+    # sum) of what its sum is used. This is the gradient of `forward`, by hand. `after` is the log of sum_x
+    # used(x) / exp(ended at x) over later outer left nodes, and the end of the sequence: times the exp of
+    # what an outer right node adds to `ended` it is the probability of that node.
+    n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
+    between = scores.prefix.shape[1] - 1
     after = scores.prefix[n, between] - value  # logs of what genes that have ended are worth
     far = np.full((2, TYPES), 0.0 * value + NOTHING)  # and introns that become far
     passed = nodes.strand_opening[1:].copy()
@@ -215,11 +237,14 @@ def backward(nodes, scores, n, sums, value, counts):
                 counts.cover[position, nodes.left_column[x]] += used
                 counts.sites[nodes.left_site[x]] += used
                 if c < 0:
+                    # the share of r in `ended` is exp(value of r - ended); the division by ended's exp is
+                    # done here, once for all r before x
                     counts.cover[position, between] -= used
                     counts.edges[GENE] += used
                     after = add_logs(after, np.log(used) - (sums.left[x] - left_score(nodes, scores, x)))
                 else:
                     _back_to_types(nodes, scores, sums, counts, x, used)
+            # the last left node of a closing: all of its uses are known
             k -= 1
             if c >= 0 and (k < 0 or nodes.left_closing[nodes.left_order[k]] != c):
                 _back_to_openings(nodes, scores, sums, counts, c, passed, far)
@@ -233,6 +258,7 @@ def backward(nodes, scores, n, sums, value, counts):
 @part_of_kernel
 def _followed(nodes, scores, sums, counts, r, after, passed, far):
     """The probability of a right node."""
+    # opened[o, k] is how often introns of type k begin at o; r gets its share of each of its types
     o = nodes.right_opening[r]
     value = sums.right[r] - after_right(nodes, scores, r)
     if o < 0:
@@ -249,6 +275,7 @@ def _followed(nodes, scores, sums, counts, r, after, passed, far):
 
 @part_of_kernel
 def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
+    # `cover` has differences: its column is used up to here (-), and what follows from here on (+)
     position, o = nodes.right_position[r], nodes.right_opening[r]
     counts.cover[position, nodes.right_column[r]] -= follow
     counts.sites[nodes.right_site[r]] += follow
@@ -259,6 +286,7 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
     else:
         strand = strand_of(nodes.strand_opening, o)
         counts.cover[position, scores.intron_columns[strand, phase_of(nodes.right_mask[r])]] += follow
+    # used(x) += used(r) exp(L(x) - P(a, c) + exons + right score - R(r))
     base, kinds = right_score(nodes, scores, r) - sums.right[r], kinds_to(scores, nodes, r)
     for x in range(nodes.right_first[r], nodes.right_last[r]):
         kind, length = exon_place(scores, nodes, x, position, *kinds)
@@ -272,6 +300,7 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
 @part_of_kernel
 def _back_to_types(nodes, scores, sums, counts, x, used):
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
+    # closed[c, k] is how often introns of type k end at c: each type gets its share of what came to x
     phase, total = phase_of(mask), _entered(nodes, sums, x)
     strand = strand_of(nodes.strand_closing, c)
     counts.cover[nodes.left_position[x], scores.intron_columns[strand, phase]] -= used
@@ -285,6 +314,7 @@ def _back_to_types(nodes, scores, sums, counts, x, used):
 @part_of_kernel
 def _back_from_far(sums, counts, passed, far, strand):
     """Hand an opening what it is worth to the closings that it is far from."""
+    # far[k] is now log sum_c used(c, k) / exp(sums.far[c, k]) over the closings that o is far from
     passed[strand] -= 1
     o = passed[strand]
     for k in range(TYPES):
@@ -295,6 +325,7 @@ def _back_from_far(sums, counts, passed, far, strand):
 @part_of_kernel
 def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
+    # openings are no longer far from closings that are passed: they get what those handed on to far ones
     first = nodes.strand_opening[strand]
     while passed[strand] > first and position - nodes.opening_position[passed[strand] - 1] <= scores.longest:
         _back_from_far(sums, counts, passed, far, strand)

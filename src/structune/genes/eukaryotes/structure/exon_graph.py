@@ -17,12 +17,7 @@ from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes,
 from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.scores import (
-    Evidence,
-    ScoredSequence,
-    SequenceScores,
-    nodes_of,
-)
+from structune.genes.eukaryotes.structure.scores import Evidence, ScoredSequence, SequenceScores, nodes_of
 from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
@@ -78,8 +73,7 @@ class ExonGraph(Structure):
 
     def all_weights(self, w: FloatArray) -> FloatArray:
         """Those that a model without a scaling would have, with the table of all examples."""
-        found: FloatArray = self._spread(w)[0]
-        return found
+        return np.asarray(self._spread(w)[0])
 
     def _spread(self, w: Array) -> Array:
         """All weights, by each table that examples are scored by."""
@@ -114,9 +108,15 @@ class ExonGraph(Structure):
         pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
         letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
         sizes = np.array([part.size for part in letters], np.int64)
-        tracks = [
-            self._tracks(pair[1], n, s) for s, (pair, n) in enumerate(zip(pairs, sizes.tolist(), strict=True))
-        ]
+        tracks = [np.empty((0, self.weights.n_tracks))]
+        for s, ((_, values), n) in enumerate(zip(pairs, sizes.tolist(), strict=True)):
+            track = np.zeros((n, 0)) if values is None else np.asarray(values, np.float64)
+            shape = (n, self.weights.n_tracks)
+            if track.shape != shape:
+                raise DataError(f"sequence {s}: found tracks of shape {track.shape}, expected {shape}")
+            if not np.isfinite(track).all():
+                raise DataError(f"sequence {s}: found a track that is not finite")
+            tracks.append(track)
         read = [self._words(part) for part in letters]
         shard = ExonShard(
             check_weights(weights, len(pairs)),
@@ -124,7 +124,7 @@ class ExonGraph(Structure):
             _joined(letters, np.int8),
             _joined([a for a, _ in read], np.int16),
             _joined([b for _, b in read], np.int16),
-            np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
+            np.concatenate(tracks),
             np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
             np.zeros(len(pairs), np.int8),
             NodeArrays.joined([find_nodes(part, self.rules) for part in letters]),
@@ -134,6 +134,8 @@ class ExonGraph(Structure):
         return shard
 
     def check_shard(self, shard: ExonShard) -> None:
+        # nodes and words follow from the letters: kernels do not check indices, so those of a file must be
+        # these
         n, n_words = shard.letters.size, (0, self.weights.no_word + 1)
         n_tables = 1 if self.scaling is None else len(self.scaling.tables)
         check_range("tables", shard.tables, np.int8, (len(shard),), 0, n_tables)
@@ -160,16 +162,6 @@ class ExonGraph(Structure):
         both = np.empty((2, letters.size), np.int16)
         words(letters, self.weights.word_length, *both)
         return both[0], both[1]
-
-    def _tracks(self, values: Any, n: int, s: int) -> FloatArray:
-        found = np.zeros((n, 0)) if values is None else np.asarray(values, dtype=np.float64)
-        if found.shape != (n, self.weights.n_tracks):
-            raise DataError(
-                f"sequence {s}: found tracks of shape {found.shape}, expected {(n, self.weights.n_tracks)}"
-            )
-        if not np.isfinite(found).all():
-            raise DataError(f"sequence {s}: found a track that is not finite")
-        return found
 
     def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
         paths = [np.asarray(path) for path in outputs]
@@ -221,12 +213,28 @@ class ExonGraph(Structure):
         self, shard: ExonShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
         factors = shard.weights if weights is None else weights
+        # sums by table, of all weights: scales and deviations of these are gathered once, at the end
         totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
-            path = self._path(shard, s, outputs)
-            counts = sequence.no_counts(np.float64)
-            lefts, rights = path_nodes(self.weights, sequence.nodes, path)
-            self._count_walk(sequence, lefts, rights, path, counts)
+            nodes, path, counts = (
+                sequence.nodes,
+                self._path(shard, s, outputs),
+                sequence.no_counts(np.float64),
+            )
+            lefts, rights = path_nodes(self.weights, nodes, path)
+            # 1 where a column emits a position; differences of that, as `Counts.cover` has them
+            used = np.zeros((path.size + 2, self.weights.n_columns))
+            used[np.arange(1, path.size + 1), path] = 1.0
+            counts.cover[:] += np.diff(used, axis=0)
+            np.add.at(counts.sites, nodes.left_site[lefts], 1.0)
+            np.add.at(counts.sites, nodes.right_site[rights], 1.0)
+            edges = nodes.right_edge[rights]
+            np.add.at(counts.edges, edges[edges >= 0], 1.0)
+            inner = lefts[nodes.left_closing[lefts] >= 0]
+            phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
+            np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
+            counts.edges[GENE] += lefts.size - inner.size
+            viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
             self._add(shard, s, sequence, counts, factors[s], totals)
         self._gather(totals, out)
 
@@ -237,24 +245,6 @@ class ExonGraph(Structure):
             self.features(shard.take([s]), row, np.ones(1), own)
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
-
-    def _count_walk(
-        self, sequence: ScoredSequence, lefts: IntArray, rights: IntArray, path: Path, counts: Counts
-    ) -> None:
-        """What the exons of a path use."""
-        nodes = sequence.nodes
-        used = np.zeros((path.size + 2, self.weights.n_columns))
-        used[np.arange(1, path.size + 1), path] = 1.0
-        counts.cover[:] += np.diff(used, axis=0)
-        np.add.at(counts.sites, nodes.left_site[lefts], 1.0)
-        np.add.at(counts.sites, nodes.right_site[rights], 1.0)
-        edges = nodes.right_edge[rights]
-        np.add.at(counts.edges, edges[edges >= 0], 1.0)
-        inner = lefts[nodes.left_closing[lefts] >= 0]
-        phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
-        np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
-        counts.edges[GENE] += lefts.size - inner.size
-        viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
 
     def _add(
         self,
@@ -336,6 +326,8 @@ class ExonGraph(Structure):
         """Expected squares, use by use: a little more than variances, where features are rare."""
         found, spread = np.zeros(self.n_weights), self._spread(w)
         totals = np.zeros_like(spread)
+        # sum over uses j of p_j x_j^2, which is at least the variance sum_j p_j (1 - p_j) x_j^2 of uses that
+        # are independent: words and sites are used once each, so squares matter for tracks and scales alone
         for s, sequence in enumerate(self._scores.of(shard, spread)):
             value, filled = self._forward(sequence)
             counts = self._backward(sequence, filled, value)
@@ -365,6 +357,7 @@ class ExonGraph(Structure):
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
         for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost, evidence)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
+            # exons of the best set do not overlap: marked nodes in the order of positions are pairs
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
             values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
             lefts = nodes.left_order[left[nodes.left_order]]
@@ -374,6 +367,7 @@ class ExonGraph(Structure):
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
         """The number of positions with another label."""
         found = []
+        # the Hamming distance of labels, which do not tell strands apart
         for a, b in pairwise(shard.starts.tolist()):
             wrong = self._scores.labels(shard.paths[a:b], b - a) != self._scores.labels(outputs[a:b], b - a)
             found.append(wrong.sum())

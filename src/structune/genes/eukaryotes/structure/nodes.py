@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP
-from structune.genes.eukaryotes.structure.rules import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
 from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.structure import Array, IntArray
 
@@ -22,22 +22,46 @@ _NONE = -(10**9)  # a position before all others
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends of exons on a strand, all of one kind: positions between bases, frames (the position of the first
-    base of a codon modulo 3), types of introns (a bit each) if they are inner, and split codons.
+    """Left or right ends of exons, an entry each.
 
-    ``partner``: of exons cut short, where they begin; else -1.
+    ``position``: between bases; ``column``: the position of the first base of a codon modulo 3, and 3 more on
+    the reverse strand; ``mask``: types of introns (a bit each) beside inner ones; ``signal``, ``edge``: its
+    signal and split codon, -1 for none; ``partner``: of exons cut short, where their other end is, else -1.
     """
 
     position: IntArray
-    frame: IntArray
+    column: IntArray
     mask: IntArray
-    signal: int
+    signal: IntArray
     partner: IntArray
-    edge: int = -1
+    edge: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ends]) -> Ends:
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
+
+    def take(self, chosen: Array) -> Ends:
+        return Ends(*(array[chosen] for array in vars(self).values()))
+
+    def mirrored(self, n: int) -> Ends:
+        """The same of the reverse strand, in the order of the other: a frame is that of a codon's leftmost
+        base."""
+        partner = np.where(self.partner < 0, -1, n - self.partner)
+        return replace(self, position=n - self.position, column=3 + (n - self.column) % 3, partner=partner)
+
+    @property
+    def inner(self) -> NDArray[np.bool_]:
+        return self.mask > 0
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Of exons that are not cut short."""
+        return self.partner < 0
 
 
 def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
     """Where one of some motifs begins."""
+    # all motifs are of one length; N is none of their letters
     n = letters.size - len(motifs[0]) + 1
     found = np.zeros(max(n, 0), bool)
     for motif in motifs:
@@ -49,20 +73,15 @@ def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
 
 
 def _ends(
-    position: Array,
-    frame: Array,
-    signal: int,
-    mask: Any = 0,
-    partner: Array | None = None,
-    edge: int = -1,
+    position: Array, frame: Array, signal: int, mask: Any = 0, partner: Any = -1, edge: int = -1
 ) -> Ends:
-    masks = np.broadcast_to(mask, position.shape).astype(np.int64)
-    partners = np.full(position.size, -1) if partner is None else partner
-    return Ends(position, np.asarray(frame % 3), masks, signal, partners, edge)
+    more = (np.broadcast_to(each, position.shape).astype(np.int64) for each in (mask, signal, partner, edge))
+    return Ends(position, np.asarray(frame % 3), *more)
 
 
 def _letter(letters: Letters, positions: IntArray) -> Letters:
     """Letters at positions, unknown beyond the ends."""
+    # what lies before the start or behind the end reads the N behind the last letter
     padded = np.concatenate((letters, np.full(3, 4, np.int8)))
     return padded[np.where((positions < 0) | (positions >= letters.size), letters.size, positions)]
 
@@ -71,12 +90,14 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     """Where exons begin and where they end, as read along the strand."""
     starts, stops = motif_at(letters, (START,)), motif_at(letters, STOPS)
     donor = motif_at(letters, donors)
-    donor = donor[donor > 0]
+    donor = donor[donor > 0]  # an exon has a base at least
     acceptor = motif_at(letters, (ACCEPTOR,)) + 2
     acceptor = acceptor[acceptor < letters.size]
     last, before = _letter(letters, donor - 1), _letter(letters, donor - 2)
     here, after = _letter(letters, acceptor), _letter(letters, acceptor + 1)
 
+    # After T a codon is a stop with AA, AG or GA. Bits of masks are types of introns (`TYPES`): an acceptor
+    # admits those after which its first bases make no stop codon, and no start but ATG.
     completes_t = ((here == _A) & ((after == _A) | (after == _G))) | ((here == _G) & (after == _A))
     begins = [_ends(starts, starts, _START)]
     ends = [_ends(stops + 3, stops, _STOP)]
@@ -84,6 +105,7 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     after_two = 16 + 32 * ((here != _A) & (here != _G)) + 64 * (here != _A) + 128 * (here == _G)
     for phase, mask in enumerate((1, after_one, after_two)):
         begins.append(_ends(acceptor, acceptor - phase, _ACCEPTOR, mask))
+    # a donor has one type by phase: what its last one or two bases may become
     t_before = before == _T
     one = np.where(last == _T, 4, 2)
     two = np.where(t_before & (last == _A), 32, np.where(t_before & (last == _G), 64, 16))
@@ -106,74 +128,29 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     return begins, ends
 
 
-def _mirrored(ends: Ends, n: int) -> Ends:
-    """The same in the order of the other strand: a frame is that of a codon's leftmost base."""
-    partner = np.where(ends.partner < 0, -1, n - ends.partner)
-    return replace(ends, position=n - ends.position, frame=(n - ends.frame) % 3, partner=partner)
-
-
-@dataclass
-class _Side:
-    """Nodes of one side, of both strands, joined."""
-
-    position: IntArray
-    column: IntArray
-    mask: IntArray
-    signal: IntArray
-    partner: IntArray
-    edge: IntArray
-
-    @classmethod
-    def joined(cls, by_strand: Sequence[Sequence[Ends]]) -> _Side:
-        parts = [(strand, ends) for strand, some in enumerate(by_strand) for ends in some]
-
-        def all_of(values: Sequence[Array]) -> IntArray:
-            return np.concatenate([*values, np.empty(0)], dtype=np.int64, casting="unsafe")
-
-        return cls(
-            all_of([ends.position for _, ends in parts]),
-            all_of([ends.frame + 3 * strand for strand, ends in parts]),
-            all_of([ends.mask for _, ends in parts]),
-            all_of([np.full(ends.position.size, ends.signal) for _, ends in parts]),
-            all_of([ends.partner for _, ends in parts]),
-            all_of([np.full(ends.position.size, ends.edge) for _, ends in parts]),
-        )
-
-    def take(self, chosen: Array) -> _Side:
-        return _Side(*(array[chosen] for array in vars(self).values()))
-
-    @property
-    def inner(self) -> NDArray[np.bool_]:
-        return self.mask > 0
-
-    @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Of exons that are not cut short."""
-        return self.partner < 0
-
-
 def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     """The nodes of a sequence, as `NodeArrays` has them."""
     n, other = letters.size, reverse_complement(letters)
-    begins, ends = strand_ends(letters, rules.donors)
-    left_parts, right_parts = [begins], [ends]
+    left_parts, right_parts = strand_ends(letters, rules.donors)
     stops = [motif_at(letters, STOPS)]
     if rules.strands == "both":
         begins, ends = strand_ends(other, rules.donors)
-        left_parts.append([_mirrored(each, n) for each in ends])
-        right_parts.append([_mirrored(each, n) for each in begins])
+        left_parts += [each.mirrored(n) for each in ends]
+        right_parts += [each.mirrored(n) for each in begins]
         stops.append(np.sort(n - 3 - motif_at(other, STOPS)))
-    lefts, rights = _Side.joined(left_parts), _Side.joined(right_parts)
-    # a split codon is told at the right node: on the reverse strand it was found at the left one
+    lefts, rights = Ends.joined(left_parts), Ends.joined(right_parts)
+    # Left nodes: those of whole exons first, by column, position, and inner before outer ones, which is the
+    # order of the keys of `_ranges`. A split codon is told at the right node: on the reverse strand it was
+    # found at the left one.
     lefts = lefts.take(np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole)))
     first, last, edge = _ranges(lefts, rights, stops)
-    rights.edge = edge
     some = np.flatnonzero(first < last)
+    # right nodes by position, those of one splice site next to each other; without those that no exon ends at
     order = np.lexsort((~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position))
     order = order[np.isin(order, some, assume_unique=True)]
-    rights, first, last = rights.take(order), first[order], last[order]
-    opening, openings, opening_first = _groups(rights)
-    closing, closings, closing_first = _groups(lefts)
+    rights, first, last = replace(rights, edge=edge).take(order), first[order], last[order]
+    opening, opening_first, openings, opening_masks = _groups(rights)
+    closing, closing_first, closings, closing_masks = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
     return {
         "left_position": lefts.position,
@@ -192,16 +169,20 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
         "right_last": last,
         "opening_position": openings,
         "strand_opening": opening_first,
-        "opening_mask": _masks(rights, opening, openings.size),
+        "opening_mask": opening_masks,
         "closing_position": closings,
         "strand_closing": closing_first,
-        "closing_mask": _masks(lefts, closing, closings.size),
+        "closing_mask": closing_masks,
         **sites,
     }
 
 
-def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
+def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
     """Which left nodes the exons of each right node may begin at, and its split codon."""
+    # Left nodes are by column and position, so those of a right node follow each other: from the last stop
+    # codon in its frame before it, up to three bases before. Keys are 2 position, and 1 more for outer nodes,
+    # which tells a gene that begins at a position, on the reverse strand with its stop codon, from an exon
+    # that does.
     first, last = np.zeros(rights.position.size, np.int64), np.zeros(rights.position.size, np.int64)
     edge = np.full(rights.position.size, -1)
     whole = np.flatnonzero(lefts.whole)
@@ -222,6 +203,7 @@ def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[Int
             least = 2 * stop + 1
         first[some] = offset + np.searchsorted(keys[of_left], least, "left")
         last[some] = offset + np.searchsorted(keys[of_left], 2 * (position - 3) + 1, "right")
+    # exons of one or two bases have a pair of nodes of their own
     x, r = np.flatnonzero(~lefts.whole), np.flatnonzero(~rights.whole)
     of_left = _short_keys(lefts.position[x], lefts.partner[x], lefts.column[x])
     of_right = _short_keys(rights.partner[r], rights.position[r], rights.column[r])
@@ -233,39 +215,29 @@ def _ranges(lefts: _Side, rights: _Side, stops: Sequence[IntArray]) -> tuple[Int
 
 def _short_keys(left: IntArray, right: IntArray, column: IntArray) -> IntArray:
     """Of exons of one or two bases, by which their left nodes are known from their right ones."""
+    # lengths are 1 or 2, so 2 left + length - 1 is one number for both
     return np.asarray((2 * left + right - left - 1) * 6 + column)
 
 
-def _groups(side: _Side) -> tuple[IntArray, IntArray, IntArray]:
-    """Splice sites: that of each inner node (-1 for outer ones), positions, and where strands begin."""
+def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Splice sites: that of each inner node (-1 for outer ones), where strands begin, positions, types."""
     inner, strand = np.flatnonzero(side.inner), side.column // 3
     most = int(side.position.max(initial=0)) + 1
     keys, numbers = np.unique(strand[inner] * most + side.position[inner], return_inverse=True)
-    found = np.full(side.position.size, -1)
+    found, masks = np.full(side.position.size, -1), np.zeros(keys.size, np.int64)
     found[inner] = numbers.ravel()
-    return found, keys % most, np.searchsorted(keys, most * np.arange(3))
+    np.bitwise_or.at(masks, found[inner], side.mask[inner])
+    return found, np.searchsorted(keys, most * np.arange(3)), keys % most, masks
 
 
-def _masks(side: _Side, group: IntArray, n: int) -> IntArray:
-    """All types of the nodes of each splice site."""
-    found = np.zeros(n, np.int64)
-    np.bitwise_or.at(found, group[side.inner], side.mask[side.inner])
-    return found
-
-
-def _sites(lefts: _Side, rights: _Side) -> tuple[IntArray, IntArray, dict[str, Array]]:
+def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, dict[str, Array]]:
     """The site of each node (the number of sites for none), and what and where they are."""
-    most = 1 + max(int(side.position.max(initial=0)) for side in (lefts, rights))
-    both = [(side.signal * 2 + side.column // 3) * most + side.position for side in (lefts, rights)]
-    some = [side.signal >= 0 for side in (lefts, rights)]
-    keys, numbers = np.unique(
-        np.concatenate([k[s] for k, s in zip(both, some, strict=True)]), return_inverse=True
-    )
-    numbers, n_left, found = numbers.ravel(), int(some[0].sum()), []
-    for side, known, own in zip((lefts, rights), some, (numbers[:n_left], numbers[n_left:]), strict=True):
-        site = np.full(side.position.size, keys.size)
-        site[known] = own
-        found.append(site)
-    what = keys // most
+    # the signal of several nodes at a position is one site: it is scored once
+    both, n_left = Ends.joined([lefts, rights]), lefts.position.size
+    most, some = 1 + int(both.position.max(initial=0)), both.signal >= 0
+    all_keys = (both.signal * 2 + both.column // 3) * most + both.position
+    keys, numbers = np.unique(all_keys[some], return_inverse=True)
+    found, what = np.full(both.position.size, keys.size), keys // most
+    found[some] = numbers.ravel()
     arrays = {"site_position": keys % most, "site_reverse": what % 2 > 0, "site_signal": what // 2}
-    return found[0], found[1], arrays
+    return found[:n_left], found[n_left:], arrays

@@ -20,11 +20,8 @@ Path = NDArray[np.int8]
 def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -> Path:
     """The column of each of n positions.
 
-    Raises
-    ------
-    DataError
-        Transcripts that overlap, reach beyond the sequence, or are of a strand that the model does not
-        have. What else is not a gene, such as introns without the right ends, `ExonGraph.encode` refuses.
+    Refuses transcripts that overlap, reach beyond the sequence, or are of a strand that the model does not
+    have. What else is not a gene, such as introns without the right ends, `ExonGraph.encode` refuses.
     """
     path = np.full(n, weights.n_columns - 1, np.int8)
     ordered = sorted(transcripts, key=lambda t: t.start)
@@ -38,19 +35,17 @@ def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -
             raise DataError(
                 f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
             )
-        _mark(weights, t, path)
+        # `seen` bases of the gene come before an exon, along its strand. The column is where codons begin
+        # modulo 3: `seen` bases before the exon, or on the reverse strand, where codons are read leftwards,
+        # behind it.
+        reverse, seen = t.strand == "-", 0
+        order = -1 if reverse else 1
+        for (start, end), intron in zip(t.exons[::order], [*t.introns[::order], (0, 0)], strict=True):
+            path[start:end] = 3 + (end + seen) % 3 if reverse else (start - seen) % 3
+            seen += end - start
+            phase = seen % 3 if weights.n_introns > 1 else 0
+            path[slice(*intron)] = 3 * weights.n_strands + weights.n_introns * reverse + phase
     return path
-
-
-def _mark(weights: ExonWeights, t: Transcript, path: Path) -> None:
-    reverse, n_strands, seen = t.strand == "-", weights.n_strands, 0
-    exons = t.exons[::-1] if reverse else t.exons
-    introns = [*(t.introns[::-1] if reverse else t.introns), (0, 0)]
-    for (a, b), (c, d) in zip(exons, introns, strict=True):
-        path[a:b] = 3 + (b + seen) % 3 if reverse else (a - seen) % 3
-        seen += b - a
-        phase = seen % 3 if weights.n_introns > 1 else 0
-        path[c:d] = 3 * n_strands + weights.n_introns * reverse + phase
 
 
 def path_genes(weights: ExonWeights, path: Path) -> list[tuple[str, Exons]]:
@@ -77,6 +72,7 @@ def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray
     of_right = nodes.right_column, nodes.right_position, nodes.right_opening < 0
     lefts = _found(*of_left, columns, begins, padded[begins])
     rights = _found(*of_right, columns, ends, padded[ends + 1])
+    # a short exon may share its ends with longer ones: its own nodes are those that are joined
     for k, (x, r) in enumerate(zip(lefts, rights, strict=True)):
         if not _joined(nodes, x, r) and ends[k] - begins[k] < 3:
             lefts[k], rights[k] = _short(nodes, begins[k], ends[k], columns[k])
@@ -92,6 +88,7 @@ def _found(
     outers: NDArray[np.bool_],
 ) -> IntArray:
     """Numbers of nodes, by what they are."""
+    # a node is one number by its position, column (six at most) and whether it is outer
     keys = (position.astype(np.int64) * 6 + column) * 2 + outer
     wanted = (positions * 6 + columns) * 2 + outers
     order = np.argsort(keys, kind="stable")

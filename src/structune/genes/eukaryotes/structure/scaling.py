@@ -72,12 +72,15 @@ class Scaling:
 
     def spread(self, w: Array) -> Array:
         """The weights of the graph by each table, shape (n_tables, len(weights))."""
+        # weight j by table t is w[scale of j] tables[t, j], and its deviation if it may deviate: linear in w,
+        # so that `gather` is the transpose
         found = np.append(w[: len(self.scales)], 0.0)[self._scale_of] * self.tables
         found[:, self._free] += w[len(self.scales) :]
         return found
 
     def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
         """Add sums of features by table to those of scales and deviations; of their squares if asked for."""
+        # d/dw of spread(w) . sums: by scale sum_j tables[t, j] sums[t, j], by deviation sum_t sums[t, j]
         factors = self.tables**2 if squared else self.tables
         by_weight, n = (sums * factors).sum(axis=0), len(self.scales)
         of_scales = np.zeros(n + 1, out.dtype)
@@ -89,22 +92,24 @@ class Scaling:
 def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> FloatArray:
     """A table of what was counted in genes.
 
-    Parameters
-    ----------
-    weights : ExonWeights
-    counts : ndarray, shape (len(weights),)
-        Sums of features.
-    decoys : ndarray, shape (len(weights),)
-        Of windows and flanks, the same at all sites where a signal might be.
+    `counts` are sums of features, `decoys` those of windows and flanks at all sites where a signal might be.
 
-    Returns
-    -------
-    ndarray, shape (len(weights),)
-        Words: log probabilities of their last base given those before, against words between genes, each
-        order less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
+    Words: log probabilities of their last base given those before, against words between genes, each order
+    less the one before. Windows and flanks: the same against decoys. Lengths: log densities.
     """
     found = np.zeros(len(weights))
-    _add_words(weights, counts, found)
+    # counts of shorter words are sums over those of the longest; logs[label] are log p(base | words before),
+    # by label less those of row 0, between genes. Tables of several orders add up, so each has the difference
+    # to the order before it.
+    longest = weights.part(counts, f"order {max(weights.orders)}")
+    before = np.zeros((len(longest), 1))
+    for order in sorted(weights.orders):
+        words = longest.reshape(len(longest), -1, 4 ** (order + 1)).sum(axis=1)
+        logs = np.array([np.log(_backed_off(of_label)) for of_label in words])
+        logs -= logs[0]
+        out = weights.part(found, f"order {order}")
+        out[:] = logs - np.tile(before, (1, logs.shape[1] // before.shape[1]))
+        before = logs
     for name in weights.windows:
         true, other = weights.part(counts, name), weights.part(decoys, name)
         weights.part(found, name)[:] = _conditional(true, _OF_WINDOWS) - _conditional(other, _OF_WINDOWS)
@@ -112,33 +117,27 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
         out[:] = np.log(_backed_off(true)) - np.log(_backed_off(other))
     if weights.intron_bins:
         lengths = weights.part(counts, "intron lengths")
+        # log density: the share of a bin, 0.5 added to each count, over its width; long ones have _LONG_TAIL
         widths = np.append(np.diff([*weights.intron_bins, weights.rules.introns[1] + 1]), _LONG_TAIL)
         share = (lengths + _OF_LENGTHS) / (lengths + _OF_LENGTHS).sum()
         weights.part(found, "intron lengths")[:] = np.log(share / widths)
     if weights.exon_bins:
         lengths = weights.part(counts, "exon lengths")
         widths = np.append(np.diff(weights.exon_bins), weights.exon_bins[-1])
+        # of exons that begin a gene, single or initial ones, and of others: densities sum to one over either
         first, later = lengths[:2].sum(), lengths[2:].sum()  # of a gene, and after an intron
         total = np.array([first, first, later, later])[:, None] + 2 * _OF_LENGTHS * lengths.shape[1]
         weights.part(found, "exon lengths")[:] = np.log((lengths + _OF_LENGTHS) / total / widths)
+    # how often introns follow 0, 1 and 2 bases of a codon; the others are rare by assumption, not by count
     introns = weights.part(counts, "edges")[:3] + 1.0
     weights.part(found, "edges")[:] = [*np.log(introns / introns.sum()), -np.log(_GENE_EVERY), _SPLIT, _SPLIT]
     return found
 
 
-def _add_words(weights: ExonWeights, counts: FloatArray, out: FloatArray) -> None:
-    longest = weights.part(counts, f"order {max(weights.orders)}")
-    before = np.zeros((len(longest), 1))
-    for order in sorted(weights.orders):
-        words = longest.reshape(len(longest), -1, 4 ** (order + 1)).sum(axis=1)
-        logs = np.array([np.log(_backed_off(of_label)) for of_label in words])
-        logs -= logs[0]
-        weights.part(out, f"order {order}")[:] = logs - np.tile(before, (1, logs.shape[1] // before.shape[1]))
-        before = logs
-
-
 def _backed_off(counts: FloatArray) -> FloatArray:
     """Probabilities of the last letters of words, smoothed by those after shorter contexts."""
+    # p_k(x | context) = (n(context x) + M p_{k-1}(x | shorter context)) / (n(context) + M), with M =
+    # _OF_WORDS and p_{-1} = 1/4: words that are rare are predicted as shorter ones are
     found = np.full((1, 4), 0.25)
     n_words = 4
     while n_words <= counts.size:
@@ -151,6 +150,8 @@ def _backed_off(counts: FloatArray) -> FloatArray:
 
 def _conditional(counts: FloatArray, smoothing: float) -> FloatArray:
     """Log probabilities of the last letters of the words at each place, smoothed by those of the letters."""
+    # by place: (n(context x) + M q(x)) / (n(context) + M), with q the shares of bases there, one added to
+    # each
     words = counts.reshape(len(counts), -1, 4)
     letters = words.sum(axis=1, keepdims=True) + 1.0
     letters /= letters.sum(axis=2, keepdims=True)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.genes.eukaryotes.kernels import emissions
-from structune.genes.eukaryotes.kernels.flanks import Flanks, count_flanks, score_flanks
 from structune.genes.eukaryotes.kernels.nodes import TYPES, Counts, Nodes, Scores
 from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import Path
@@ -57,16 +56,13 @@ class Evidence(NamedTuple):
 
 
 class SequenceScores:
-    """Scores of sequences by weights of a model.
-
-    Parameters
-    ----------
-    weights : ExonWeights
-    """
+    """Scores of sequences by weights of a model."""
 
     def __init__(self, weights: ExonWeights) -> None:
         self.weights = weights
         n_strands, n_introns = weights.n_strands, weights.n_introns
+        # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
+        # last what is between genes; labels are rows of tables, which both strands share
         phases = np.arange(3) if n_introns > 1 else np.zeros(3, np.int64)
         self.intron_columns = 3 * n_strands + phases + n_introns * np.arange(2)[:, None] * (n_strands - 1)
         columns = range(weights.n_columns)
@@ -82,7 +78,17 @@ class SequenceScores:
     ) -> Iterator[ScoredSequence]:
         """Each sequence with its scores; `w` are all weights by table."""
         weights, layout, none = self.weights, self._window_layout, self.weights.no_word
-        tables = {k: self._factors(w[k]) for k in np.unique(shard.tables).tolist()}
+        tables = {
+            k: (
+                weights.words(w[k]),
+                weights.window_table(w[k]),
+                weights.flank_table(w[k]),
+                weights.part(w[k], "edges"),
+                weights.exon_scores(w[k]),
+                weights.intron_scores(w[k]),
+            )
+            for k in np.unique(shard.tables).tolist()
+        }
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             n, own, k = b - a, shard.nodes.of(s), int(shard.tables[s])
             table, windows, flanks, edges, exons, introns = tables[k]
@@ -95,10 +101,13 @@ class SequenceScores:
             emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
             of_sites = np.zeros(sites.signal.size + 1, w.dtype)
             emissions.score_sites(sites, letters, none, windows, of_sites)
-            score_flanks(self._flanks, sites, letters, none, flanks, np.empty(n + 1, w.dtype), of_sites)
+            emissions.score_flanks(
+                self._flanks, sites, letters, none, flanks, np.empty(n + 1, w.dtype), of_sites
+            )
             if known is not None:
                 of_sites[:-1] += known.sites
                 for strand in range(weights.n_strands):
+                    # all frames of a strand gain alike, so that hints leave the frame open
                     sums = np.cumsum(known.coding[:, strand])
                     prefix[1:, 3 * strand : 3 * strand + 3] += sums[:, None]
             columns = self.intron_columns, *self.weights.rules.introns
@@ -111,19 +120,7 @@ class SequenceScores:
         emissions.count_sites(sites, letters, none, used, factor, self.weights.window_table(out))
         running = np.empty(sequence.n + 1, out.dtype)
         table = self.weights.flank_table(out)
-        count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
-
-    def _factors(self, w: Array) -> tuple[Array, ...]:
-        """What the sequences of a table share: words, windows, flanks, edges and lengths."""
-        weights = self.weights
-        return (
-            weights.words(w),
-            weights.window_table(w),
-            weights.flank_table(w),
-            weights.part(w, "edges"),
-            weights.exon_scores(w),
-            weights.intron_scores(w),
-        )
+        emissions.count_flanks(self._flanks, sites, letters, none, used, factor, running, table)
 
     @cached_property
     def _window_layout(self) -> tuple[IntArray, ...]:
@@ -136,14 +133,14 @@ class SequenceScores:
         return tuple(np.array(column) for column in zip(*found, strict=True))
 
     @cached_property
-    def _flanks(self) -> Flanks:
+    def _flanks(self) -> emissions.Flanks:
         known = [
             (SIGNALS.index(name), a, b)
             for name, ends in self.weights.flanks.items()
             for a, b in pairwise(ends)
         ]
         signal, first, last = np.array(known, np.int64).reshape(-1, 3).T.copy()
-        return Flanks(signal, first, last, self.weights.flank_words, self.weights.n_strands)
+        return emissions.Flanks(signal, first, last, self.weights.flank_words, self.weights.n_strands)
 
     def _extra(self, shard: ExonShard, s: int, w: Array, cost: Array | None) -> Array:
         """Of tracks and costs, by position and label."""
@@ -151,6 +148,8 @@ class SequenceScores:
         if not self.weights.n_tracks and cost is None:
             return np.zeros((0, n_labels), w.dtype)
         found = shard.tracks[part] @ self.weights.part(w, "tracks").T
+        # Hamming costs of labels go into the emissions of each position, which makes cost-augmented decoding
+        # the same recursion
         if cost is not None:
             own = self.labels(shard.paths[part], shard.starts[s + 1] - shard.starts[s])
             found = found + cost[s] * (np.arange(n_labels) != own[:, None])
@@ -158,6 +157,8 @@ class SequenceScores:
 
     def labels(self, path: Path, n: int) -> Array:
         """The label of each position of one sequence."""
+        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand number 2 less
+        # that
         n_coding = 3 * self.weights.n_strands
         place = (np.arange(n) - path) % 3
         coding = emissions.CODING + np.where(path < 3, place, 2 - place)

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from structune.structure import Array, FloatArray, IntArray, SequenceShard, offsets_of, take_segments
 
-_GROUPS = {  # rows of `NodeArrays.offsets`, by how the names of their arrays begin
-    "left": 0,
-    "right": 1,
-    "opening": 2,
-    "closing": 3,
-    "strand": 4,
-    "site": 5,
-}
+_GROUPS = ("left", "right", "opening", "closing", "strand", "site")  # rows of `NodeArrays.offsets`
 
 
 @dataclass(frozen=True)
@@ -57,6 +50,7 @@ class NodeArrays:
     @classmethod
     def joined(cls, found: Sequence[dict[str, Array]]) -> NodeArrays:
         """Those of all sequences, as `find_nodes` finds them in each."""
+        # positions and numbers of nodes fit into 32 bits: half of the memory of encoded sequences
         sizes = [[each[name].size for each in found] for name in _FIRST]
         arrays: dict[str, Any] = {
             name: np.concatenate(
@@ -70,6 +64,7 @@ class NodeArrays:
 
     def take(self, chosen: IntArray) -> NodeArrays:
         """Those of some sequences."""
+        # numbers of nodes count within their sequence, so they need no change
         taken = [take_segments(offsets, chosen) for offsets in self.offsets]
         arrays = {name: getattr(self, name)[taken[_group(name)][1]] for name in _ARRAYS}
         return NodeArrays(**arrays, offsets=np.stack([offsets for offsets, _ in taken]))
@@ -92,7 +87,7 @@ _FIRST = tuple(next(name for name in _ARRAYS if name.startswith(group)) for grou
 
 
 def _group(name: str) -> int:
-    return _GROUPS[name.partition("_")[0]]
+    return _GROUPS.index(name.partition("_")[0])
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Which weights a gene model has: that of Chen et al. 2009, or one with signals and lengths."""
+"""What a gene is to a model, and its weights: those of Chen et al. 2009, or with signals and lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels.nodes import EDGES
-from structune.genes.eukaryotes.structure.rules import MOST_INTRON, SHORTEST_INTRON, GeneRules
 from structune.structure import Array, IntArray
 
+START, STOPS, ACCEPTOR = "ATG", ("TAA", "TAG", "TGA"), "AG"
+STRANDS, DONORS = ("both", "forward"), ("GT", "GC")
+SHORTEST_INTRON = 4  # that has both its ends
+MOST_INTRON = 10**4  # of the shortest and the longest that is scored: tables grow with them
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
 FLANKS = {"start": (-300, -200, -120, -60, -12), "stop": (6, 30, 60, 120, 200, 300)}
@@ -22,6 +25,32 @@ EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 
 EXONS = ("single", "initial", "internal", "terminal")
 _MOST_SCORED, _N_BINS = 400, 24
 _BASES = "ACGT"
+
+
+@dataclass(frozen=True)
+class GeneRules:
+    """Where genes may be, and the first two bases of introns, as `GeneFinder` has them; the shortest intron,
+    and the longest whose length has a score of its own."""
+
+    strands: str = "both"
+    donors: Sequence[str] = ("GT",)
+    introns: tuple[int, int] = (SHORTEST_INTRON, SHORTEST_INTRON)
+
+    def __post_init__(self) -> None:
+        if self.strands not in STRANDS:
+            raise DataError(f"strands={self.strands!r}: expected one of {STRANDS}")
+        is_list = isinstance(self.donors, Sequence) and not isinstance(self.donors, str)
+        if not is_list or not self.donors or any(donor not in DONORS for donor in self.donors):
+            raise DataError(f"donors={self.donors!r}: expected some of {', '.join(map(repr, DONORS))}")
+        if not SHORTEST_INTRON <= self.introns[0] <= self.introns[1]:
+            raise DataError(
+                f"introns={self.introns!r}: expected the shortest, {SHORTEST_INTRON} or more, and the longest"
+            )
+
+    @property
+    def signs(self) -> str:
+        """The strands, as annotations call them."""
+        return "+-" if self.strands == "both" else "+"
 
 
 @dataclass(frozen=True)
@@ -63,16 +92,8 @@ class ExonWeights:
 
     @classmethod
     def of(cls, features: str, rules: GeneRules, n_tracks: int = 0) -> ExonWeights:
-        """Those of a set of features.
-
-        Parameters
-        ----------
-        features : {"full", "paper"}
-            "paper": bases and words of six by coding position, and by phase in introns, and the weights of
-            introns and genes (figure 5 of Chen et al. 2009). "full": words of one, three and six bases, the
-            same ones in all introns, words around starts, stops, donors and acceptors, words up to 300 bases
-            before starts and behind stops, and lengths of introns and of each kind of exon.
-        """
+        """Those of a set of features, as `GeneFinder` has them: of "paper" introns emit by phase, of "full"
+        all alike, and words up to 300 bases before starts and behind stops count, too."""
         if features not in FEATURES:
             raise DataError(f"features={features!r}: expected one of {FEATURES}")
         if features == "paper":
@@ -129,6 +150,7 @@ class ExonWeights:
 
     @cached_property
     def _slices(self) -> dict[str, slice]:
+        # weights of all names lie one after the other in w, each in the order of its shape
         ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
         return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
 
@@ -156,6 +178,8 @@ class ExonWeights:
 
     def words(self, w: Array) -> Array:
         """Scores of the longest words by label, with one of 0 for no word."""
+        # the number of a word modulo 4^(k + 1) is that of its last k + 1 bases: by a view of that many
+        # columns a shorter word's weight is added to all longer ones that end with it
         table = np.zeros((len(self.labels), self.no_word + 1), w.dtype)
         for k in self.orders:
             words = table[:, :-1].reshape(len(table), -1, 4 ** (k + 1))
@@ -171,6 +195,7 @@ class ExonWeights:
     def _intron_places(self) -> IntArray:
         """The bin of each length from the shortest on, and of longer ones."""
         shortest, longest = self.rules.introns
+        # a weight by bin, scores by length: kernels look them up by length, features are summed over bins
         inside = np.searchsorted(self.intron_bins, np.arange(shortest, longest + 1), side="right") - 1
         return np.append(inside, len(self.intron_bins))
 
@@ -230,6 +255,7 @@ def _words(length: int) -> list[str]:
 
 def length_bins(shortest: int, longest: int) -> tuple[int, ...]:
     """Where bins of lengths begin: at lengths that rise by a factor, apart by one at least."""
+    # shortest (longest + 1)^(k / n) / shortest^(k / n), k = 0, 1, ..., rounded; equal ones are one bin
     edges = np.geomspace(shortest, longest + 1, _N_BINS + 1)[:-1]
     starts = np.unique(edges.round().astype(int))
     return tuple(starts[starts <= longest].tolist())
@@ -240,6 +266,8 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 
     A little shorter than the shortest of them; and twice as long as the shorter three of five, at most 400.
     """
+    # 0.9 times the shortest that is known: a little shorter ones may exist. Tables grow with lengths, so only
+    # the bulk has weights by length: up to twice the 60 % quantile.
     found = np.asarray(lengths)
     if not found.size:
         return SHORTEST_INTRON, SHORTEST_INTRON

@@ -1,0 +1,218 @@
+"""What a gene finder learns from: encoded examples, tables that they count, and the mean of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structune.errors import DataError, ModelFileError
+from structune.files.models import load_shipped
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
+from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.shard import ExonShard
+from structune.genes.eukaryotes.structure.weights import MOST_INTRON
+from structune.genes.examples import GeneExamples
+from structune.genes.formats.record import AnnotatedSequence
+from structune.learning.estimator_file import Arrays
+from structune.structure import FloatArray
+
+FOLDS = 10
+PRETRAINED = "pretrained"
+IN_COMMON = "eukaryotes"  # the model of no organism alone
+_KINDS = ("scales", "edges", "exon lengths")  # of weights that are alike among organisms
+
+
+def encoded(
+    graph: ExonGraph,
+    examples: GeneExamples,
+    tracks: Sequence[FloatArray] | None = None,
+    weights: FloatArray | None = None,
+) -> ExonShard:
+    """Training examples as a shard."""
+    texts = examples.sequences
+    paths = [
+        gene_path(graph.weights, len(text), [t]) for text, t in zip(texts, examples.transcripts, strict=True)
+    ]
+    inputs: list[Any] = list(texts if tracks is None else zip(texts, tracks, strict=True))
+    return graph.encode(inputs, paths, weights)
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -> tuple[ExonGraph, ExonShard]:
+    """The graph with tables of examples, and the examples, each to be scored by a table without its own.
+
+    Examples of one of the `groups`, if any, are left out together, if there are enough groups for all parts.
+    """
+    shard = replace(shard, tables=drawn_parts(len(shard), groups, random_state))
+    return ExonGraph(graph.weights, counted(graph, [shard])), shard
+
+
+def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
+    """For each of `n` examples the table that it is to be scored by, from 1 on; as `scaled` has them."""
+    # parts differ by one group at most: a permutation of the groups, dealt out modulo FOLDS
+    each = np.arange(n)
+    names, group = np.unique(each if groups is None else np.asarray(groups), return_inverse=True)
+    group = group if names.size >= FOLDS else each
+    parts = 1 + np.random.default_rng(random_state).permutation(int(group.max()) + 1) % FOLDS
+    return parts[group].astype(np.int8)
+
+
+def scaled_blocks(
+    graph: ExonGraph, shards: Iterable[ExonShard], parts: NDArray[np.int8]
+) -> Generator[tuple[ExonShard, None], None, ExonGraph]:
+    """The examples of shards, without groups, with their tables: those of all are in `parts`.
+
+    Returns the graph with tables of all of them.
+    """
+    tally, done = _Tally(graph), 0
+    for shard in shards:
+        tables = parts[done : done + len(shard)]
+        done += len(shard)
+        if done <= parts.size:
+            shard = replace(shard, tables=tables)
+            tally.add(shard)
+            yield shard, None
+    if done != parts.size:
+        raise DataError(f"found blocks of {parts.size} genes, and then of {done}: expected the same twice")
+    return ExonGraph(graph.weights, tally.scaling())
+
+
+def counted(graph: ExonGraph, shards: Iterable[ExonShard]) -> Scaling:
+    """Tables of all examples, and without those whose table each is, if there are others."""
+    tally = _Tally(graph)
+    for shard in shards:
+        tally.add(shard)
+    return tally.scaling()
+
+
+class _Tally:
+    """What examples count, by the tables that they are to be scored by."""
+
+    def __init__(self, graph: ExonGraph) -> None:
+        self._graph = graph
+        self._counts, self._decoys = np.zeros((2, FOLDS + 1, len(graph.weights)))
+        self._sizes = np.zeros(FOLDS + 1, np.int64)
+
+    def add(self, shard: ExonShard) -> None:
+        for k in np.unique(shard.tables).tolist():
+            part = shard.take(shard.tables == k)
+            part = replace(part, tables=np.zeros(len(part), np.int8))
+            self._graph.features(part, self._counts[k])
+            self._decoys[k] += self._graph.decoys(part)
+            self._sizes[k] += len(part)
+
+    def scaling(self) -> Scaling:
+        """Tables of all examples, and without those of each table."""
+        # Counts of all parts but one are those of all less the part's: examples are counted once. One part
+        # alone has no others, and is scored by its own table.
+        weights, sizes = self._graph.weights, self._sizes
+        every, found = self._counts.sum(axis=0), self._decoys.sum(axis=0)
+        tables = [log_odds(weights, every, found)]
+        for k in range(1, int(np.max(np.flatnonzero(sizes), initial=0)) + 1):
+            others = sizes.sum() > sizes[k]
+            left = every - others * self._counts[k], found - others * self._decoys[k]
+            tables.append(log_odds(weights, *left))
+        return Scaling(weights, np.array(tables))
+
+
+# --- the prior --------------------------------------------------------------------------------------------
+
+
+def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
+    """Of the weights of a scaling, by another finder, or the one that is told by name."""
+    found = scaling.origin
+    if center is None:
+        return found
+    known = _known() if isinstance(center, str) else _weights_of(center)
+    # a name that the center does not have, as of a bin of lengths, keeps the mean that it would have without
+    for k, name in enumerate(scaling.names()):
+        if name.startswith(_KINDS):
+            found[k] = known.get(name, found[k])
+    return found
+
+
+@cache
+def _known() -> dict[str, float]:
+    return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
+
+
+def _weights_of(center: Any) -> dict[str, float]:
+    """Those of a finder by name."""
+    return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
+
+
+def check_center(center: Any) -> None:
+    """Refuse what is no fitted finder with the features "full" and a log loss, nor one that has a name."""
+    if center is None or (isinstance(center, str) and center == PRETRAINED):
+        return
+    graph = getattr(center, "graph_", None)
+    if getattr(graph, "scaling", None) is None or not getattr(center, "has_probabilities", False):
+        raise DataError(
+            f"center={center!r:.80}: expected {PRETRAINED!r}, a fitted GeneFinder with features='full' and "
+            "loss='log', or None"
+        )
+
+
+# --- checks -------------------------------------------------------------------------------------------------
+
+
+def checked_introns(lengths: list[Any]) -> tuple[int, int]:
+    """The lengths of a model file: tables grow with them, and kernels step by them."""
+    if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= MOST_INTRON:
+        raise ModelFileError(
+            f"found introns={lengths!r:.60}, expected two rising numbers up to {MOST_INTRON}"
+        )
+    return lengths[0], lengths[1]
+
+
+def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
+    """Those of a model file, or of a folder of shards: they have a row for each part of the examples."""
+    if "tables" not in arrays:
+        raise ModelFileError(
+            "found no tables: a gene model of an earlier release, which is to be learned again"
+        )
+    tables = arrays["tables"]
+    if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
+        raise ModelFileError(
+            "found tables that are not the log odds of this gene model: one of an earlier release is to "
+            "be learned again"
+        )
+    if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
+        raise ModelFileError("found tables of log odds that are too many, or not finite")
+    return tables
+
+
+def checked_tracks(
+    tracks: Any, sequences: Sequence[AnnotatedSequence], n_tracks: int | None = None
+) -> list[FloatArray] | None:
+    """Numbers that come with each base of some sequences; by default as many as with those of the first."""
+    if tracks is None:
+        return None
+    if not isinstance(tracks, Sequence | np.ndarray) or isinstance(tracks, str):
+        raise DataError(f"found tracks={tracks!r:.60}, expected a list of arrays")
+    if len(tracks) != len(sequences):
+        raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
+    values = list[FloatArray]()
+    for track, sequence in zip(tracks, sequences, strict=True):
+        try:
+            values.append(np.asarray(track, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{sequence.name}: found tracks {track!r:.60}, expected an array of numbers"
+            ) from None
+    if n_tracks is None and values:
+        n_tracks = values[0].shape[-1] if values[0].ndim else 0
+    for track, sequence in zip(values, sequences, strict=True):
+        if track.shape != (expected := (len(sequence.sequence), n_tracks)):
+            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
+        if not np.isfinite(track).all():
+            raise DataError(f"{sequence.name}: found a track that is not finite")
+    return values
