@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from laws import Problem
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
-from structune.genes.prokaryotes.metagenomes.words import with_words
+from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, with_words
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 

@@ -21,7 +21,7 @@ from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.running import Run
 from structune.structure import Groups
 from structune.trees import learner
-from structune.trees.selection import choose_priors
+from structune.trees.tree_fit import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 ONE = {"gammas": [0.5], "factors": [1.0]}

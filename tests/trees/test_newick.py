@@ -3,9 +3,9 @@
 from contextlib import suppress
 
 import pytest
+from structune.trees.newick import format_newick, parse_newick
 
 from structune.errors import DataError
-from structune.trees.newick import format_newick, parse_newick
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from structune.errors import CapabilityError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.tuning.implicit import ImplicitTuner
-from structune.trees.node_tuning import tune_priors
 from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import NodePrior, fit_node, node_risks
+from structune.trees.tree_fit import NodePrior, fit_node, node_risks, tune_priors
 
 TREE = TaskTree.from_nested({"root": ["a", "b"]})
 TUNER = ImplicitTuner(max_evaluations=30, tolerance=1e-4, fit_tolerance=1e-6, cg_tolerance=1e-4)

@@ -10,10 +10,9 @@ from maxima import enumerated
 from structune.errors import DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
-from structune.trees import selection
-from structune.trees.selection import NodeGrid, choose_priors
+from structune.trees import tree_fit
 from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import NodePrior, fit_node, fit_tree, node_risks
+from structune.trees.tree_fit import NodeGrid, NodePrior, choose_priors, fit_node, fit_tree, node_risks
 
 TREE = TaskTree.from_nested({"root": ["a", "b"]})
 GRID = NodeGrid((0.01, 1.0, 100.0), (0.0, 0.5, 1.0))
@@ -88,7 +87,7 @@ def test_weights_that_are_not_chosen_are_not_kept(monkeypatch):
         most = max(most, sum(ref() is not None for ref in refs))
         return fit
 
-    monkeypatch.setattr(selection, "fit_node", spy)
+    monkeypatch.setattr(tree_fit, "fit_node", spy)
     choose_priors(TREE, [(train, heldout)], precision, GRID)
     assert most <= 6
 

@@ -17,7 +17,7 @@ from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem
 from structune.ranking.structure.gain import ratio
-from structune.ranking.structure.shard import RankingShard
+from structune.ranking.structure.ranking import RankingShard
 from structune.structure import FloatArray, IntArray
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse

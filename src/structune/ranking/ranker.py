@@ -23,8 +23,7 @@ from structune.ranking.structure.queries import (
     positions_of,
     sorted_by_score,
 )
-from structune.ranking.structure.ranking import Ranking
-from structune.ranking.structure.shard import RankingShard
+from structune.ranking.structure.ranking import Ranking, RankingShard
 from structune.structure import Array, FloatArray, IntArray, as_weights, check_weights
 
 if TYPE_CHECKING:
@@ -40,16 +39,6 @@ class ZeroWeightsWarning(UserWarning):
 
 class OneQueryWarning(UserWarning):
     """Documents came without queries, and are taken for those of one."""
-
-
-def _with_first_weights(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-    """With weights to begin with: at w = 0 all orders tie."""
-    if problem.full.convex:
-        return problem
-
-    from structune.ranking.first_weights import begin_at_regression
-
-    return begin_at_regression(problem, start)
 
 
 @parameters
@@ -228,9 +217,11 @@ class Ranker(FeatureEstimator):
         if y.dtype.kind not in "biuf":
             raise DataError("found relevances that are strings, expected numbers")
         ids, order = _arranged(queries, X)
-        self._check_relevance(y, ids)
+        Ndcg(self.convention, self.k).gains(y, ids)  # refuses a document by its place in the order given
         weights = _query_weights(sample_weight, ids, order)
-        return _uneven(self._structure.encode((X[order], ids[order]), y[order], weights)), ids
+        shard = self._structure.encode((X[order], ids[order]), y[order], weights)
+        low, high = (reduce.reduceat(shard.gains, shard.offsets[:-1]) for reduce in (np.minimum, np.maximum))
+        return shard.take(np.flatnonzero(low < high)), ids  # there is nothing to learn from others
 
     def _learn(self, structure: Any, loss: Loss, *data: Any) -> TuningResult:
         result = super()._learn(structure, loss, *data)
@@ -244,13 +235,19 @@ class Ranker(FeatureEstimator):
         self.k, self.convention = model.k, model.convention  # of the gains in the folder
         self._scores_one_query = False
 
-    def _check_relevance(self, y: Any, ids: Array) -> None:
-        """Refuse wrong relevances, by the place of the document in the order given."""
-        Ndcg(self.convention, self.k).gains(y, ids)
-
     @property
     def _prepare(self) -> Callable[[TuningProblem, FloatArray | None], TuningProblem]:
-        return _with_first_weights
+        """Fits begin elsewhere than at w = 0, where all orders tie, if they may end at several minima."""
+
+        def prepared(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+            if problem.full.convex:
+                return problem
+
+            from structune.ranking.first_weights import begin_at_regression
+
+            return begin_at_regression(problem, start)
+
+        return prepared
 
     @property
     def _structure(self) -> Ranking:
@@ -305,7 +302,7 @@ class Ranker(FeatureEstimator):
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         ids, order = _arranged(queries, scores)
-        self._check_relevance(y, ids)
+        Ndcg(self.convention, self.k).gains(y, ids)
         found = ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention)
         return float(np.average(found, weights=_query_weights(sample_weight, ids, order)))
 
@@ -350,13 +347,6 @@ def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArra
     if not weights.any():
         raise DataError("found a weight of zero for every query, expected a positive one")
     return weights
-
-
-def _uneven(shard: RankingShard) -> RankingShard:
-    """Queries with documents of different relevance: there is nothing to learn from others."""
-    starts = shard.offsets[:-1]
-    low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
-    return shard.take(np.flatnonzero(low < high))
 
 
 def _no_uneven(n_documents: int) -> DataError:

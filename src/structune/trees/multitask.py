@@ -113,8 +113,9 @@ class MultitaskEstimator(FitsOnExecutor):
         DataError
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
-        from structune.trees.learner import TreeLearner
-        from structune.trees.selection import NodeGrid
+        from structune.learning.fitting import HeldOut
+        from structune.trees.learner import learn_tasks
+        from structune.trees.tree_fit import NodeGrid
 
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = self._checked_estimator()
@@ -122,31 +123,25 @@ class MultitaskEstimator(FitsOnExecutor):
         tasks = list(data)
         sizes = [_n_sequences(task, data[task]) for task in tasks]
         X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
-        learner = TreeLearner(
+        grid = NodeGrid(self.factors, self.gammas)
+        model, examples = model._without_weights(X, y, groups=np.arange(len(X)))
+        groups = model._weight_groups(examples.structure)
+        result, fits, nodes = learn_tasks(
             tree,
             tasks,
             np.repeat(np.arange(len(tasks)), sizes),
-            NodeGrid(self.factors, self.gammas),
-            self.tuning,
-            self.holdout,
-            self.folds,
-            self.random_state,
-        )
-        model, examples = model._without_weights(X, y, groups=np.arange(len(X)))
-        groups = model._weight_groups(examples.structure)
-        result = learner.fit(
+            model,
             examples,
-            model._make_loss(),
+            grid=grid,
+            tuning=self.tuning,
+            held_out=HeldOut(self.holdout, self.folds, self.random_state),
             groups=groups,
-            precisions=model._task_precisions(groups),
-            hessian=model._hessian_method(examples.structure),
-            tolerance=model.tolerance,
             run=self._prepared_run(self.verbose),
         )
         model._keep(groups, result.precision, result)
         self.tree_, self.model_ = tree, model
-        self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
-        self.nodes_, self.history_ = learner.nodes, result.history
+        self.weights_ = {node: fit.w for node, fit in fits.items()}
+        self.nodes_, self.history_ = nodes, result.history
         return self
 
     def _checked_estimator(self) -> StructuredEstimator:

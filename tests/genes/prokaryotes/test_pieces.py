@@ -3,7 +3,7 @@
 import pytest
 
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.prokaryotes.pieces import known_pieces
+from structune.genes.prokaryotes.orf_finder import known_pieces
 
 
 @pytest.mark.parametrize(

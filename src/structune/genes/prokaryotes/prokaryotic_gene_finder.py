@@ -17,9 +17,8 @@ from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import StartModel
+from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks
@@ -242,13 +241,10 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        if self.starts_ is not None:
-            arrays |= {f"start_{name}": array for name, array in pack(self.starts_).items()}
-        return header, arrays
+        return header, arrays | pack(self.starts_, "start_")
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         finder = super()._from_file(header, arrays)
-        packed = {name[6:]: array for name, array in arrays.items() if name.startswith("start_")}
-        finder.starts_ = unpack(packed) if packed else None
+        finder.starts_ = unpack(arrays, "start_")
         return finder

@@ -25,13 +25,7 @@ class Ndcg:
     Parameters
     ----------
     convention : {"letor", "burges", "scikit-learn"}
-        Gains of a relevance r, and discounts at the positions i = 1, 2, ...
-
-        - "letor": 2^r - 1 and 1 / log2(max(i, 2)), so that the first two positions are worth the same: the
-          evaluation tool of LETOR 3.0 (Qin, Liu, Xu & Li 2010).
-        - "burges": 2^r - 1 and 1 / log2(1 + i): Burges et al. 2005, and LightGBM, where however a query
-          without relevant documents counts 1.
-        - "scikit-learn": r and 1 / log2(1 + i): `sklearn.metrics.ndcg_score`.
+        Gains and discounts, as `structune.ranking.ndcg` has them.
     k : int, optional
         Discounts are 0 after the first k positions; None counts all.
 

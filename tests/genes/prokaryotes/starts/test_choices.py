@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 import simulated_orfs as simulated
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.starts.choices import DISTANCES, N_NEIGHBOURS, Choices, open_ends
-from structune.genes.prokaryotes.structure.candidates import STARTS, OrfRules
+from structune.genes.prokaryotes.structure.candidates import CONTEXT, STARTS, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.weights import CONTEXT
 
 GRAPH = OrfGraph(OrfRules())
 

@@ -7,8 +7,8 @@ import simulated_orfs as simulated
 from structune.errors import ModelFileError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.starts.choices import Choices
-from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.starts.model import pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structune.genes.prokaryotes.starts.motifs import Motif
+from structune.genes.prokaryotes.starts.model import Motif
 
 BACKGROUND = np.array([0.3, 0.2, 0.2, 0.3])
 BEGIN, RNG = -12, np.random.default_rng(0)

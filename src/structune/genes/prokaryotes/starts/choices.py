@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
 from structune.genes.prokaryotes.kernels.starts import count_letters, letter_scores, sum_words
-from structune.genes.prokaryotes.structure.assembly import frames_of
-from structune.genes.prokaryotes.structure.candidates import CODON
-from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
+from structune.genes.prokaryotes.structure.candidates import CODON, CONTEXT, OrfWeights
+from structune.genes.prokaryotes.structure.shard import Frames, OrfShard
 from structune.structure import FloatArray, IntArray
 
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
@@ -27,34 +25,16 @@ _N_UPSTREAM = int((CONTEXT < 0).sum())  # in a row, up to the start
 
 @dataclass(frozen=True)
 class Choices:
-    """All candidates that end as one of the genes do.
+    """All candidates that end as one of the genes do."""
 
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n_candidates,)
-        Of the candidates in the shard.
-    gene : ndarray of int64, shape (n_candidates,)
-        From 0, rising.
-    chosen : ndarray of bool, shape (n_candidates,)
-        Where genes begin so far.
-    kinds, sites : ndarray of int64, shape (n_candidates,)
-        Of the start codon, and of the ribosome-binding site.
-    letters : ndarray of int8, shape (n_candidates, n_context)
-        At `CONTEXT`.
-    before : ndarray of int64, shape (n_candidates,)
-        Bin of the distance from the gene before, along the strand, and whether that is on the same strand.
-    words : Words
-        Of the genes' frames.
-    """
-
-    places: IntArray
-    gene: IntArray
-    chosen: NDArray[np.bool_]
-    kinds: IntArray
-    sites: IntArray
-    letters: NDArray[np.int8]
-    before: IntArray
-    words: Words
+    places: IntArray  # of the candidates in the shard
+    gene: IntArray  # of each candidate, from 0, rising
+    chosen: NDArray[np.bool_]  # where genes begin so far
+    kinds: IntArray  # of start codons
+    sites: IntArray  # of ribosome-binding sites
+    letters: NDArray[np.int8]  # (n_candidates, n_context): at `CONTEXT`
+    before: IntArray  # bin of the distance from the gene before, and whether that is on the same strand
+    words: Words  # of the genes' frames
 
     @classmethod
     def of(
@@ -66,11 +46,11 @@ class Choices:
     ) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         places = np.flatnonzero(shard.frame_sums(chosen))
-        frames = frames_of(shard).take(np.unique(shard.frame[places]))
+        frames = Frames.of(shard).take(np.unique(shard.frame[places]))
         kinds, sites, letters = weights.read_signals(frames.signals)
         return cls(
             places=places,
-            gene=np.repeat(np.arange(frames.n_candidates.size), frames.n_candidates),
+            gene=frames.frame,
             chosen=chosen[places].astype(bool),
             kinds=kinds,
             sites=sites,
@@ -81,10 +61,6 @@ class Choices:
 
     def __len__(self) -> int:
         return self.places.size
-
-    @property
-    def n_genes(self) -> int:
-        return len(self.words.n_words)
 
     @property
     def upstream(self) -> NDArray[np.int8]:
