@@ -1,13 +1,10 @@
 """Priors of nodes by the gradient of held-out losses."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from maxima import enumerated
-from structune.errors import CapabilityError
 from structune.learning.losses import LogLoss
-from structune.learning.margin_losses import MarginLoss
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import NodePrior, fit_node, node_risks, tune_priors
@@ -73,21 +70,7 @@ def test_a_node_of_which_nothing_is_held_out_is_like_its_parent():
     chosen = tune_priors(TREE, full, splits, groups, TUNER)
     assert chosen["b"].gamma == 1.0
     assert_allclose(chosen["b"].precision, chosen["root"].precision)
-
-
-def test_nothing_is_held_out():
-    full, _, groups = parts()
+    full, _, groups = parts(tasks="a")
     chosen = tune_priors(TREE, full, [], groups, ImplicitTuner(start=3.0))
     assert {prior.gamma for prior in chosen.values()} == {0.0, 1.0}
     assert_allclose(chosen["a"].precision, 3.0)
-
-
-def test_tasks_without_examples():
-    full, splits, groups = parts(tasks="a")
-    assert set(tune_priors(TREE, full, splits, groups, TUNER)) == {"root", "a"}
-
-
-def test_losses_with_kinks_are_refused():
-    full, splits, groups = parts(loss=MarginLoss())
-    with pytest.raises(CapabilityError, match="needs a smooth loss"):
-        tune_priors(TREE, full, splits, groups, TUNER)
