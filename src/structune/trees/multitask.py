@@ -113,12 +113,19 @@ class MultitaskEstimator(FitsOnExecutor):
         DataError
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
+        from sklearn.base import clone
+
         from structune.learning.fitting import HeldOut
         from structune.trees.learner import learn_tasks
         from structune.trees.tree_fit import NodeGrid
 
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
-        model: Any = self._checked_estimator()
+        model: Any = clone(self.estimator)
+        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+            raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
+        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
+            if getattr(model, name, expected) != expected:
+                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
         self._check_ranges()
         tasks = list(data)
         sizes = [_n_sequences(task, data[task]) for task in tasks]
@@ -143,17 +150,6 @@ class MultitaskEstimator(FitsOnExecutor):
         self.weights_ = {node: fit.w for node, fit in fits.items()}
         self.nodes_, self.history_ = nodes, result.history
         return self
-
-    def _checked_estimator(self) -> StructuredEstimator:
-        from sklearn.base import clone
-
-        model = clone(self.estimator)
-        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
-            raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
-        for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
-            if getattr(model, name, expected) != expected:
-                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
-        return model
 
     # --- prediction ---------------------------------------------------------------------------------------
 

@@ -75,7 +75,12 @@ class TaskTree:
                 self._children[parent].append(name)
         self.nodes = tuple(self._below(roots[0])) if roots else ()
         if len(self.nodes) < len(known):
-            raise DataError(f"found a cycle, expected a tree: {' -> '.join(_cycle(known))}")
+            way, node = list[str](), next(name for name in known if name not in self.nodes)
+            while node not in way:  # what is not below a root leads up to a cycle
+                way.append(node)
+                node = known[node] or ""
+            cycle = [*way[way.index(node) :], node]
+            raise DataError(f"found a cycle, expected a tree: {' -> '.join(cycle)}")
         self.root = roots[0]
         self.leaves = tuple(name for name in self.nodes if not self._children[name])
 
@@ -174,19 +179,6 @@ class TaskTree:
         if name not in self._parent:
             raise DataError(f"found the task {name!r}, expected one of the tree: {', '.join(self.nodes)}")
         return name
-
-
-def _cycle(parents: Mapping[str, str | None]) -> list[str]:
-    """A cycle, from some node back to it."""
-    for start in parents:
-        way: list[str] = []
-        node: str | None = start
-        while node is not None and node not in way:
-            way.append(node)
-            node = parents[node]
-        if node is not None:
-            return [*way[way.index(node) :], node]
-    return []
 
 
 def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | None]]:

@@ -74,13 +74,6 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
     assert shares[place] == 1.0
 
 
-def test_nothing_to_choose(learned):
-    for text in ("", "ACGT", "N" * 500):
-        shard = GRAPH.encode([text], is_open=True)
-        found, _ = learned.choose(GRAPH, shard, np.zeros(len(shard.bounds), np.int8), True)
-        assert not found.any()
-
-
 def test_few_genes_teach_nothing():
     shard, letters = encoded(0, 4)
     assert learn_starts(GRAPH, shard, shard.chosen, letters) is None
@@ -95,14 +88,16 @@ def test_what_it_starts_from_is_of_no_account(learned):
 
 
 def test_files(learned):
-    arrays = pack(learned)
-    again = unpack(dict(arrays))
-    for name, array in pack(again).items():
+    arrays = pack(learned, "start_")
+    again = unpack(dict(arrays), "start_")
+    for name, array in pack(again, "start_").items():
         np.testing.assert_array_equal(array, arrays[name])
     with pytest.raises(ModelFileError, match="found the arrays"):
-        unpack({name: array for name, array in arrays.items() if name != "codons"})
+        unpack({name: array for name, array in arrays.items() if name != "start_codons"}, "start_")
     with pytest.raises(ModelFileError, match="expected finite numbers"):
-        unpack({**arrays, "words": arrays["words"][:5]})
-    for name in ("classes", "site_bases", "box_share"):
+        unpack({**arrays, "start_words": arrays["start_words"][:5]}, "start_")
+    for name in ("start_classes", "start_site_bases", "start_box_share"):
         with pytest.raises(ModelFileError, match="no probabilities"):
-            unpack({**arrays, name: np.zeros_like(arrays[name])})
+            unpack({**arrays, name: np.zeros_like(arrays[name])}, "start_")
+    assert pack(None, "start_") == {}
+    assert unpack({"coef": np.zeros(3)}, "start_") is None

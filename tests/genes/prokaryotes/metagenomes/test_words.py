@@ -22,7 +22,6 @@ def test_words_follow_the_share():
     genes[:, 0] += np.log(30.0)  # AAAAAA
     found = Composition.of(genes, everywhere, shares)
     logs, background = found.at(0.45)
-    assert logs.shape == (6, 4096)
     assert_allclose(np.exp(logs).sum(axis=1), 1.0)
     assert_allclose(np.exp(background).sum(), 1.0)
     expected = OF_GC * np.log(0.225) + (6 - OF_GC) * np.log(0.275)
@@ -67,8 +66,5 @@ def test_log_odds():
     for odds in (words, amino_acids):
         assert odds.shape == (4097,)
         assert odds[-1] == odds[number["TGAAAA"]] == odds[number["GCATAA"]] == 0.0
-
-
-def test_shares_of_g_and_c():
     assert gc_share(encode_letters("GCgcATNNu", "")) == 4 / 7
     assert gc_share(encode_letters("NN", "")) == gc_share(encode_letters("", "")) == 0.5
