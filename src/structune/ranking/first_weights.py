@@ -80,12 +80,15 @@ def _moments(parts: Iterable[_Documents]) -> _Documents:
     """A few documents of which every regression is that of all: they have the same squares and products."""
     total, moments = 0.0, np.zeros((0, 0))
     for X, gains, weights in parts:
+        # sums of w (x, y)(x, y)': any ridge regression of y on x asks for nothing else of the documents
         design = Design(X, False)
         products = design.adjoint((weights * gains)[:, None])
         part = np.block([[design.gram(weights), products], [products.T, weights @ gains**2]])
         moments = moments + part if moments.size else part
         total += float(weights.sum())
     _check_finite(moments)
+    # rows R with R'R = moments, from M = V diag(values) V': n_features + 1 documents in place of all. Values
+    # that rounding made negative count as 0.
     values, vectors = np.linalg.eigh(moments)
     weight = total / values.size  # of each: examples count by their weights
     rows = np.sqrt(np.maximum(values, 0.0) / (weight or 1.0))[:, None] * vectors.T

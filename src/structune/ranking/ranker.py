@@ -64,11 +64,7 @@ class Ranker(FeatureEstimator):
         group name; or one group name per feature.
     penalty : float or dict
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
-    l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+        group name (1 for groups not named). Ignored with `tuning`.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -127,6 +123,7 @@ class Ranker(FeatureEstimator):
     convention: str = "letor"
     folds: int | None = 5
     tolerance: float = _TOLERANCE
+    l1: float = field(default=0.0, init=False)  # it needs a smooth loss, which rankings have none of
 
     _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries
 

@@ -43,6 +43,7 @@ def learn_tasks(
     grid is tried where there is no tuning.
     """
     sequence, shard, loss = np.asarray(examples.groups), examples.shard, model._make_loss()
+    # one encoding of all tasks is dealt out: nodes share the structure, and weights mean the same in all
     precisions, every = model._task_precisions(groups), np.arange(len(shard))
     precision, hessian = groups.spread(precisions), model._hessian_method(examples.structure)
     ends: dict[str, Any] = {

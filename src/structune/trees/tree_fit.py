@@ -90,6 +90,8 @@ def fit_node(
     KeyboardInterrupt
         Solvers end with the best so far; but of a tree this is one of many fits, and the others would go on.
     """
+    # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
+    # mean at gamma w_p, so that any solver of an l2 penalty fits a node
     center = None if parent is None else prior.gamma * parent
     found = fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
     if found.status == "interrupted":
@@ -235,6 +237,7 @@ def choose_priors(
         for node in nodes:
             if not any(node in heldout for _, heldout in splits):
                 priors[node] = priors[node][:1]
+        # a fit for every prior of every node of the level, on every split; they come back in this order
         trials = [(j, k, prior) for j, node in enumerate(nodes) for prior in priors[node] for k in every]
         pairs = [tuple(risks[node] for risks in split if node in risks) for node in nodes for split in splits]
         above = [weights.get(tree.parent(node), [None] * len(splits)) for node in nodes]
@@ -305,6 +308,8 @@ def tune_priors(
         parent = tree.parent(node)
         if parent is not None:
             tuner = replace(tuner, start=np.exp(log_precision[parent]))
+        # each split goes down the tree with its own weights: held-out examples of a task are in no ancestor
+        # either
         parents: Any = [None] * len(splits) if parent is None else weights[parent]
         parts = tuple(
             Split(train[node], heldout[node], w)

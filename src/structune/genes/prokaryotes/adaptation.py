@@ -43,6 +43,8 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     learner.set_params(tolerance=_LOOSE * tolerance)
     lesson = graph.of_letters(parts, is_open=not finder.closed)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
+    # Self-training: each round learns from the genes that the one before found. Rounds by the ramp loss,
+    # which gives up on genes that do not fit; the last fit, by the log loss, gives probabilities.
     for _ in range(rounds):
         before = genes
         _learn(learner, "ramp", lesson, before)

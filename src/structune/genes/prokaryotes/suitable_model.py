@@ -117,6 +117,7 @@ def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], co
     graph = finder.graph_
     sample = [letters for letters in sample if letters.size >= graph.rules.shortest]
     shard = finder.completed(graph.of_letters(sample, is_open=True), sample)
+    # bases that a model is sure of: lengths of the genes of the best set, times their probabilities
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 
     def sure_of(w: FloatArray) -> float:

@@ -191,6 +191,8 @@ class Ranking(Structure):
             order = sorted_by_score(shard.offsets, scores)
             return self._scored(scores, shard, positions_of(shard.offsets, order))
         self._require_relevances(shard)
+        # score + cost = sum_j c_p(j) w.x_j - rate * gain_j d_p(j) / ideal + rate: documents with a gain are
+        # penalised in the positions that count (Le & Smola 2007; a linear assignment)
         sizes = shard.sizes()
         penalties = np.repeat(cost, sizes) * ratio(shard.gains, np.repeat(shard.ideal, sizes))
         positions, total = self._scored(scores, shard, self._assign(scores, penalties, shard.offsets))
@@ -241,6 +243,7 @@ def _assignment(scores: FloatArray, penalties: FloatArray, discounts: FloatArray
     """
     weights = _position_weights(np.arange(scores.size))
     in_order = np.sort(scores)[::-1]
+    # the prices of `ranking.kernels.orders`: any between two bounds prove that sorted documents are optimal
     steps = 0.5 * (in_order[:-1] + in_order[1:]) * np.diff(weights)
     prices = np.concatenate(([0.0], np.cumsum(steps)))
     losses = np.outer(penalties, discounts) + prices - np.outer(scores, weights)

@@ -38,6 +38,7 @@ class ContigWeights(OrfWeights):
 
         `seen` are the bases of each.
         """
+        # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
         bins = np.searchsorted(LENGTHS, seen, side="right") - 1
         kind = before.astype(np.int16) + 2 * behind
         places = (kind - 1) * len(LENGTHS) + bins
@@ -92,6 +93,7 @@ class ContigGraph(OrfGraph):
 
         Of a gene that goes on neither length nor bases around a start are known, but how much of it is seen.
         """
+        # a whole gene has two codons more than words; one with fewer bases goes on behind its contig
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
         before, behind = open_ends(shard), seen < CODON * (n_words + 2)

@@ -164,6 +164,9 @@ class MetagenomeFinder(OrfFinder):
         def joined(found: Iterator[ContigShard]) -> ContigShard:
             return replace(contigs, columns=np.concatenate([part.columns for part in found]))
 
+        # Two fits. In the first, contigs have the words of other organisms only; its genes tell the words of
+        # contigs' own, with which the second fit goes on. Both leave out the organism that a contig is from:
+        # the finder meets contigs of organisms that it has not seen.
         known = joined(with_words(*part) for part in parts())
         run = self.run
         self.run = run and replace(run, checkpoint=None)  # that is of the fit which goes on from this one

@@ -92,6 +92,7 @@ def _pieces(
     for each in genome:
         unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
         others.append(_spans(unsound + [one.span for one in each.skipped if one.span is not None]))
+    # about a hundred thousand bases of each size
     for size, n in _SIZES.items():
         for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
             start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))

@@ -50,6 +50,9 @@ class Composition:
     @classmethod
     def of(cls, genes: FloatArray, everywhere: FloatArray, shares: FloatArray) -> Composition:
         """That of logs of words of organisms, shape (n_organisms, 4096), and of their shares of G and C."""
+        # Lines over the share of G and C, one for each word, by least squares: column 0 of the design is a
+        # constant, column 1 the share. The slope has a small ridge. What an organism has beside is a
+        # residual.
         design = _design(shares)
         ridge = np.diag([0.0, _FEW_ORGANISMS])
         solver = np.linalg.solve(design.T @ design + ridge, design.T)
@@ -61,6 +64,7 @@ class Composition:
         In genes as all organisms have them and as each of them would, shape (n_organisms + 1, 4096); and
         anywhere, shape (4096,).
         """
+        # an organism as it would be with another share: its residuals go along with the line
         row = _design(np.array([share]))
         genes = row @ self.genes + np.vstack((np.zeros(N_WORDS), self.own))
         return _normalised(genes), _normalised(row @ self.everywhere)[0]
@@ -72,6 +76,7 @@ def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, Flo
     The logs have the shape (4096,). Both results have the shape (4097,), with 0 for words with a stop codon
     of the usual code or an unknown base.
     """
+    # probabilities of pairs of amino acids: sums over the words that mean them
     in_genes, anywhere = (np.bincount(_PAIR, np.exp(logs)) + _RARE for logs in (genes, everywhere))
     words, amino_acids = (
         np.append(np.where(_HAS_STOP, 0.0, odds), 0.0)
@@ -97,6 +102,8 @@ def _normalised(logs: FloatArray) -> FloatArray:
 
 def log_words(counts: IntArray) -> FloatArray:
     """Logs of how probable words are, by counts; both of shape (4096,)."""
+    # A word that was hardly seen is as probable as its two codons, independent of each other: 4000 words
+    # that nobody saw are dealt out so.
     table = counts.reshape(_N_CODONS, _N_CODONS)
     first, second = ((table.sum(axis=k) + 0.5) / (table.sum() + 0.5 * _N_CODONS) for k in (1, 0))
     shares = (counts + _FEW_WORDS * np.outer(first, second).ravel()) / (counts.sum() + _FEW_WORDS)
@@ -159,6 +166,8 @@ def _own(
     """
     counts = np.zeros(N_WORDS + 1)
     kernels.count_words(words, used, counts)
+    # Bayes: the log odds of all words of the expected genes say how likely each organism is, and row 0, of
+    # all organisms together, is one of them. The words are those of the mixture and of the contig itself.
     known = counts[:-1]
     likely = odds @ known
     organisms = np.exp(likely - likely.max())

@@ -80,6 +80,7 @@ class Choices:
 
     def shares(self, scores: FloatArray) -> FloatArray:
         """The probability of each start among those of its gene, by scores."""
+        # softmax over the candidates of each gene; the highest score is taken out of exponents
         begins = np.flatnonzero(np.diff(self.gene, prepend=-1))
         highest = np.maximum.reduceat(scores, begins) if begins.size else np.empty(0)
         odds = np.exp(scores - highest[self.gene])
@@ -118,6 +119,9 @@ class Choices:
 
 def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
+    # All sequences lie on one line, so far apart that no gene of another one is near. For candidates of the
+    # reverse strand the line is turned round: the gene before is the one that ends last before, along the
+    # strand, and a binary search over ends finds it.
     sequence = shard.by_candidate(np.arange(len(shard)))
     at = np.cumsum(shard.n_bases + _APART) - shard.n_bases
     bounds, whole = shard.bounds + at[sequence][:, None], int((shard.n_bases + _APART).sum())

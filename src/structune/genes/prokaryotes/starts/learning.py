@@ -55,6 +55,7 @@ def learn_starts(
     if np.count_nonzero(chosen) < _FEWEST:
         return None
     of = Choices.of(shard, graph.weights, chosen)
+    # words at any place of both strands: what genes differ from
     everywhere = np.full(N_WORDS - 1, _FEW_WORDS)
     for part in letters:
         everywhere += count_words(part)
@@ -89,6 +90,8 @@ def learn_starts(
     used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS) + known)
     model = model_of(used, np.tile(_CLASSES, (SITUATIONS, 1)), priors)
     odds = model.class_odds(of)
+    # Expectation maximisation. Hidden are the start of each gene, and the class of each start: `used` are
+    # probabilities of starts, `classes` those of classes of each candidate if it were a start.
     for _ in range(_STEPS):
         classes = odds / odds.sum(axis=1, keepdims=True)
         counts = [np.bincount(of.situation, used * share, minlength=SITUATIONS) + 2.0 for share in classes.T]
@@ -113,6 +116,8 @@ def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:
 
 def _odds(counts: Any, every: Any) -> FloatArray:
     """The same by counts among starts, and among all candidates."""
+    # pseudocounts: one of each kind among all candidates, and as many starts as there are kinds, dealt out as
+    # candidates are
     shares = (every + 1.0) / (every + 1.0).sum(axis=-1, keepdims=True)
     counts = counts + counts.shape[-1] * shares
     return np.asarray(np.log(counts / counts.sum(axis=-1, keepdims=True) / shares))

@@ -82,6 +82,7 @@ class Motif:
     @classmethod
     def of(cls, text: str, first: int, last: int, share: float, background: FloatArray) -> Motif:
         """One of letters, N for any, that begins from `first` to `last`."""
+        # the bases of the text, or any for N, mixed with bases as they are anywhere
         known = [[base == letter for base in "ACGT"] if letter != "N" else background for letter in text]
         bases = _SURE * np.array(known, float) + (1.0 - _SURE) * background
         n = last - first + 1
@@ -89,6 +90,7 @@ class Motif:
 
     def scores(self, letters: NDArray[np.int8], begin: int, background: FloatArray) -> FloatArray:
         """Log odds of the letters before starts, which begin at `begin`, having the motif."""
+        # log of (1 - s) + s times the odds of the motif: a start may be without it
         out = np.empty(len(letters))
         kernels.motif_scores(self._window(letters, begin), self._odds(background), self.places, out)
         return np.asarray(np.log(1.0 - self.share + self.share * np.exp(out)))
@@ -106,6 +108,9 @@ class Motif:
 
         `before` is the motif that nothing had been seen of: the prior.
         """
+        # The M-step: expected letters and places, beside pseudocounts. The prior motif counts as a fifth of
+        # the starts that were seen, so that a motif stays what it is called where a genome does not say
+        # otherwise.
         counts, places = np.zeros((len(self.bases), 5)), np.zeros(self.places.size)
         rest = (1.0 - self.share) / self.share
         given = self._window(letters, begin), self._odds(background), self.places
@@ -172,6 +177,8 @@ class StartModel:
 
     def parts(self, of: Choices, class_odds: FloatArray) -> dict[str, FloatArray]:
         """What the scores are sums of, before they are weighed: log odds, by the names of `WEIGHTS`."""
+        # Signals are not independent, as words and bases around a start overlap: sums of their log odds are
+        # weighed, by weights that verified starts of six genomes taught (training/prokaryotic_starts.py).
         around = of.letter_scores(self.context, _GROUP)
         return {
             "words behind": of.words_near(self.words, 0, _NEAR),
@@ -223,6 +230,9 @@ class StartModel:
         Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
         (`is_open`), those that do stay as they are. `beside` are log odds of candidates that count, too.
         """
+        # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
+        # anything that is said of starts. So the best set under the rules of overlap has all genes, if it
+        # can, with the most probable starts.
         at_end = open_ends(shard) if is_open else np.zeros(chosen.size, bool)
         fixed = chosen.astype(bool) & at_end
         free = (chosen.astype(bool) & ~at_end).astype(np.int8)

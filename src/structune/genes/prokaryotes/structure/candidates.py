@@ -25,6 +25,7 @@ CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
 EDGE = "Edge"  # in place of the start codon of a gene that begins before its sequence
 BACTERIAL, WITHOUT_TGA = 11, 4  # genetic codes: that of nearly all, and that by which TGA is no stop codon
+# upstream as far as promoters reach, and four codons behind the start codon, which itself is in no context
 CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start codon
 LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
 _BASES = "ACGT"
@@ -118,6 +119,7 @@ class OrfWeights:
     @cached_property
     def gap_starts(self) -> IntArray:
         """The least distance of each bin, rising."""
+        # overlaps of 4 bases, as in ATGA, and of 1, as in TAATG, have bins of their own: operons have many
         inside = (-self.rules.overlap < _GAPS) & (self.rules.far > _GAPS)
         return np.concatenate(([-self.rules.overlap], _GAPS[inside], [self.rules.far]))
 
@@ -154,6 +156,8 @@ class OrfWeights:
 
     def word_table(self, w: Array) -> Array:
         """Scores of words by number, that of their second codon included; 0 for one with an unknown base."""
+        # A word of two codons scores by itself and by its second codon, on which rare words fall back. The
+        # first codon is the second of the word before.
         words = self.part(w, "hexamers").reshape(4**CODON, 4**CODON) + self.part(w, "codons")
         return np.append(words.ravel(), 0.0)
 
@@ -173,6 +177,9 @@ class OrfWeights:
         context : ndarray, shape (n, n_places)
             Letters at `CONTEXT`.
         """
+        # A candidate's signals are places in one table of weights: its start codon, ribosome site, length,
+        # and the letter at each place around. What is not known has a place of its own behind all others,
+        # with the score 0. There are fewer than 256 places, so a byte is enough.
         first = self._first
         bins = np.searchsorted(LENGTHS, lengths, side="right") - 1
         bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)

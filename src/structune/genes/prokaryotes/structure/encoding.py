@@ -24,6 +24,7 @@ def find_frames(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) 
     """
     forward = _frames_along(letters, weights, is_open)
     reverse = _frames_along([reverse_complement(part) for part in letters], weights, is_open)
+    # what was found along the reverse strand is told by positions on the forward one
     n_bases = np.array([part.size for part in letters], np.int64)
     sizes = np.repeat(n_bases[reverse.sequence], reverse.n_candidates)
     reverse.bounds[:] = sizes[:, None] - reverse.bounds[:, ::-1]
@@ -33,6 +34,7 @@ def find_frames(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) 
 
 def _frames_along(letters: Sequence[Letters], weights: OrfWeights, is_open: bool) -> Frames:
     """Frames of the strand that is given, with bounds along it."""
+    # two passes: the first counts, so that arrays are made once in the size that they need
     known = [_codons(part, weights.rules, is_open) for part in letters]
     sizes = np.zeros((len(letters) + 1, 3), np.int64)
     for s, (part, (stops, codons)) in enumerate(zip(letters, known, strict=True)):
@@ -66,6 +68,7 @@ def _codons(letters: Letters, rules: OrfRules, is_open: bool) -> tuple[IntArray,
     """First bases of stop codons, and kinds of start codons."""
     codons = numbers(letters, CODON)
     stops = np.flatnonzero(rules.is_stop[codons])
+    # The three positions behind are one of each frame. They stand for stop codons that nobody sees.
     if is_open:  # behind the last whole codon of each frame
         stops = np.append(stops, np.arange(max(letters.size - 2, 0), letters.size + 1))
     return stops, kernels.Codons(rules.start_kind[codons], rules.shortest, is_open)

@@ -188,6 +188,9 @@ class OrfGraph(Structure):
 
     def variance(self, w: FloatArray, shard: OrfShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
+        # E[F_k^2] is E[F_k] for a feature that is used at most once; of words, which are used oftener, the
+        # sum of the squares of single uses is taken, as if uses were independent. It scales and preconditions
+        # only.
         found = np.zeros(self.n_weights)
         self.log_partition(w, shard, found)
         return found
@@ -204,6 +207,7 @@ class OrfGraph(Structure):
         scores, gaps, values = self._scores(w, shard), self.gaps(w), np.empty(len(shard))
         base: FloatArray | float = 0.0
         if cost is not None:
+            # the cost is a sum over candidates, so loss-augmented decoding is decoding with other scores
             of_none, each = self._costs(shard)
             scores, base = scores + shard.by_candidate(cost) * each, cost * of_none
         chosen = np.zeros(scores.size, np.int8)
@@ -217,6 +221,10 @@ class OrfGraph(Structure):
 
     def _costs(self, shard: OrfShard) -> tuple[FloatArray, FloatArray]:
         """What an empty set costs, and what each candidate adds."""
+        # The cost is the size of the symmetric difference of two sets of starts and stops. An empty set
+        # misses 2 ends of each gene. A candidate adds its start and its stop, unless they are a gene's: then
+        # it takes away 1 in place of adding 1. All candidates of a frame have its stop, and a set has at most
+        # one of them.
         each = 2.0 - 2.0 * shard.chosen - 2.0 * shard.frame_sums(shard.chosen)
         return 2.0 * _sums_by_sequence(shard, shard.chosen), each
 

@@ -158,6 +158,8 @@ def _check_candidates(parts: Mapping[str, Array], rules: OrfRules) -> None:
     n_forward = len(bounds) - int(np.count_nonzero(parts["reverse"]))
     if n_forward not in (0, *ends):
         raise DataError("found candidates that frames do not share out")
+    # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions are
+    # negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
     first = np.repeat(ends - counts, counts)
     is_reverse = np.arange(len(bounds)) >= n_forward
     starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
@@ -167,6 +169,7 @@ def _check_candidates(parts: Mapping[str, Array], rules: OrfRules) -> None:
         raise DataError(f"found candidates that are not whole codons of {rules.shortest} bases or more")
     if not np.array_equal(stops, stops[first]) or np.any(np.diff(starts)[same_frame] <= 0):
         raise DataError("found candidates of a frame with several stops, or not in the order of their starts")
+    # the rest follows from bounds: a file that says something else was damaged or made up
     of_frame = is_reverse[ends - counts]
     expected = {
         "reverse": is_reverse,
@@ -231,6 +234,8 @@ class Frames:
         first = offsets_of(self.n_candidates)
         counts = np.bincount(self.frame, inside, minlength=self.sequence.size).astype(np.int64)
         frames = np.flatnonzero(counts)
+        # Of a frame the last candidates stay, with the last starts: its words now begin at the first of
+        # these, so the words before, which `skipped` counts, go.
         before = self.skipped[first[frames + 1] - counts[frames]]  # words of a frame that are left out
         n_words = self.n_words[frames] - before
         words = offsets_of(self.n_words)[frames] + before
@@ -256,6 +261,7 @@ class Frames:
         frames, place = self, 2 * self.sequence + self.reverse
         if np.any(np.diff(place) < 0):  # not of one sequence: moving words takes as long as finding them
             frames = self.take(np.argsort(place, kind="stable"))
+        # `first`: where the frames of each sequence begin, and with them its words and candidates
         first = np.searchsorted(frames.sequence, np.arange(len(n_bases) + 1))
         counts = frames.n_candidates
         ends, of_ends = _ends_of(frames.sequence, frames.reverse, counts, frames.bounds, len(n_bases))
@@ -273,6 +279,9 @@ def _ends_of(
     On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
     strand it is the other way round.
     """
+    # `of` is the frame of each candidate; [first, last) are the candidates of each frame. Left ends come as
+    # those of forward candidates, then of reverse frames; right ends as those of forward frames, then of
+    # reverse candidates. Sorting by sequence, position and strand gives their final places.
     last, of = np.cumsum(counts), np.repeat(np.arange(counts.size), counts)
     first, every = last - counts, np.arange(of.size)
     is_reverse = reverse[of]
@@ -287,6 +296,7 @@ def _ends_of(
     by_right = np.lexsort((right_strand, right, of_right))
     place = np.empty(by_right.size, np.int64)
     place[by_right] = np.arange(by_right.size)
+    # of each candidate the right end, by its number before sorting, and then by its place within its sequence
     own = np.empty(of.size, np.int64)
     own[~is_reverse] = (np.cumsum(~reverse) - 1)[of[~is_reverse]]
     own[is_reverse] = np.arange(np.count_nonzero(~reverse), by_right.size)
@@ -315,6 +325,8 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
     of, first = frames.frame, offsets_of(frames.n_candidates)[:-1]
     bounds = frames.bounds + at[frames.sequence[of]][:, None]
     begin, end = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    # Candidates of a frame share its stop, so the piece of the stop is that of all that are kept. A start
+    # that lies before this piece does not count: then a later start of the frame may.
     stops = np.where(frames.reverse, bounds[first, 0] + 1, bounds[first, 1])  # behind one of the stop's bases
     piece = np.searchsorted(begin, stops, side="left") - 1
     last = np.append(end, 0)[piece]  # of none, nothing
@@ -330,5 +342,6 @@ def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard
     frames, before = Frames.of(shard), np.concatenate(([0], np.cumsum(avoided)))
     first = np.repeat(offsets_of(shard.n_bases)[frames.sequence], frames.n_candidates)
     bounds = frames.bounds + first[:, None]
+    # `before` counts marked bases up to each position, over all sequences one behind the other
     clear = before[bounds[:, 1]] - before[bounds[:, 0]] <= most
     return frames.within(clear).assembled(shard.n_bases, shard.weights)
