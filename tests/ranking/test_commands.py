@@ -1,6 +1,5 @@
 """The ranking commands from files to files, and what they say to wrong input."""
 
-import gzip
 import json
 import re
 
@@ -158,18 +157,6 @@ def test_rank(files, model):
         assert float(score) == pytest.approx(scores[j], rel=1e-5)
         assert comment == TEST.comments[j].replace("\t", " ")
     assert [int(row[1]) for row in rows] == [*range(1, 7)] * 7
-
-
-def test_where_rank_reads_and_writes(files, tmp_path):
-    args = ["rank", files / "m.structune"]
-    expected = succeed(*args, files / "test.txt.gz")
-    assert succeed("predict", *args[1:], files / "test.txt.gz") == expected  # the kind is that of the model
-    plain = gzip.decompress((files / "test.txt.gz").read_bytes())
-    assert succeed(*args, "-", stdin=plain) == expected
-    assert not succeed(*args, files / "test.txt.gz", "-o", tmp_path / "a.tsv")
-    assert (tmp_path / "a.tsv").read_text() == expected
-    succeed(*args, files / "test.txt.gz", "-o", tmp_path / "a.tsv.gz")
-    assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()).decode() == expected
 
 
 def test_features_are_found_by_their_numbers(files, tmp_path):

@@ -132,11 +132,6 @@ def test_a_long_value_is_refused_in_time():
         read(f"1 qid:1 1:{'1' * 100_000}x\n")
 
 
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(content):
-    check_any(content)
-
-
 PIECES = ["0", "2", "-1", " ", "qid:", "1:", "2:", "3:", "0.5", "NULL", "1e9", "#", "\n", "\t", "\u00a0", "x"]
 
 
@@ -243,12 +238,6 @@ def test_data_that_cannot_be_written():
         record(X=np.zeros((3, 1)))
     with pytest.raises(DataError, match="found 1 queries for 2 documents"):
         record(queries=["a"])
-
-
-def test_relevances_may_be_true_and_false():
-    file, both = io.StringIO(), record(X=np.ones((2, 1)), relevance=np.array([True, False]))
-    write_letor(file, both)
-    assert file.getvalue() == "1 qid:a 1:1\n0 qid:b 1:1\n"
 
 
 def test_small_files_of_large_tables_are_refused():

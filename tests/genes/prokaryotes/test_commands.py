@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import simulated_orfs as simulated
 import structune
 from commands import fail, run, succeed
-from gene_files import fasta, genbank, write
+from gene_files import write
 from simulated_genes import flip
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load, open_shards
 from structune.genes import MetagenomeFinder
@@ -198,29 +197,20 @@ def recoded(each, places=(30,)):
     return AnnotatedSequence(each.name, text, each.transcripts)
 
 
-def test_proteins_by_the_code_of_the_model(tmp_path):
-    """TGA is a codon of tryptophan in Mycoplasma."""
-    (tmp_path / "train.gb").write_text("".join(genbank(recoded(each)) for each in TRAIN))
-    (tmp_path / "test.fa").write_text(fasta(recoded(each) for each in TEST))
-    path, args = tmp_path / "m.structune", ["--proteins", tmp_path / "out.faa", *QUIET]
-    succeed("train", "prokaryotic-genes", tmp_path / "train.gb", "-m", path, "--code", 4, *QUIET)
-    succeed("genes", tmp_path / "test.fa", "-m", path, *args)
-    found = list(proteins(tmp_path / "out.faa").values())
-    assert len(found) == 24
-    assert sum(letters[10] == "W" and "*" not in letters for letters in found) > 20
-    lines = succeed("genes", tmp_path / "test.fa", "-m", path, *args).splitlines()
-    parts = [line for line in lines if "\tCDS\t" in line]
-    assert len(parts) == sum(line.endswith(";transl_table=4") for line in parts) == 24
-
-
-def test_a_wrong_genetic_code_is_found(model, tmp_path):
+@pytest.fixture(scope="module")
+def mycoplasma(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("code")
     genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=40)]
-    (tmp_path / "x.fa").write_text(fasta(genome))
-    args = ["genes", tmp_path / "x.fa", "-m", model, "--adapt", 1, *QUIET]
+    write(folder, "x", genome)
+    return folder, genome
+
+
+def test_a_wrong_genetic_code_is_found(model, mycoplasma):
+    folder, genome = mycoplasma
+    args = ["genes", folder / "x.fa", "-m", model, "--adapt", 1, *QUIET]
     result, wrong = run(*args), run(*args, "--code", 11)
     assert "TGA is no stop codon, as by --code 4" in result.stderr
     assert "more bases by --code 4 than by code 11" in wrong.stderr
-    assert "code" not in run(*args, "--code", 4).stderr
     known = {t.exons for each in genome for t in each.transcripts}
     right = [
         np.mean([t.exons in known for of in read_gff3(io.StringIO(out)).transcripts.values() for t in of])
@@ -230,10 +220,9 @@ def test_a_wrong_genetic_code_is_found(model, tmp_path):
     assert "found the genetic code 99" in fail(*args, "--code", 99)
 
 
-def test_the_code_is_told_by_all_commands(model, tmp_path):
+def test_the_code_is_told_by_all_commands(model, mycoplasma):
     """It is found for one genome by what comes with structune, and only told of else."""
-    genome = [recoded(each, (30, 60, 90)) for each in simulated.genome(3, n_contigs=40)]
-    write(tmp_path, "x", genome)
+    tmp_path, _ = mycoplasma
     genes, found, told = ["genes", tmp_path / "x.fa", *QUIET, "-m"], "as by --code 4", "by --code 4 than by"
     for args, expected in (
         ([*genes, "pretrained", "--task", "b_subtilis"], found),
@@ -253,6 +242,11 @@ def test_the_code_is_told_by_all_commands(model, tmp_path):
         for code in (["--code", 4], [])
     )
     assert genes["f1"] > 0.9 > 0.5 > default["f1"]
+    args = ["genes", tmp_path / "x.fa", "-m", model, "--code", 4, "--proteins", tmp_path / "p.faa", *QUIET]
+    parts = [line for line in succeed(*args).splitlines() if "\tCDS\t" in line]
+    assert all(line.endswith(";transl_table=4") for line in parts)
+    found = proteins(tmp_path / "p.faa").values()  # TGA is a codon of tryptophan
+    assert np.mean([letters[10] == "W" and "*" not in letters for letters in found]) > 0.8
 
 
 def test_closed_ends_and_gaps(model, tmp_path):
@@ -268,17 +262,6 @@ def test_closed_ends_and_gaps(model, tmp_path):
     assert {columns[0] for columns in found} == {"a"}
     assert sum("partial=true" in columns[8] for columns in found) >= 1
     assert "partial" not in succeed("genes", tmp_path / "x.fa", "-m", model, "--closed", *QUIET)
-
-
-def test_coding_sequences(files, model, tmp_path):
-    path = tmp_path / "x.fna"
-    out = succeed("genes", files / "test.fa", "-m", model, "--nucleotides", path, *QUIET)
-    known = {each.name: each.sequence for each in TEST}
-    found = [t for of in read_gff3(io.StringIO(out)).transcripts.values() for t in of]
-    expected = {t.coding_sequence(known[t.contig]) for t in found}
-    assert expected <= set(proteins(path).values())
-    args = ["genes", files / "test.fa", "-m", model, "--proteins", path, "--nucleotides", path]
-    assert "expected another file" in fail(*args)
 
 
 def test_bad_sequences_are_skipped(files, model, tmp_path):
@@ -358,13 +341,6 @@ def test_evaluate_the_pretrained_tree(files):
         shown = json.loads(succeed(*args, *more, "--json"))
         expected = [t for genes in finder.pretrained().predict(TEST) for t in genes if not any(t.partial)]
         assert shown["gene"]["predicted"] == len(expected)
-
-
-def test_a_file_of_the_name_of_the_pretrained_tree(files, model, tmp_path, monkeypatch):
-    shutil.copy(model, tmp_path / "pretrained")
-    monkeypatch.chdir(tmp_path)
-    found = succeed("genes", files / "test.fa", "-m", "./pretrained", *QUIET)
-    assert read_gff3(io.StringIO(found)).transcripts == predicted(load(model))
 
 
 def test_without_probabilities_no_node_is_nearest(files, tmp_path):
