@@ -81,10 +81,8 @@ class MetagenomeFinder(OrfFinder):
     folds : int, optional
         Number of cross-validation folds for tuning, in place of a single held-out part.
     tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+        Relative tolerance of a fit. It is that of the norm of the gradient, and with margin and ramp losses a
+        tenth of the gap at which the fit ends. A tuner object has a tolerance of its own.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,33 +89,29 @@ class Choices:
 
     def word_scores(self, table: FloatArray) -> FloatArray:
         """Sums of words from each start to the stop."""
-        out = np.zeros(len(self))
-        score_words(self.words, table, out)
-        return out
+        return _filled(len(self), score_words, self.words, table)
 
     def words_near(self, table: FloatArray, first: int, last: int) -> FloatArray:
         """Sums of words near each start: those from `first` to before `last`, within the frame."""
-        out = np.zeros(len(self))
-        sum_words(self.words, table, first, last, out)
-        return out
+        return _filled(len(self), sum_words, self.words, table, first, last)
 
     def letter_scores(self, table: FloatArray, group: IntArray) -> FloatArray:
         """Sums over the letters at each start, by groups of places: shape (n_groups, n_candidates)."""
-        out = np.zeros((int(group.max()) + 1, len(self)))
-        letter_scores(self.letters, table, group, out)
-        return out
+        return _filled((int(group.max()) + 1, len(self)), letter_scores, self.letters, table, group)
 
     def count_letters(self, used: FloatArray) -> FloatArray:
         """How often each letter is expected at each place, shape (n_context, 5)."""
-        counts = np.zeros((CONTEXT.size, 5))
-        count_letters(self.letters, used, counts)
-        return counts
+        return _filled((CONTEXT.size, 5), count_letters, self.letters, used)
 
     def count_words(self, used: FloatArray, n_words: int) -> FloatArray:
         """How often each word is expected in the genes."""
-        counts = np.zeros(n_words)
-        count_words(self.words, used, counts)
-        return counts
+        return _filled(n_words, count_words, self.words, used)
+
+
+def _filled(shape: Any, kernel: Any, *given: Any) -> FloatArray:
+    out = np.zeros(shape)
+    kernel(*given, out)
+    return out
 
 
 def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:

@@ -32,6 +32,7 @@ _BASES = "ACGT"
 _NO_CODON = 4**CODON
 _SIGNALS = ("starts", "ribosome site", "lengths", "context")
 _NEIGHBOURS = ("same strand", "convergent", "divergent")
+N_SIGNALS = 3 + CONTEXT.size  # of a candidate: start codon, ribosome site, length, and bases around
 _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
@@ -108,10 +109,6 @@ def _number(codon: Letters) -> int:
 class OrfWeights:
     """The weights, in this order: of codons and words of two; of signals, which are start codons, ribosome
     sites, lengths and bases around a start; of gaps between neighbours.
-
-    Parameters
-    ----------
-    rules : OrfRules
     """
 
     rules: OrfRules
@@ -168,14 +165,9 @@ class OrfWeights:
         self.part(out, "codons")[:] += words.sum(axis=0)
 
     def signals(self, kinds: Array, sites: Array, lengths: Array, context: Array) -> NDArray[np.uint8]:
-        """Places of what candidates have among the weights of signals, shape (n, n_signals).
+        """Places of what candidates have among the weights of signals, shape (n, N_SIGNALS).
 
-        Parameters
-        ----------
-        kinds, sites, lengths : ndarray, shape (n,)
-            Places of start codon and ribosome site; bases, -1 where their number is not known.
-        context : ndarray, shape (n, n_places)
-            Letters at `CONTEXT`.
+        Lengths are -1 where they are not known; the context has letters at `CONTEXT`, shape (n, n_places).
         """
         # A candidate's signals are places in one table of weights: its start codon, ribosome site, length,
         # and the letter at each place around. What is not known has a place of its own behind all others,
@@ -212,11 +204,6 @@ class OrfWeights:
         ends = [*SPACING_STARTS[1:].tolist(), MOST_SPACING]
         spacer = f"{SPACING_STARTS[spacing]}-{ends[spacing] - 1}bp"
         return ("rbs_match", f"{SHORTEST_RUN + run}bp"), ("rbs_spacer", spacer)
-
-    @property
-    def n_signals(self) -> int:
-        """Of a candidate."""
-        return 3 + CONTEXT.size
 
     @cached_property
     def _first(self) -> list[int]:

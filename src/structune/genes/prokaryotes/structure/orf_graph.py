@@ -96,7 +96,7 @@ class OrfGraph(Structure):
 
     def check_shard(self, shard: OrfShard) -> None:
         n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
-        shard.check(n_words, self.weights.n_signals, n_places, self.rules)
+        shard.check(n_words, n_places, self.rules)
         names = [f"sequence {s}" for s in range(len(shard))]
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
 

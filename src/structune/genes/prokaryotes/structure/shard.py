@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
-from structune.genes.prokaryotes.structure.candidates import CODON, OrfRules
+from structune.genes.prokaryotes.structure.candidates import CODON, N_SIGNALS, OrfRules
 from structune.structure import (
     Array,
     FloatArray,
@@ -116,10 +116,10 @@ class OrfShard(Shard):
             taken |= {name: getattr(self, name)[places] for name in names if getattr(self, name).size}
         return replace(self, offsets=np.array([offsets_of(each) for each in counts]), **taken)
 
-    def check(self, n_words: int, n_signals: int, n_places: int, rules: OrfRules) -> None:
+    def check(self, n_words: int, n_places: int, rules: OrfRules) -> None:
         """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates.
 
-        There are `n_words` words and `n_places` signals, of which each candidate has `n_signals`.
+        There are `n_words` words, and `n_places` signals.
         """
         n, offsets = len(self), self.offsets
         if offsets.shape != (len(LEVELS), n + 1):
@@ -134,7 +134,7 @@ class OrfShard(Shard):
         check_range("numbers of candidates", self.n_candidates, np.int64, frames, 1, sizes[CANDIDATES] + 1)
         check_range("bounds", self.bounds, np.int64, (*candidates, 2), 0, _MOST_BASES)
         check_range("strands", self.reverse, bool, candidates, 0, 2)
-        check_range("signals", self.signals, np.uint8, (*candidates, n_signals), 0, n_places)
+        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, n_places)
         check_range("genes", self.chosen, np.int8, candidates, 0, 2)
         for level, names in _POSITIONS.items():
             for name in names:
