@@ -54,6 +54,8 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     KeyboardInterrupt
         The regression was interrupted.
     """
+    # Gains and features less their means in the query: a constant that all documents of a query share changes
+    # no order. Centring makes sparse features dense, so large ones keep their means.
     first = shards[0].design
     n_cells = sum(shard.n_parts for shard in shards) * first.n_columns
     parts = (_documents(shard, not first.is_sparse or n_cells <= _MOST_CELLS) for shard in shards)

@@ -23,6 +23,7 @@ from structune.structure import FloatArray, IntArray
 _MISSING = "NULL"
 _BLOCK = 1 << 22  # bytes that are parsed at a time
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
+# all features of a line are matched at once; single words are looked at to say which one is wrong
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FEATURE = rf"\d{{1,18}}:(?:{_NUMBER}|{_MISSING})"
 _NUMBER_WORD = re.compile(_NUMBER, re.ASCII)

@@ -167,6 +167,7 @@ class Ranker(FeatureEstimator):
         """
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
+        # weights are those of features by their place: of another number of features they are of no use
         before = getattr(self, "coef_", None) if self.warm_start else None
         self._scores_one_query = queries is None
         examples = self._encode_training(X, y, queries, sample_weight)

@@ -99,6 +99,7 @@ def learn_tasks(
 def _heldout_parts(task: IntArray, n_tasks: int, held_out: HeldOut) -> list[NDArray[np.bool_]]:
     """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
     fold, seed = np.full(task.size, -1), held_out.random_state
+    # a split of its own for each task; fold f of all tasks together is what split f holds out
     for k in range(n_tasks):
         own = np.flatnonzero(task == k)
         if own.size < 2:

@@ -197,6 +197,8 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
     """The nodes of a tree in Newick format with their parents, each after its parent."""
     names, parents, inner = [""], list[int | None]([None]), set[int]()
     at, n_levels, is_whole, place = 0, 0, False, 0
+    # One pass: `at` is the node whose name, length or mark comes next. "(" begins a child of it, "," a
+    # sibling, and ")" goes back to its parent, whose name follows. So parents come before their children.
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:

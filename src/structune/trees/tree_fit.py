@@ -122,6 +122,7 @@ def fit_tree(
         of_nodes = kept.state.parts("nodes", risks)
         fits = {n: _solution(n, kept.state, part, risks[n].n_weights) for n, part in of_nodes.items()}
     levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
+    # nodes of a level have fitted parents, and do not ask for each other
     for nodes in filter(None, levels):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]

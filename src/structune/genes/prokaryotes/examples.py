@@ -82,6 +82,8 @@ def cut_between(shard: OrfShard) -> OrfShard:
 def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
     """What keeps transcripts from being learned from, or nothing; by position, one for each stop codon."""
     of_stop: dict[tuple[str, int], list[tuple[bool, int, Transcript, str]]] = {}
+    # Of one stop codon the longest transcript without a problem counts; where all have one, the longest.
+    # Other starts at the same stop say nothing against it.
     for t in transcripts:
         stop, problem = t.end if t.strand == "+" else t.start, _problem(t, bases, rules)
         of_stop.setdefault((t.strand, stop), []).append((bool(problem), -t.length, t, problem))
@@ -89,6 +91,7 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
     reasons = {t: problem for *_, t, problem in chosen}
     found = {t: reasons[t] for t in by_position(reasons)}
     sound = [t for t, problem in found.items() if not problem]
+    # neighbours by start: a gene within the longest overlap of the one before can be learned from
     for a, b in pairwise(sound):
         if b.start < a.end - rules.overlap:
             found[a] = found[b] = f"overlaps another gene by more than {rules.overlap} bases"
@@ -118,6 +121,9 @@ def _spans(items: Iterable[_Item], n_bases: int) -> list[_Span]:
             blocks.append([item])
         end = max(end, item[1])
     ends = [max(end for _, end, _ in block) for block in blocks]
+    # A cut in the middle between two runs of genes: the bases between are shared out, and no example begins
+    # or ends within a gene. A run with a gene that cannot be learned from is no example, and nor are its
+    # bases.
     cuts = [0, *((end + block[0][0]) // 2 for end, block in zip(ends, blocks[1:], strict=False)), n_bases]
     genes = [[gene for *_, gene in block] for block in blocks]
     return [

@@ -45,6 +45,7 @@ def known_pieces(sequences: Sequence[AnnotatedSequence]) -> Iterator[Piece]:
     """Those of each sequence; none of one that is not known."""
     for s, each in enumerate(sequences):
         letters = encode_letters(each.sequence, each.name)
+        # pairs of ends: where runs of unknown letters begin and end
         gaps = np.flatnonzero(np.diff(np.concatenate(([False], letters > 3, [False])))).reshape(-1, 2)
         gaps = gaps[gaps[:, 1] - gaps[:, 0] >= _GAP]
         for start, end in zip([0, *gaps[:, 1].tolist()], [*gaps[:, 0].tolist(), letters.size], strict=True):
@@ -212,6 +213,7 @@ def _covered(pieces: Sequence[Piece], regions: Sequence[IntArray]) -> NDArray[np
     """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
     found = []
     for piece in pieces:
+        # spans from the piece on; only those that touch it are marked
         own, spans = np.zeros(piece.letters.size, bool), regions[piece.sequence] - piece.start
         here = spans[(spans[:, 0] < own.size) & (spans[:, 1] > 0)]
         for start, end in np.maximum(here, 0).tolist():

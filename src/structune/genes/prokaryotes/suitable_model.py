@@ -103,6 +103,9 @@ def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) ->
     codes = {own.code} | ({BACTERIAL, WITHOUT_TGA} if n >= _FEW else set())
     found = {code: _surest(model, sample, code) for code in codes}
     if n >= _FEW:
+        # TGG is tryptophan in both codes. If TGA means it too, genes by code 11 break off at each TGA, and
+        # those by code 4 are longer. If TGA is a stop, code 4 finds no more: read through, words behind it
+        # are those of no gene. The factors were set on thirteen genomes (docs/decisions/039).
         lacks_tga = found[WITHOUT_TGA][1] > _SURER * found[BACTERIAL][1]
         right = WITHOUT_TGA if lacks_tga else BACTERIAL
         sure, least = found[right][1], _RATHER if own.has_stops(WITHOUT_TGA) else _SURER

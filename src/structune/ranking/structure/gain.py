@@ -72,6 +72,7 @@ class Ndcg:
 
     def discounts(self, n_positions: int) -> FloatArray:
         """Discount of each position, shape (n_positions,)."""
+        # LETOR divides by log2 of the position from the second on, so the first two are worth the same
         rank = np.arange(1.0, n_positions + 1.0)
         counted = 1.0 / np.log2(np.maximum(rank, 2.0) if self.convention == "letor" else rank + 1.0)
         return np.where(rank <= min(self.k or n_positions, n_positions), counted, 0.0)

@@ -112,6 +112,7 @@ class OrfShard(Shard):
         counts = np.diff(self.offsets, axis=1)[:, chosen]
         taken: dict[str, Array] = {"weights": self.weights[chosen], "n_bases": self.n_bases[chosen]}
         for level, names in self.levels.items():
+            # each level has offsets of its own: sequences may have many words and few ends
             places = segment_indices(self.offsets[level], chosen)
             taken |= {name: getattr(self, name)[places] for name in names if getattr(self, name).size}
         return replace(self, offsets=np.array([offsets_of(each) for each in counts]), **taken)
