@@ -1,6 +1,5 @@
 """The ranker: planted rankings, ties and other awkward queries, tuning, conventions, files."""
 
-import re
 import warnings
 from itertools import count
 
@@ -10,14 +9,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Ranker, load
-from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import read_model, save_model
+from structune.errors import CapabilityError, DataError
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
@@ -297,13 +294,6 @@ def test_what_all_documents_of_a_query_share_changes_nothing(loss):
     assert_allclose(other.coef_, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
 
 
-def test_constant_and_collinear_features():
-    x = np.column_stack([X, X[:, 0], np.ones(Y.size), np.zeros(Y.size)])
-    model = ranker().fit(x, Y, QUERIES)
-    assert_allclose(model.coef_[4:], [model.coef_[0], 0.0, 0.0], atol=1e-9)
-    assert model.score(x, Y, QUERIES) > 0.95
-
-
 # --- prediction -------------------------------------------------------------------------------------------
 
 
@@ -424,12 +414,6 @@ def test_losses_may_be_objects():
 # --- scikit-learn's conventions ---------------------------------------------------------------------------
 
 
-def test_not_fitted():
-    for call, others in (("rank", (QUERIES,)), ("score", (Y, QUERIES))):
-        with pytest.raises(NotFittedError, match="Ranker instance is not fitted"):
-            getattr(Ranker(), call)(X, *others)
-
-
 @pytest.mark.parametrize(("loss", "tuning"), [("ramp", GridTuner((0.1, 1.0))), ("margin", None)])
 def test_the_number_of_threads_does_not_matter(loss, tuning):
     x, y, queries = planted(n_queries=20, size=20, noise=2.0)
@@ -529,16 +513,6 @@ def test_what_is_saved_comes_back(loss, data, tmp_path):
     assert_array_equal(again.predict(data), model.predict(data))
     assert again.score(data, Y, QUERIES) == model.score(data, Y, QUERIES)
     assert_array_equal(quietly(again, data, Y, QUERIES).coef_, model.coef_)
-
-
-@pytest.mark.parametrize("header", [{"n_features": 3}, {"n_features": None}, {"named": True}])
-def test_a_header_that_does_not_fit(header, tmp_path):
-    ranker().fit(X, Y, QUERIES).save(tmp_path / "model")
-    fields, arrays = read_model(tmp_path / "model")
-    fields = {name: v for name, v in {**fields, **header}.items() if name not in ("format", "version")}
-    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
-    with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
-        structune.load(tmp_path / "model")
 
 
 def test_ctrl_c_in_the_regression_that_a_fit_begins_with(monkeypatch):
