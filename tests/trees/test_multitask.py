@@ -73,7 +73,7 @@ def test_folds_hold_out_every_example_once(n, monkeypatch):
 
 def test_tuning_learns_gamma_and_precisions():
     """A task like the others is drawn to them, one that is their opposite is not."""
-    data = {"a": drawn(30, 20), "b": drawn(30, 21), "c": drawn(30, 22, 0.9)}
+    data = {"a": drawn(40, 20), "b": drawn(40, 21), "c": drawn(40, 22, 0.9)}
     model = MultitaskEstimator(SequenceTagger(states="all"), TREE, tuning="implicit", n_jobs=1).fit(data)
     told = model.nodes_
     assert told["root"]["gamma"] == 0.0

@@ -176,9 +176,6 @@ def test_the_pretrained_model_of_relatives(organism):
     assert not np.array_equal(model.coef_, ProkaryoticGeneFinder.pretrained().coef_)
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 # --- wrong input ------------------------------------------------------------------------------------------
 
 

@@ -119,14 +119,16 @@ def test_the_same_pieces_are_drawn_again(finder):
     assert again.fit(TRAIN, groups=ORGANISMS).passes_ < cold
 
 
-def test_losses_of_starts_and_stops():
+def test_losses_of_starts_and_stops(monkeypatch):
+    monkeypatch.setattr(organisms, "_SIZES", {250: 20, 1000: 10})
     model = MetagenomeFinder(n_jobs=1, loss="ramp", penalty=0.1).fit(TRAIN, groups=ORGANISMS)
     assert model.score(NEAR) > 0.9
     assert all(t.score is None for genes in model.predict(NEAR) for t in genes)
 
 
 @pytest.mark.filterwarnings("ignore:tuning has not converged")  # a whole search takes a minute
-def test_tuning():
+def test_tuning(monkeypatch):
+    monkeypatch.setattr(organisms, "_SIZES", {250: 20, 1000: 10})
     tuner = ImplicitTuner(max_evaluations=2, fit_tolerance=1e-2)
     tuned = MetagenomeFinder(n_jobs=1, tuning=tuner, tolerance=1e-2).fit(TRAIN, groups=ORGANISMS)
     assert tuned.score(NEAR) > 0.8

@@ -20,7 +20,7 @@ def test_words_follow_the_share():
     rng, shares = np.random.default_rng(0), np.array([0.3, 0.4, 0.5, 0.6, 0.7])
     genes, everywhere = (np.array([random_words(share, rng) for share in shares]) for _ in range(2))
     genes[:, 0] += np.log(30.0)  # AAAAAA
-    found = Composition.of(genes, everywhere, shares)
+    found = Composition.fitted_to(genes, everywhere, shares)
     logs, background = found.at(0.45)
     assert_allclose(np.exp(logs).sum(axis=1), 1.0)
     assert_allclose(np.exp(background).sum(), 1.0)
@@ -35,7 +35,7 @@ def test_organisms_have_words_of_their_own():
     rng, shares = np.random.default_rng(1), np.array([0.4, 0.5, 0.6])
     genes = np.array([random_words(share, rng) for share in shares])
     genes[1, 5] += np.log(20.0)
-    found = Composition.of(genes, genes, shares)
+    found = Composition.fitted_to(genes, genes, shares)
     for share in (0.4, 0.5):
         logs = found.at(share)[0]
         assert logs[2, 5] > max(logs[1, 5], logs[3, 5]) + 1.0

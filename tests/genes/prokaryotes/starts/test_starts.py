@@ -17,7 +17,7 @@ from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 BACKGROUND = np.array([0.3, 0.2, 0.2, 0.3])
 BEGIN, RNG = -12, np.random.default_rng(0)
 LETTERS = RNG.integers(0, 5, (30, 12)).astype(np.int8)
-PRIOR = Motif.of("AGN", -9, -6, 0.4, BACKGROUND)
+PRIOR = Motif.from_text("AGN", -9, -6, 0.4, BACKGROUND)
 
 
 def odds(motif, row):

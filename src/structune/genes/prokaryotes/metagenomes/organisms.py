@@ -62,7 +62,7 @@ def composition_of(organisms: Sequence[Organism]) -> Composition:
     in_genes, everywhere = (
         np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
     )
-    return Composition.of(in_genes, everywhere, np.array([each.share for each in organisms]))
+    return Composition.fitted_to(in_genes, everywhere, np.array([each.share for each in organisms]))
 
 
 def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[int]]:

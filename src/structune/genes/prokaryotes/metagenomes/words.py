@@ -48,7 +48,7 @@ class Composition:
     own: FloatArray  # (n_organisms, 4096): what each organism's genes have beside the genes of all
 
     @classmethod
-    def of(cls, genes: FloatArray, everywhere: FloatArray, shares: FloatArray) -> Composition:
+    def fitted_to(cls, genes: FloatArray, everywhere: FloatArray, shares: FloatArray) -> Composition:
         """That of logs of words of organisms, shape (n_organisms, 4096), and of their shares of G and C."""
         # Lines over the share of G and C, one for each word, by least squares: column 0 of the design is a
         # constant, column 1 the share. The slope has a small ridge. What an organism has beside is a

@@ -47,7 +47,7 @@ class Choices:
     ) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         places = np.flatnonzero(shard.frame_sums(chosen))
-        frames = Frames.of(shard).take(np.unique(shard.frame[places]))
+        frames = Frames.from_shard(shard).take(np.unique(shard.frame[places]))
         kinds, sites, letters = weights.read_signals(frames.signals)
         return cls(
             places=places,

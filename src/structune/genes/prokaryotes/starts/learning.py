@@ -85,7 +85,7 @@ def learn_starts(
             **motifs,
         )
 
-    priors = {name: Motif.of(*given, background=background) for name, given in MOTIFS.items()}
+    priors = {name: Motif.from_text(*given, background=background) for name, given in MOTIFS.items()}
     known = trust * of.chosen
     used = of.shares(np.where(of.kinds == 0, 0.0, _OTHERS) + known)
     model = model_of(used, np.tile(_CLASSES, (SITUATIONS, 1)), priors)

@@ -80,7 +80,7 @@ class Motif:
     share: float  # of the starts that have it
 
     @classmethod
-    def of(cls, text: str, first: int, last: int, share: float, background: FloatArray) -> Motif:
+    def from_text(cls, text: str, first: int, last: int, share: float, background: FloatArray) -> Motif:
         """One of letters, N for any, that begins from `first` to `last`."""
         # the bases of the text, or any for N, mixed with bases as they are anywhere
         known = [[base == letter for base in "ACGT"] if letter != "N" else background for letter in text]

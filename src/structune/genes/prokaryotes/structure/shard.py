@@ -214,7 +214,7 @@ class Frames:
     chosen: NDArray[np.int8]  # of each candidate, or none
 
     @classmethod
-    def of(cls, shard: OrfShard) -> Frames:
+    def from_shard(cls, shard: OrfShard) -> Frames:
         first = offsets_of(shard.n_candidates)[:-1]
         sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
         shared = {name: getattr(shard, name) for name in _IN_BOTH}
@@ -322,7 +322,7 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
 
     Rows of `pieces` are a sequence, first base, and the one behind the last: rising, and apart.
     """
-    frames, at = Frames.of(shard), offsets_of(shard.n_bases)
+    frames, at = Frames.from_shard(shard), offsets_of(shard.n_bases)
     of, first = frames.frame, offsets_of(frames.n_candidates)[:-1]
     bounds = frames.bounds + at[frames.sequence[of]][:, None]
     begin, end = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
@@ -340,7 +340,7 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
 
 def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
     """Without the candidates that have more than so many bases that are to be avoided, which are marked."""
-    frames, before = Frames.of(shard), np.concatenate(([0], np.cumsum(avoided)))
+    frames, before = Frames.from_shard(shard), np.concatenate(([0], np.cumsum(avoided)))
     first = np.repeat(offsets_of(shard.n_bases)[frames.sequence], frames.n_candidates)
     bounds = frames.bounds + first[:, None]
     # `before` counts marked bases up to each position, over all sequences one behind the other
