@@ -313,6 +313,7 @@ class Ranker(FeatureEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
         model = cls()
+        header["parameters"].pop("l1", None)  # of earlier versions: it was 0
         model._unpack(header, arrays)
         model._scores_one_query = header["one_query"] is True
         return model
