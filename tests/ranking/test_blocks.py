@@ -138,7 +138,8 @@ def test_files_that_are_refused(files, tmp_path):
     assert not (tmp_path / "f").exists()
 
 
-def test_blocks_are_read_one_by_one():
+def test_blocks_are_read_one_by_one(monkeypatch):
+    monkeypatch.setattr(letor_files, "_BLOCK", 1 << 12)
     endless = Endless(lambda k: b"%d qid:%d %d:0.5\n" % (k % 3, k // 5, 1 + k % 7))
     blocks = list(islice(read_letor_blocks(endless, n_values=100), 3))
     for number, block in enumerate(blocks):
