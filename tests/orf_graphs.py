@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from laws import Problem
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
-from structune.genes.prokaryotes.metagenomes.words import with_words
+from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, with_words
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -90,15 +89,19 @@ class Definition:
             if "N" not in word:
                 self.add(f"hexamers: {word}")
                 self.add(f"codons: {word[3:]}")
+        if self.start(strand, start, True):  # else its length is not known
+            length = length if stop + 3 <= len(strand) else max(length, 1000)
+            self.add(f"lengths: {max(n for n in LENGTHS if n <= length)}")
+
+    def start(self, strand, start, has_context):
+        """What is seen of a start; whether it has a codon for it."""
         codon = strand[start : start + 3]
         self.add(f"starts: {codon if codon in ('ATG', 'GTG', 'TTG') else 'ATG'}")
         self.add(f"ribosome site: {self.site(strand, start)}")
-        if codon in ("ATG", "GTG", "TTG"):  # else its length is not known
-            length = length if stop + 3 <= len(strand) else max(length, 1000)
-            self.add(f"lengths: {max(n for n in LENGTHS if n <= length)}")
         for place in (*range(-40, 0), *range(3, 15)):
-            if 0 <= start + place < len(strand) and strand[start + place] != "N":
+            if has_context and 0 <= start + place < len(strand) and strand[start + place] != "N":
                 self.add(f"context: {place:+d} {strand[start + place]}")
+        return codon in ("ATG", "GTG", "TTG")
 
     def site(self, strand, start):
         def run(spacing):
@@ -146,12 +149,7 @@ class ContigDefinition(Definition):
             self.add(f"ends: {('', 'before', 'behind', 'both')[kind]} {seen}")
         else:
             self.add(f"lengths: {seen}")
-        codon = strand[start : start + 3]
-        self.add(f"starts: {codon if codon in ('ATG', 'GTG', 'TTG') else 'ATG'}")
-        self.add(f"ribosome site: {self.site(strand, start)}")
-        for place in (*range(-40, 0), *range(3, 15)):
-            if start >= 3 and 0 <= start + place < len(strand) and strand[start + place] != "N":
-                self.add(f"context: {place:+d} {strand[start + place]}")
+        self.start(strand, start, start >= 3)
 
 
 # --- problems ---------------------------------------------------------------------------------------------

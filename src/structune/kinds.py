@@ -130,7 +130,7 @@ _OURS = (
         about="orders of the documents of queries, from LETOR files",
         task="structune.ranking.task:TASK",
         own=("rank",),
-        shard="structune.ranking.structure.shard:RankingShard",
+        shard="structune.ranking.structure.ranking:RankingShard",
     ),
     Kind(
         word="alignment",

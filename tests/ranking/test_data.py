@@ -28,7 +28,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setitem(ohsumed._SHA256, FOLDER, tuple(sums))
 
 
-@pytest.mark.parametrize(("fold", "parts"), [(1, "12345"), (2, "23451"), (5, "51234")])
+@pytest.mark.parametrize(("fold", "parts"), [(1, "12345"), (5, "51234")])
 @pytest.mark.usefixtures("tiny")
 def test_folds_rotate(fold, parts):
     train, validation, test = load_ohsumed(fold)
@@ -39,10 +39,10 @@ def test_folds_rotate(fold, parts):
     assert train.feature_indices.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("fold", [0, 6, "1"])
-def test_unknown_folds_are_refused(fold):
-    with pytest.raises(DataError, match=f"found the fold {fold!r}, expected a number from 1 to 5"):
-        load_ohsumed(fold)
+def test_unknown_folds_are_refused():
+    for fold in (0, 6, "1"):
+        with pytest.raises(DataError, match=f"found the fold {fold!r}, expected a number from 1 to 5"):
+            load_ohsumed(fold)
 
 
 def test_absent_files_say_what_to_do(monkeypatch, tmp_path):

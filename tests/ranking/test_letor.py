@@ -50,6 +50,7 @@ def test_read():
         "# a header\n" + TEXT + "#\n",
         TEXT.replace("2 qid:10", "2.0 qid:10").replace("7:0\n", "7:0 #\n"),
         TEXT.replace(" 7:0\n", "\n"),
+        TEXT.replace("qid:10 ", "qid:10\u00a0") + "\x1c\n",
     ],
 )
 def test_read_tolerates(text):
@@ -66,15 +67,12 @@ def test_sources(tmp_path):
         check(read_letor(file))
 
 
-def test_missing_values_may_have_a_value():
-    check(read(TEXT, missing=0.0), np.nan_to_num(X))
-
-
 def test_missing_values_may_be_refused():
     text = "# a heading\n\n1 qid:1 1:2 3:1\n0 qid:1 1:1 2:NULL\n"
     with pytest.raises(DataError, match=":4: found NULL for the feature 2, expected a number"):
         read(text, missing=None)
     assert read(text, features=[1, 3], missing=None).X.tolist() == [[2.0, 1.0], [1.0, 0.0]]
+    check(read(TEXT, missing=0.0), np.nan_to_num(X))
 
 
 def test_features_that_a_line_leaves_out_are_0():
@@ -88,8 +86,12 @@ def test_features_may_be_those_of_another_file():
     data = read(TEXT, [1, 3, 7])
     assert data.feature_indices.tolist() == [1, 3, 7]
     assert data.X.tolist() == [[0.5, 0.0, -0.01], [0.25, 0.0, 0.0], [1.0, 0.0, 1000.0]]
-    with pytest.raises(DataError, match=r"found the feature numbers \[2 1\], expected them to rise"):
-        read(TEXT, [2, 1])
+    for wrong, message in (
+        ([2, 1], "expected them to rise from 1 or more"),
+        ([1.9], "expected whole numbers"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read(TEXT, wrong)
 
 
 @pytest.mark.parametrize(
@@ -99,34 +101,22 @@ def test_features_may_be_those_of_another_file():
         ("\n# only comments\n", ": found no documents"),
         ("\nx qid:1 1:1\n", ":2: found the relevance 'x', expected a finite number >= 0"),
         ("-1 qid:1 1:1\n", ":1: found the relevance '-1', expected a finite number >= 0"),
-        ("1_0 qid:1 1:1\n", ":1: found the relevance '1_0'"),
-        ("nan qid:1 1:1\n", ":1: found the relevance 'nan'"),
         ("1e999 qid:1 1:1\n", ":1: found the relevance '1e999'"),
         ("1 1:1\n", ":1: found '1:1' after the relevance, expected a query such as 'qid:1'"),
-        ("1\n", ":1: found '' after the relevance"),
         ("1 qid: 1:1\n", ":1: found 'qid:' after the relevance"),
         ("1 #qid:1\n", ":1: found '' after the relevance"),
         ("1 qid:1 1:1\n1 qid:1 1:x\n", ":2: found '1:x', expected a feature such as '1:0.5' or '1:NULL'"),
-        ("1 qid:1 1\n", ":1: found '1', expected a feature"),
-        ("1 qid:1 1:2:3\n", ":1: found '1:2:3', expected a feature"),
         ("1 qid:1 1:23:4\n", ":1: found '1:23:4', expected a feature"),
-        ("1 qid:1 1: 2\n", ":1: found '1:', expected a feature"),
-        ("1 qid:1 a:2\n", ":1: found 'a:2', expected a feature"),
-        ("1 qid:1 1.0:2\n", ":1: found '1.0:2', expected a feature"),
-        ("1 qid:1 -1:2\n", ":1: found '-1:2', expected a feature"),
         ("1 qid:1 1:nan\n", ":1: found '1:nan', expected a feature"),
-        ("1 qid:1 1:null\n", ":1: found '1:null', expected a feature"),
         ("1 qid:1 \u0661:1\n", ":1: found '\u0661:1', expected a feature"),
         ("1 qid:1 1:0 2:1e999\n", ":1: found '2:1e999', expected a finite value"),
         ("1 qid:1 0:1\n", ":1: found the feature 0 first, expected at least 1"),
         ("1 qid:1 1:1\n1 qid:1 3:1 2:1\n", ":2: found the feature 2 after 3, expected rising numbers"),
-        ("1 qid:1 3:1 3:1\n", ":1: found the feature 3 after 3, expected rising numbers"),
         (
             "1 qid:a\n\n1 qid:b\n1 qid:b\n1 qid:a\n",
             ":5: found the query 'a' again, which began at line 1; expected the documents of a query",
         ),
         (b"1 qid:1\n1 qid:1 #\xff\n", r":2: found '\udcff', expected UTF-8 text"),
-        (b"\x1f\x8b\x08damaged", ": found a damaged gzip file"),
         (gzip.compress(b"1 qid:1 1:2\n" * 99, mtime=0)[:-20], ": found a damaged gzip file"),
     ],
 )
@@ -140,11 +130,6 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 def test_a_long_value_is_refused_in_time():
     with pytest.raises(DataError, match="expected a feature"):
         read(f"1 qid:1 1:{'1' * 100_000}x\n")
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(content):
-    check_any(content)
 
 
 PIECES = ["0", "2", "-1", " ", "qid:", "1:", "2:", "3:", "0.5", "NULL", "1e9", "#", "\n", "\t", "\u00a0", "x"]
@@ -202,14 +187,7 @@ def test_round_trip(data):
     check_equal(read_letor(file), data)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_write_to_a_path(tmp_path, name):
-    write_letor(tmp_path / name, read(TEXT))
-    check(read_letor(tmp_path / name))
-    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
-
-
-def test_write_text():
+def test_write(tmp_path):
     file = io.StringIO()
     write_letor(file, read(TEXT))
     assert file.getvalue() == (
@@ -217,6 +195,10 @@ def test_write_text():
         "0 qid:10 1:0.25 2:3 7:0\n"
         "1 qid:b 1:1 2:2 7:1000 #docid = 7 #\n"
     )
+    for name in ("a.txt", "a.txt.gz"):
+        write_letor(tmp_path / name, read(TEXT))
+        check(read_letor(tmp_path / name))
+        assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
 
 
 def record(**changes):
@@ -233,30 +215,12 @@ def record(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.zeros((3, 1))}, "found features of shape (3, 1), expected (2, 1)"),
-        ({"feature_indices": np.array([1, 2])}, "found features of shape (2, 1), expected (2, 2)"),
-        ({"queries": ["a"]}, "found 1 queries for 2 documents"),
-        ({"comments": ["a"]}, "found 1 comments for 2 documents"),
-    ],
-)
-def test_records_are_checked(changes, message):
-    with pytest.raises(DataError, match=re.escape(message)):
-        record(**changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
         ({"relevance": np.array([0.0, -1.0])}, "document 1: found the relevance -1.0"),
-        ({"relevance": np.array([np.nan, 0.0])}, "document 0: found the relevance nan"),
         ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: found inf, expected a finite number"),
         ({"feature_indices": np.array([0])}, "found the feature numbers [0]"),
         ({"queries": ["a", "b c"]}, "document 1: found the query 'b c', expected one word without '#'"),
-        ({"queries": ["a#", "b"]}, "document 0: found the query 'a#'"),
-        ({"queries": ["a", ""]}, "document 1: found the query ''"),
         ({"queries": ["a", "\ud800"]}, r"document 1: found the query '\ud800'"),
         ({"comments": ["", "a\nb"]}, r"document 1: found the comment 'a\nb', expected one line of text"),
-        ({"comments": [" a", ""]}, "document 0: found the comment ' a'"),
     ],
 )
 def test_what_could_not_be_read_back_is_refused(changes, message):
@@ -264,26 +228,16 @@ def test_what_could_not_be_read_back_is_refused(changes, message):
         write_letor(io.StringIO(), record(**changes))
 
 
-def test_queries_in_two_places_are_not_written():
+def test_data_that_cannot_be_written():
     three = record(X=np.zeros((3, 1)), relevance=np.zeros(3), queries=list("aba"), comments=[""] * 3)
     with pytest.raises(DataError, match="found the query 'a' in two places, expected its documents together"):
         write_letor(io.StringIO(), three)
     with pytest.raises(DataError, match="found no documents"):
         write_letor(io.StringIO(), record(X=np.zeros((0, 1)), relevance=np.zeros(0), queries=[], comments=[]))
-
-
-def test_feature_numbers_are_whole():
-    with pytest.raises(DataError, match="expected whole numbers"):
-        read("1 qid:1 1:1\n", features=[1.9])
-
-
-def test_relevances_may_be_true_and_false():
-    out = io.StringIO()
-    write_letor(
-        out,
-        record(X=np.ones((2, 1)), relevance=np.array([True, False]), queries=["1", "1"], comments=["", ""]),
-    )
-    assert out.getvalue() == "1 qid:1 1:1\n0 qid:1 1:1\n"
+    with pytest.raises(DataError, match=r"found features of shape \(3, 1\), expected \(2, 1\)"):
+        record(X=np.zeros((3, 1)))
+    with pytest.raises(DataError, match="found 1 queries for 2 documents"):
+        record(queries=["a"])
 
 
 def test_small_files_of_large_tables_are_refused():
@@ -291,20 +245,6 @@ def test_small_files_of_large_tables_are_refused():
     with pytest.raises(DataError, match="found 5000 values in 5000 documents of 5000 features, expected at"):
         read(text)
     assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)
-
-
-def test_lines_that_are_read_with_care_stand_among_others():
-    """Text that is not ASCII, and blanks of Unicode."""
-    text = "1 qid:a 1:1 # plain\n2 qid:ä 2:5\n0 qid:ä\u00a01:-0 # ü\n# ö\n\x1c\n"
-    text += "3 qid:ä 1:1e305 2:NULL\n4 qid:b 7:1\n"
-    data = read(text)
-    assert data.queries == ["a", "ä", "ä", "ä", "b"]
-    assert data.relevance.tolist() == [1.0, 2.0, 0.0, 3.0, 4.0]
-    assert data.comments == ["plain", "", "ü", "", ""]
-    expected = [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [-0.0, 0.0, 0.0], [1e305, np.nan, 0.0], [0.0, 0.0, 1.0]]
-    assert_array_equal(data.X, expected)
-    with pytest.raises(DataError, match=":8: found '1:x', expected a feature"):
-        read(f"{text}4 qid:b 1:x\n")
 
 
 @given(st.data())

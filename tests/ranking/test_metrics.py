@@ -31,16 +31,6 @@ def test_scikit_learn(data, k):
     assert_allclose(found, [ndcg_score([r], [s], k=k, ignore_ties=True) for r, s in pairs], atol=1e-14)
 
 
-@given(judged(), st.sampled_from([None, 1, 3]))
-def test_the_gain_is_all_that_burges_changes(data, k):
-    relevance, scores, sizes = data
-    queries = np.repeat(np.arange(len(sizes)), sizes)
-    gains = 2.0**relevance - 1.0
-    assert_allclose(
-        ndcg(relevance, scores, queries, k, "burges"), ndcg(gains, scores, queries, k, "scikit-learn")
-    )
-
-
 @pytest.mark.parametrize(
     ("convention", "expected"),
     [

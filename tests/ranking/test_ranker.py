@@ -1,8 +1,5 @@
 """The ranker: planted rankings, ties and other awkward queries, tuning, conventions, files."""
 
-import copy
-import pickle
-import re
 import warnings
 from itertools import count
 
@@ -12,17 +9,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Ranker, load
-from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import read_model, save_model
+from structune.errors import CapabilityError, DataError
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
@@ -119,25 +111,27 @@ def test_without_queries_all_documents_are_of_one(tmp_path):
 # --- what is learned --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_planted_ranking_is_found(loss):
-    model = ranker(loss=loss, penalty=1e-3).fit(X, Y, QUERIES)
+@pytest.mark.parametrize(
+    ("loss", "measure"),
+    [
+        ("ramp", {}),
+        ("ramp", {"k": 3, "convention": "burges"}),
+        ("equivalent", {}),
+        ("margin", {"k": None, "convention": "scikit-learn"}),
+    ],
+)
+def test_a_planted_ranking_is_found(loss, measure):
+    model = ranker(loss=loss, penalty=1e-3, **measure).fit(X, Y, QUERIES)
     assert model.status_ == "converged"
     assert model.score(X, Y, QUERIES) > 0.99
     assert model.score(*TEST) > 0.95
     assert model.coef_ @ W / np.linalg.norm(model.coef_) / np.linalg.norm(W) > 0.97
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("k", [1, 3, None])
-@pytest.mark.parametrize("convention", ["letor", "burges", "scikit-learn"])
-def test_every_measure_is_learned(loss, k, convention):
-    model = ranker(loss=loss, k=k, convention=convention, penalty=1e-3).fit(X, Y, QUERIES)
-    assert model.score(*TEST) > 0.9
-
-
-@pytest.mark.parametrize("tuning", ["grid", "majorize", GridTuner((0.1, 1.0)), MajorizeTuner(alpha=1.0)])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "tuning"),
+    [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))],
+)
 def test_tuning(loss, tuning):
     model = Ranker(loss=loss, tuning=tuning, folds=3, n_jobs=1)
     model.fit(*NOISY)
@@ -169,10 +163,8 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
 
 def test_zero_weights_are_told():
     x, y, queries = planted(noise=100.0)
-    with pytest.warns(
-        ZeroWeightsWarning,
-        match="all weights are 0: found no others that lower the margin loss, with its penalty",
-    ):
+    told = "all weights are 0: found no others that lower the margin loss, with its penalty"
+    with pytest.warns(ZeroWeightsWarning, match=told):
         model = ranker(loss="margin", penalty=1e3, k=3).fit(x, y, queries)
     assert_array_equal(model.coef_, 0.0)
     assert_array_equal(model.rank(x, queries), np.tile(np.arange(1, 9), 12))
@@ -206,8 +198,7 @@ def test_regressions_see_training_parts_only(monkeypatch):
 # --- weights of queries -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("tuning", [None, "majorize"])
+@pytest.mark.parametrize(("loss", "tuning"), [("ramp", None), ("equivalent", "majorize"), ("margin", None)])
 def test_weights_count_as_so_many_queries(loss, tuning):
     x, y, queries = planted(noise=1.0, size=12)
     times = np.random.default_rng(0).integers(0, 4, 12)
@@ -272,19 +263,14 @@ def test_one_query(loss):
         ranker(loss=loss, tuning="grid").fit(*one)
 
 
-@pytest.mark.parametrize(
-    ("y", "queries"),
-    [(0 * Y, QUERIES), (0 * Y + 2, QUERIES), (QUERIES, QUERIES), (Y, np.arange(Y.size))],
-    ids=["nothing relevant", "everything relevant", "equal within queries", "one document a query"],
-)
-def test_nothing_to_learn(y, queries):
-    with pytest.raises(
-        DataError, match=r"found no query with documents of different relevance \(n_samples = 9"
-    ):
-        Ranker().fit(X, y, queries)
+def test_nothing_to_learn():
+    """Nothing relevant, everything, equal within queries, or one document a query."""
+    for y, queries in ((0 * Y, QUERIES), (0 * Y + 2, QUERIES), (QUERIES, QUERIES), (Y, np.arange(Y.size))):
+        with pytest.raises(DataError, match=r"found no query with documents of different .*n_samples = 9"):
+            Ranker().fit(X, y, queries)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["ramp", "margin"])
 def test_queries_that_teach_nothing_are_left_out(loss):
     """Such as have documents of one relevance, or one document."""
     more = np.vstack([X[:9], X]), np.append([0.0] * 4 + [1.0] * 4 + [2.0], Y)
@@ -294,65 +280,18 @@ def test_queries_that_teach_nothing_are_left_out(loss):
     assert other.score(*more, queries) == pytest.approx((12 * model.score(X, Y, QUERIES) + 2) / 15)
 
 
-def test_one_document():
-    model = ranker().fit(X, Y, QUERIES)
-    assert model.rank(X[:1], ["q"]).tolist() == [1]
-    assert model.score(X[:1], [0.0], ["q"]) == 0.0
-    assert model.score(X[:1], [2.0], ["q"]) == 1.0
+def test_the_unit_of_the_features_is_that_of_the_penalty():
+    options = {"loss": "margin", "tolerance": 1e-4}
+    model = quietly(ranker(penalty=1e-3, **options), X, Y, QUERIES)
+    other = quietly(ranker(penalty=1e9, **options), 1e6 * X, Y, QUERIES)
+    assert_allclose(1e6 * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_duplicates(loss):
-    """Documents twice, of equal and of other relevance, and queries twice."""
-    x, y = np.repeat(X, 2, axis=0), np.repeat(Y, 2)
-    queries = np.repeat(QUERIES, 2)
-    assert quietly(ranker(loss=loss, penalty=1e-3), x, y, queries).score(*TEST) > 0.9
-    y[::16] = 0.0
-    assert quietly(ranker(loss=loss, penalty=1e-2), x, y, queries).score(*TEST) > 0.8
-    x, y, queries = np.vstack([X, X]), np.append(Y, Y), np.append(QUERIES, QUERIES + 100)
-    assert quietly(ranker(loss=loss, penalty=1e-2), x, y, queries).score(*TEST) > 0.95
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", [1e-6, 1e6, 1e12])
-def test_extreme_penalties(loss, penalty):
-    for data in ((X, Y, QUERIES), NOISY):
-        model = quietly(ranker(loss=loss, penalty=penalty), *data)
-        assert model.status_ in ("converged", "iterations")
-        assert np.isfinite(model.coef_).all()
-        assert penalty < 1 or np.abs(model.coef_).max() < 1e-3
-        assert penalty > 1 or data is NOISY or model.score(*data) > 0.95
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_the_unit_of_the_features_is_that_of_the_penalty(loss, scale):
-    model = quietly(ranker(loss=loss, penalty=1e-3, tolerance=1e-4), X, Y, QUERIES)
-    other = quietly(ranker(loss=loss, penalty=1e-3 * scale**2, tolerance=1e-4), scale * X, Y, QUERIES)
-    if loss == "ramp":  # ends at one of several minima, near the regression with which it begins
-        assert other.score(*TEST) == pytest.approx(model.score(*TEST), abs=0.02)
-    else:
-        assert_allclose(scale * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
-
-
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["ramp", "margin"])
 def test_what_all_documents_of_a_query_share_changes_nothing(loss):
     shift = np.random.default_rng(3).normal(size=(12, 4))[QUERIES]
     model, other = (quietly(ranker(loss=loss), x, *NOISY[1:]) for x in (NOISY[0], NOISY[0] + shift))
     assert_allclose(other.coef_, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
-
-
-def test_constant_and_collinear_features():
-    x = np.column_stack([X, X[:, 0], np.ones(Y.size), np.zeros(Y.size)])
-    model = ranker().fit(x, Y, QUERIES)
-    assert_allclose(model.coef_[4:], [model.coef_[0], 0.0, 0.0], atol=1e-9)
-    assert model.score(x, Y, QUERIES) > 0.95
-
-
-def test_more_features_than_documents():
-    x = np.hstack([X, np.random.default_rng(2).normal(size=(Y.size, 200))])
-    for form in (np.asarray, sp.csr_array):
-        assert ranker(penalty=1.0).fit(form(x), Y, QUERIES).score(form(x), Y, QUERIES) > 0.95
 
 
 # --- prediction -------------------------------------------------------------------------------------------
@@ -368,14 +307,7 @@ def test_ranks_follow_the_scores():
     assert ranks.dtype.kind == "i"
 
 
-def test_equal_scores_keep_the_order_given():
-    model = ranker().fit(X, Y, QUERIES)
-    assert model.rank(X[[3, 3, 5, 3]], ["b", "a", "a", "b"]).tolist()[::3] == [1, 2]
-    assert sorted(model.rank(np.zeros((4, 4)), [0, 1, 0, 1]).tolist()) == [1, 1, 2, 2]
-
-
-@pytest.mark.parametrize("k", [1, 10, None])
-@pytest.mark.parametrize("convention", ["letor", "scikit-learn"])
+@pytest.mark.parametrize(("k", "convention"), [(1, "letor"), (None, "scikit-learn")])
 def test_the_score_is_the_mean_ndcg(k, convention):
     model = ranker(k=k, convention=convention).fit(*NOISY)
     x, y, queries = TEST
@@ -388,7 +320,7 @@ def test_the_score_is_the_mean_ndcg(k, convention):
 # --- input ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["ramp", "margin"])
 def test_documents_may_come_in_any_order(loss):
     """As long as those of a query keep theirs, where relevances tie, and queries do."""
     mixed = np.argsort(np.arange(Y.size) % 8, kind="stable")
@@ -404,61 +336,30 @@ def test_documents_may_come_in_any_order(loss):
     assert_array_equal(tuned[1].coef_, tuned[0].coef_)
 
 
-@pytest.mark.parametrize("form", [np.ndarray.tolist, sp.csr_matrix, sp.csc_array, np.asfortranarray, frame])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_forms_of_input(form, loss):
-    model, other = (quietly(ranker(loss=loss, penalty=1e-3), x, Y, QUERIES) for x in (X, form(X)))
+@pytest.mark.parametrize("form", [np.ndarray.tolist, sp.csc_array, np.asfortranarray, frame])
+def test_forms_of_input(form):
+    model, other = (quietly(ranker(penalty=1e-3), x, Y, QUERIES) for x in (X, form(X)))
     assert other.score(form(X), Y, QUERIES) == pytest.approx(model.score(X, Y, QUERIES), abs=0.01)
     assert_allclose(other.coef_, model.coef_, atol=0.1 * np.abs(model.coef_).max())
     assert_allclose(other.predict(form(X)), X @ other.coef_, atol=1e-12)
     assert not sp.issparse(other.coef_)
 
 
-@pytest.mark.parametrize(
-    "form", [list, pd.Series, lambda q: [f"q{each}" for each in q], lambda q: q - 0.5, lambda q: -q[::-1]]
-)
-def test_forms_of_queries(form):
+def test_forms_of_queries():
     model = ranker().fit(*NOISY)
-    assert_array_equal(ranker().fit(*NOISY[:2], form(QUERIES)).coef_, model.coef_)
-    assert_array_equal(model.rank(X, form(QUERIES)), model.rank(X, QUERIES))
-
-
-def test_a_part_of_a_pipeline():
-    model = make_pipeline(StandardScaler(), ranker()).fit(X, Y, ranker__queries=QUERIES)
-    assert model.predict(X).shape == (96,)
-
-
-BAD_X = {
-    "nan": (np.where(X > 2, np.nan, X), "contains NaN[^$]*imputer"),
-    "infinite": (np.where(X > 2, np.inf, X), "contains infinity"),
-    "empty": (X[:0], "0 sample"),
-    "no features": (X[:, :0], "0 feature"),
-    "flat": (X[:, 0], "Expected 2D array"),
-    "strings": (np.full(X.shape, "a"), "could not convert string to float"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_X)
-def test_features_that_are_refused(kind):
-    x, message = BAD_X[kind]
-    with pytest.raises(ValueError, match=message):
-        ranker().fit(x, Y[: len(x)], QUERIES[: len(x)])
+    for queries in (list(QUERIES), pd.Series(QUERIES), [f"q{each}" for each in QUERIES], QUERIES - 0.5):
+        assert_array_equal(ranker().fit(*NOISY[:2], queries).coef_, model.coef_)
+        assert_array_equal(model.rank(X, queries), model.rank(X, QUERIES))
 
 
 @pytest.mark.parametrize(
     ("y", "queries", "message"),
     [
         (np.where(QUERIES == 3, -1.0, Y), QUERIES, r"document 24, query 3: found the relevance -1\.0"),
-        (np.where(QUERIES == 3, 5e3, Y), QUERIES, r"document 24, query 3: found the relevance 5000\.0"),
-        (np.where(QUERIES == 3, np.nan, Y), QUERIES, "Input y contains NaN"),
-        (Y[:5], QUERIES, "inconsistent numbers of samples"),
-        (np.column_stack([Y, Y]), QUERIES, "y should be a 1d array"),
         (np.full(Y.size, "high"), QUERIES, "found relevances that are strings, expected numbers"),
         (Y, QUERIES[:5], "found 5 query ids for 96 documents"),
         (Y, QUERIES[:, None], r"found query ids of shape \(96, 1\), expected one a document"),
         (Y, np.where(QUERIES == 3, np.nan, QUERIES), "document 24: found the query nan, expected an id"),
-        (Y, [], r"found query ids of shape \(0,\)"),
-        (Y, 3, r"found query ids of shape \(\)"),
     ],
 )
 def test_data_that_are_refused(y, queries, message):
@@ -482,30 +383,14 @@ def test_a_wrong_document_is_named_by_its_place():
         model.rank(X, QUERIES[:5])
 
 
-def test_other_features_are_refused_in_prediction():
-    model = ranker().fit(X, Y, QUERIES)
-    with pytest.raises(ValueError, match="X has 3 features, but Ranker is expecting 4"):
-        model.predict(X[:, :3])
-    with pytest.raises(ValueError, match="feature names should match"):
-        ranker().fit(frame(), Y, QUERIES).rank(frame(names="abce"), QUERIES)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"loss": "log"}, CapabilityError, "loss='log' needs 'log_partition', which the structure 'ranking'"),
         ({"loss": RampLoss("slack")}, CapabilityError, "needs 'rescaled'"),
-        ({"loss": "hinge"}, DataError, "loss='hinge': expected one of"),
         ({"tuning": "implicit"}, CapabilityError, "needs a smooth loss"),
-        ({"tuning": "direct"}, CapabilityError, "needs a smooth loss"),
-        ({"tuning": "bayes"}, DataError, "tuning='bayes': expected one of"),
         ({"k": 0}, DataError, "found k = 0, expected at least 1"),
         ({"convention": "trec"}, DataError, "found the convention 'trec', expected one of"),
-        ({"penalty": 0.0}, DataError, "penalty=0.0: expected finite numbers > 0"),
-        ({"penalty": {"x": 1.0}}, DataError, re.escape("expected some of ['all']")),
-        ({"groups": "prefix"}, DataError, "groups='prefix' needs names of the features"),
-        ({"groups": ["a"] * 3}, DataError, "found groups for 3 features, expected 4"),
-        ({"n_jobs": 0}, DataError, "n_jobs=0"),
         ({"tuning": "grid", "folds": 13}, DataError, "cannot split 12 examples"),
     ],
 )
@@ -526,87 +411,21 @@ def test_losses_may_be_objects():
     assert_array_equal(ranker(loss=RampLoss()).fit(X, Y, QUERIES).coef_, ranker().fit(X, Y, QUERIES).coef_)
 
 
-@pytest.mark.parametrize(
-    ("groups", "names", "sizes"),
-    [
-        ("single", ("all",), [4]),
-        ("feature", ("size=1", "size=2", "hue", "age"), [1, 1, 1, 1]),
-        ("prefix", ("size", "hue", "age"), [2, 1, 1]),
-        (["b", "a", "b", "a"], ("b", "a"), [2, 2]),
-        (len, ("6", "3"), [2, 2]),
-    ],
-)
-def test_groups(groups, names, sizes):
-    model = ranker(groups=groups).fit(frame(names=["size=1", "size=2", "hue", "age"]), Y, QUERIES)
-    assert (model.group_names_, model.group_sizes_.tolist()) == (names, sizes)
-
-
-def test_penalties_by_group():
-    model = ranker(groups=["a", "a", "b", "b"], penalty={"a": 1e8}).fit(X, Y, QUERIES)
-    assert model.penalty_.tolist() == [1e8, 1.0]
-    assert_allclose(model.coef_[:2], 0.0, atol=1e-6)
-    assert model.coef_[2] > 0.1
-
-
 # --- scikit-learn's conventions ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call", ["predict", "decision_function", "rank", "score"])
-def test_not_fitted(call):
-    others = {"rank": (QUERIES,), "score": (Y, QUERIES)}.get(call, ())
-    with pytest.raises(NotFittedError, match="Ranker instance is not fitted"):
-        getattr(Ranker(), call)(X, *others)
-    with pytest.raises(NotFittedError):
-        Ranker().save("nowhere")
-
-
-def test_parameters_come_back_as_given():
-    given = {"penalty": {"all": 2.0}, "tuning": GridTuner((1.0,)), "groups": len, "k": None}
-    model = Ranker(**given)
-    assert all(model.get_params()[name] is value for name, value in given.items())
-    assert clone(model).get_params().keys() == model.get_params().keys()
-    assert repr(Ranker(tuning=None, k=3)) == "Ranker(k=3, tuning=None)"
-
-
-def test_names_of_features():
-    model = ranker().fit(frame(), Y, QUERIES)
-    assert model.feature_names_in_.tolist() == list("abcd")
-    assert model.n_features_in_ == 4
-    assert not hasattr(ranker().fit(X, Y, QUERIES), "feature_names_in_")
-
-
-@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)), clone])
-def test_copies_learn_the_same(copy_of):
-    model = ranker(n_jobs=2).fit(*NOISY)
-    assert_array_equal(copy_of(model).fit(*NOISY).coef_, model.coef_)
-
-
-def test_copies_predict_the_same():
-    model = ranker().fit(*NOISY)
-    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-
-
-@pytest.mark.parametrize("tuning", [None, GridTuner((0.1, 1.0))])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "tuning"), [("ramp", GridTuner((0.1, 1.0))), ("margin", None)])
 def test_the_number_of_threads_does_not_matter(loss, tuning):
-    x, y, queries = planted(n_queries=30, size=40, noise=2.0)
+    x, y, queries = planted(n_queries=20, size=20, noise=2.0)
     one, two = (quietly(Ranker(loss=loss, tuning=tuning, folds=2, n_jobs=n), x, y, queries) for n in (1, 2))
     assert_array_equal(two.coef_, one.coef_)
     assert_array_equal(two.penalty_, one.penalty_)
 
 
-def test_the_seed_decides_on_the_folds():
-    a, b, c = (
-        Ranker(folds=None, holdout=0.4, random_state=s, n_jobs=1).fit(*NOISY).history_ for s in (0, 0, 1)
-    )
-    a, b, c = ([r["heldout_loss"] for r in history if "heldout_loss" in r] for history in (a, b, c))
-    assert a == b != c
-
-
 # --- fits after fits, and cut short -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["ramp", "margin"])
 def test_a_warm_start(loss):
     model = quietly(ranker(loss=loss, warm_start=True, penalty=1e-3), X, Y, QUERIES)
     passes, score = model.passes_, model.score(*TEST)
@@ -624,7 +443,7 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
     assert_allclose(warm.coef_, cold.coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["equivalent", "margin"])
 def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
     """From the same start, and to the same objective: among nearly equal orders rounding decides."""
     regress, starts = first_weights.ridge_regression, []
@@ -652,8 +471,7 @@ def objective_of(model, x):
     return risk.value(model.coef_) + 0.5 * model.penalty_[0] * model.coef_ @ model.coef_
 
 
-@pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
-@pytest.mark.parametrize("n", [3, 12])
+@pytest.mark.parametrize(("tuning", "n"), [(None, 3), ("grid", 12), ("majorize", 12)])
 def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
     calls, whole = count(), Ranking.best
 
@@ -675,15 +493,10 @@ def test_no_time_at_all(tuning):
     assert_array_equal(model.coef_, 0.0)
 
 
-def test_the_iterations_run_out():
-    assert ranker(run=Run(max_iterations=2), penalty=1e-3).fit(*NOISY).status_ == "iterations"
-
-
 # --- files ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("data", [X, frame()])
+@pytest.mark.parametrize(("loss", "data"), [("ramp", X), ("margin", frame())])
 def test_what_is_saved_comes_back(loss, data, tmp_path):
     options = {"groups": ["a", "b", "a", "b"], "k": None, "convention": "burges", "penalty": {"a": 0.5}}
     model = quietly(ranker(loss=loss, **options), data, Y, QUERIES)
@@ -700,26 +513,6 @@ def test_what_is_saved_comes_back(loss, data, tmp_path):
     assert_array_equal(again.predict(data), model.predict(data))
     assert again.score(data, Y, QUERIES) == model.score(data, Y, QUERIES)
     assert_array_equal(quietly(again, data, Y, QUERIES).coef_, model.coef_)
-
-
-def test_losses_and_tuners_come_back_by_name_or_as_defaults(tmp_path):
-    model = ranker(loss=RampLoss(), tuning=GridTuner((1.0,)), folds=2).fit(X, Y, QUERIES)
-    model.save(tmp_path / "model")
-    again = structune.load(tmp_path / "model")
-    assert (again.loss, again.tuning) == ("ramp", "grid")
-
-
-@pytest.mark.parametrize(
-    "header",
-    [{"n_features": 3}, {"n_features": None}, {"named": True}, {"parameters": {"fit_intercept": True}}],
-)
-def test_a_header_that_does_not_fit(header, tmp_path):
-    ranker().fit(X, Y, QUERIES).save(tmp_path / "model")
-    fields, arrays = read_model(tmp_path / "model")
-    fields = {name: v for name, v in {**fields, **header}.items() if name not in ("format", "version")}
-    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
-    with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
-        structune.load(tmp_path / "model")
 
 
 def test_ctrl_c_in_the_regression_that_a_fit_begins_with(monkeypatch):

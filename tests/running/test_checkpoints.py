@@ -24,8 +24,7 @@ from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, Maj
 from structune.running import Run
 from structune.running.checkpoints import Checkpoint, CheckpointWarning, digest
 from structune.running.monitor import Monitor
-from structune.trees.node_tuning import tune_priors
-from structune.trees.tree_fit import node_risks
+from structune.trees.tree_fit import node_risks, tune_priors
 from tiny import margin_problem, small, tuning_problem
 
 

@@ -32,9 +32,8 @@ from structune.running.checkpoints import Checkpoint
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
-from structune.trees.selection import NodeGrid, choose_priors
 from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import fit_tree, node_risks
+from structune.trees.tree_fit import NodeGrid, choose_priors, fit_tree, node_risks
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")

@@ -65,19 +65,16 @@ def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
     if fold not in range(1, _N_PARTS + 1):
         raise DataError(f"found the fold {fold!r}, expected a number from 1 to {_N_PARTS}")
     folder = "ohsumed_querylevelnorm" if normalised else "ohsumed_feature_null"
-    first, second, third, *others = (_part(folder, (fold - 1 + k) % _N_PARTS) for k in range(_N_PARTS))
-    return OhsumedData(_joined(first, second, third), *others)
-
-
-def _part(folder: str, part: int) -> LetorData:
-    return read_letor(find(DataFile(f"ranking/{folder}/S{part + 1}.txt.gz", _SHA256[folder][part])))
-
-
-def _joined(*parts: LetorData) -> LetorData:
-    return LetorData(
+    files = [
+        DataFile(f"ranking/{folder}/S{part + 1}.txt.gz", _SHA256[folder][part])
+        for part in ((fold - 1 + k) % _N_PARTS for k in range(_N_PARTS))
+    ]
+    *parts, validation, test = (read_letor(find(file)) for file in files)
+    train = LetorData(
         np.vstack([part.X for part in parts]),
         np.concatenate([part.relevance for part in parts]),
         [query for part in parts for query in part.queries],
         parts[0].feature_indices,
         [comment for part in parts for comment in part.comments],
     )
+    return OhsumedData(train, validation, test)

@@ -17,7 +17,7 @@ from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem
 from structune.ranking.structure.gain import ratio
-from structune.ranking.structure.shard import RankingShard
+from structune.ranking.structure.ranking import RankingShard
 from structune.structure import FloatArray, IntArray
 
 _MOST_CELLS = 1 << 26  # of features that are centred, and so no longer sparse
@@ -54,6 +54,8 @@ def ridge_regression(shards: list[RankingShard]) -> FloatArray:
     KeyboardInterrupt
         The regression was interrupted.
     """
+    # Gains and features less their means in the query: a constant that all documents of a query share changes
+    # no order. Centring makes sparse features dense, so large ones keep their means.
     first = shards[0].design
     n_cells = sum(shard.n_parts for shard in shards) * first.n_columns
     parts = (_documents(shard, not first.is_sparse or n_cells <= _MOST_CELLS) for shard in shards)
@@ -80,12 +82,15 @@ def _moments(parts: Iterable[_Documents]) -> _Documents:
     """A few documents of which every regression is that of all: they have the same squares and products."""
     total, moments = 0.0, np.zeros((0, 0))
     for X, gains, weights in parts:
+        # sums of w (x, y)(x, y)': any ridge regression of y on x asks for nothing else of the documents
         design = Design(X, False)
         products = design.adjoint((weights * gains)[:, None])
         part = np.block([[design.gram(weights), products], [products.T, weights @ gains**2]])
         moments = moments + part if moments.size else part
         total += float(weights.sum())
     _check_finite(moments)
+    # rows R with R'R = moments, from M = V diag(values) V': n_features + 1 documents in place of all. Values
+    # that rounding made negative count as 0.
     values, vectors = np.linalg.eigh(moments)
     weight = total / values.size  # of each: examples count by their weights
     rows = np.sqrt(np.maximum(values, 0.0) / (weight or 1.0))[:, None] * vectors.T

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from structune.structure import FloatArray, IntArray
 _MISSING = "NULL"
 _BLOCK = 1 << 22  # bytes that are parsed at a time
 _MOST_CELLS, _MOST_CELLS_A_VALUE = 1 << 24, 100
+# all features of a line are matched at once; single words are looked at to say which one is wrong
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FEATURE = rf"\d{{1,18}}:(?:{_NUMBER}|{_MISSING})"
 _NUMBER_WORD = re.compile(_NUMBER, re.ASCII)
@@ -89,7 +90,7 @@ def read_letor(
         feature without a finite value or out of turn, of a query that comes back after another, and of a
         value that is missing where `missing` is None; the file holds no documents.
     """
-    return _data(source_name(source), list(_parts(source)), features, missing)
+    return _data(source_name(source), list(_documents(source)), features, missing)
 
 
 def read_letor_blocks(
@@ -106,51 +107,53 @@ def read_letor_blocks(
     ------
     LetorData
     """
-    name, n_features = source_name(source), 0 if features is None else len(features)
+    n_features = 0 if features is None else len(features)
 
-    def size(query: list[_Documents]) -> int:
-        return sum(
-            len(part.queries) + int(np.maximum(n_features, np.diff(part.offsets)).sum()) for part in query
-        )
+    def size(query: list[_Document]) -> int:
+        return sum(1 + max(n_features, document.indices.size) for document in query)
 
-    queries = (list(own) for _, own in groupby(_parts(source), lambda part: part.queries[0]))
+    queries = (list(own) for _, own in groupby(_documents(source), lambda document: document.query))
     for block in batches(queries, size, n_values, n_values):
-        yield _data(name, list(chain.from_iterable(block)), features, missing)
+        yield _data(source_name(source), list(chain.from_iterable(block)), features, missing)
 
 
-def letor_features(source: Source) -> Iterator[tuple[int, IntArray]]:
-    """Numbers of the features that occur in a LETOR file; errors are those of `read_letor`.
-
-    Yields
-    ------
-    n_documents : int
-    indices : ndarray of int64
-        Of the features of so many documents.
-    """
-    for part in _parts(source):
-        yield len(part.queries), np.unique(part.indices)
+def letor_features(source: Source) -> Iterator[IntArray]:
+    """Numbers of the features that each document of a LETOR file has; errors are those of `read_letor`."""
+    for document in _documents(source):
+        yield document.indices
 
 
 def _data(
-    name: str, parts: list[_Documents], features: Sequence[int] | None, missing: float | None
+    name: str, documents: list[_Document], features: Sequence[int] | None, missing: float | None
 ) -> LetorData:
-    columns = _columns(parts, features)
-    _check_density(name, parts, columns)
-    X = _matrix(parts, columns)
+    if features is None:
+        columns = np.unique(np.concatenate([document.indices for document in documents]))
+    else:
+        columns = np.asarray(features)
+        if columns.dtype.kind not in "iu":
+            raise DataError(f"found the feature numbers {columns}, expected whole numbers")
+        columns = _checked_columns(columns.astype(np.int64))
+    n_values = sum(document.values.size for document in documents)
+    # a table is dense: a small file could ask for one that does not fit in memory
+    if len(documents) * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
+        raise DataError(
+            f"{name}: found {n_values} values in {len(documents)} documents of {columns.size} features, "
+            f"expected at least one for {_MOST_CELLS_A_VALUE} cells: tables are dense"
+        )
+    X, known = np.zeros((len(documents), columns.size)), np.append(columns, -1)
+    for row, document in zip(X, documents, strict=True):
+        places = np.searchsorted(columns, document.indices)
+        asked = known[places] == document.indices
+        row[places[asked]] = document.values[asked]
     if missing is None:
         for j, column in np.argwhere(np.isnan(X))[:1]:
             what = f"found {_MISSING} for the feature {columns[column]}, expected a number (see 'missing')"
-            line = np.concatenate([part.lines for part in parts])[j]
-            raise DataError(f"{name}:{line}: {what}")
+            raise DataError(f"{name}:{documents[j].line}: {what}")
     else:
         X[np.isnan(X)] = missing
-    return LetorData(
-        X,
-        np.concatenate([part.relevance for part in parts]),
-        [query for part in parts for query in part.queries],
-        columns,
-        [comment for part in parts for comment in part.comments],
-    )
+    relevance = np.array([document.relevance for document in documents])
+    queries, comments = [each.query for each in documents], [each.comment for each in documents]
+    return LetorData(X, relevance, queries, columns, comments)
 
 
 def with_features(data: LetorData, features: Sequence[int]) -> LetorData:
@@ -175,82 +178,58 @@ def write_letor(target: Source, data: LetorData) -> None:
         No documents; a relevance, value, query or comment that could not be read back.
     """
     _check_writable(data)
-    names = list(map(str, data.feature_indices.tolist()))
+    names, lines = list(map(str, data.feature_indices.tolist())), []
     rows = zip(data.relevance.tolist(), data.queries, data.X.tolist(), data.comments, strict=True)
-    save(target, "".join(_line(names, *row) for row in rows))
+    for relevance, query, values, comment in rows:
+        features = (f" {name}:{_number(value)}" for name, value in zip(names, values, strict=True))
+        behind = f" #{comment}" if comment else ""
+        lines.append(f"{_number(relevance)} qid:{query}{''.join(features)}{behind}\n")
+    save(target, "".join(lines))
 
 
-class _Documents(NamedTuple):
-    """Lines one after the other, and their numbers; values that are missing are nan."""
-
-    lines: IntArray
-    relevance: FloatArray
-    queries: list[str]
-    offsets: IntArray  # of the features of each
-    indices: IntArray
-    values: FloatArray
-    comments: list[str]
-
-    def cut(self, start: int, end: int) -> _Documents:
-        rows, own = slice(start, end), slice(self.offsets[start], self.offsets[end])
-        return _Documents(
-            self.lines[rows],
-            self.relevance[rows],
-            self.queries[rows],
-            self.offsets[start : end + 1] - self.offsets[start],
-            self.indices[own],
-            self.values[own],
-            self.comments[rows],
-        )
+def _number(value: float) -> str:
+    return _MISSING if np.isnan(value) else repr(float(value)).removesuffix(".0")
 
 
-def _parts(source: Source) -> Iterator[_Documents]:
-    """Documents of one query; others of it may follow."""
-    name, previous, begun = source_name(source), None, dict[str, int]()
-    for documents in _documents(source):
-        queries = documents.queries
-        cuts = [j for j in range(1, len(queries)) if queries[j] != queries[j - 1]]
-        for start, end in pairwise([0, *cuts, len(queries)]):
-            query, line = queries[start], int(documents.lines[start])
-            if query != previous and begun.setdefault(query, line) != line:
+class _Document(NamedTuple):
+    line: int
+    relevance: float
+    query: str
+    indices: IntArray  # of its features
+    values: FloatArray  # nan where they are missing
+    comment: str
+
+
+def _documents(source: Source) -> Iterator[_Document]:
+    """Documents one by one, those of a query together."""
+    name, previous, begun, first = source_name(source), None, dict[str, int](), 1
+    for text in line_blocks(source, _BLOCK, universal=True):
+        for line, content in enumerate(text.split(b"\n"), first):
+            words = content.decode(errors="surrogateescape").strip()
+            if not words or words.startswith("#"):
+                continue
+            try:
+                document = _parsed(line, words)
+            except DataError as error:
+                told = DataError(f"{name}:{line}: {error}")
+                raise (named_by_look(told, text, ("LETOR",)) if first == 1 else told) from None
+            if document.query != previous and begun.setdefault(document.query, line) != line:
                 raise DataError(
-                    f"{name}:{line}: found the query {shown(query)} again, which began at line "
-                    f"{begun[query]}; expected the documents of a query together"
+                    f"{name}:{line}: found the query {shown(document.query)} again, which began at line "
+                    f"{begun[document.query]}; expected the documents of a query together"
                 )
-            previous = query
-            yield documents.cut(start, end)
+            previous = document.query
+            yield document
+        first += text.count(b"\n")
     if not begun:
         raise DataError(f"{name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
 
 
-def _documents(source: Source) -> Iterator[_Documents]:
-    """Documents some at a time."""
-    name, first = source_name(source), 1
-    for text in line_blocks(source, _BLOCK, universal=True):
-        try:
-            for line, content in enumerate(text.split(b"\n"), first):
-                yield from _document(line, content, name)
-        except DataError as error:
-            raise (named_by_look(error, text, ("LETOR",)) if first == 1 else error) from None
-        first += text.count(b"\n")
-
-
-def _document(line: int, content: bytes, name: str) -> Iterator[_Documents]:
-    """That of a line, if it has one."""
-    text = content.decode(errors="surrogateescape").strip()
-    if not text or text.startswith("#"):
-        return
+def _parsed(line: int, text: str) -> _Document:
     try:
-        relevance, query, indices, values, comment = _parsed(text)
-    except DataError as error:
-        raise DataError(f"{name}:{line}: {error}") from error
-    offsets = np.array([0, indices.size])
-    yield _Documents(np.array([line]), np.array([relevance]), [query], offsets, indices, values, [comment])
-
-
-def _parsed(text: str) -> tuple[float, str, IntArray, FloatArray, str]:
-    """Relevance, query, indices and values of features, nan where these are missing, and the comment."""
-    _check_unicode(text)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"found {shown(text[error.start :])}, expected UTF-8 text") from error
     content, _, comment = text.partition("#")
     words = content.split()
     relevance, query = [*words, "", ""][:2]
@@ -258,10 +237,7 @@ def _parsed(text: str) -> tuple[float, str, IntArray, FloatArray, str]:
         raise DataError(f"found the relevance {shown(relevance)}, expected a finite number >= 0")
     if not query.startswith("qid:") or query == "qid:":
         raise DataError(f"found {shown(query)} after the relevance, expected a query such as 'qid:1'")
-    return float(relevance), query[4:], *_features(words[2:]), comment.strip()
-
-
-def _features(words: list[str]) -> tuple[IntArray, FloatArray]:
+    words = words[2:]
     if not _FEATURE_WORDS.fullmatch("".join(f"{word} " for word in words)):
         wrong = next(word for word in words if not _FEATURE_WORD.fullmatch(word))
         raise DataError(f"found {shown(wrong)}, expected a feature such as '1:0.5' or '1:{_MISSING}'")
@@ -273,7 +249,7 @@ def _features(words: list[str]) -> tuple[IntArray, FloatArray]:
     for j in _falls(indices)[:1]:
         what = f"after {indices[j - 1]}, expected rising numbers" if j else "first, expected at least 1"
         raise DataError(f"found the feature {indices[j]} {what}")
-    return indices, values
+    return _Document(line, float(relevance), query[4:], indices, values, comment.strip())
 
 
 def _falls(indices: IntArray) -> IntArray:
@@ -281,60 +257,10 @@ def _falls(indices: IntArray) -> IntArray:
     return np.flatnonzero(np.diff(indices, prepend=0) < 1)
 
 
-def _columns(parts: list[_Documents], features: Sequence[int] | None) -> IntArray:
-    if features is None:
-        return np.unique(np.concatenate([np.unique(part.indices) for part in parts]))
-    given = np.asarray(features)
-    if given.dtype.kind not in "iu":
-        raise DataError(f"found the feature numbers {given}, expected whole numbers")
-    return _checked_columns(given.astype(np.int64))
-
-
 def _checked_columns(indices: IntArray) -> IntArray:
     if indices.ndim != 1 or _falls(indices).size:
         raise DataError(f"found the feature numbers {indices}, expected them to rise from 1 or more")
     return indices
-
-
-def _check_density(name: str, parts: list[_Documents], columns: IntArray) -> None:
-    """Refuse a small file of a table that does not fit in memory."""
-    n_documents, n_values = _n_documents(parts), sum(part.values.size for part in parts)
-    if n_documents * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
-        raise DataError(
-            f"{name}: found {n_values} values in {n_documents} documents of {columns.size} features, "
-            f"expected at least one for {_MOST_CELLS_A_VALUE} cells: tables are dense"
-        )
-
-
-def _matrix(parts: list[_Documents], columns: IntArray) -> FloatArray:
-    X, start = np.zeros((_n_documents(parts), columns.size)), 0
-    for part in parts:
-        rows = np.repeat(np.arange(start, start + len(part.queries)), np.diff(part.offsets))
-        places = np.searchsorted(columns, part.indices)
-        known = np.append(columns, -1)[places] == part.indices
-        X[rows[known], places[known]] = part.values[known]
-        start += len(part.queries)
-    return X
-
-
-def _n_documents(parts: list[_Documents]) -> int:
-    return sum(len(part.queries) for part in parts)
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(f"found {shown(text[error.start :])}, expected UTF-8 text") from error
-
-
-def _line(names: list[str], relevance: float, query: str, values: list[float], comment: str) -> str:
-    features = (f" {name}:{_text(value)}" for name, value in zip(names, values, strict=True))
-    return f"{_text(relevance)} qid:{query}{''.join(features)}{f' #{comment}' if comment else ''}\n"
-
-
-def _text(value: float) -> str:
-    return _MISSING if np.isnan(value) else repr(float(value)).removesuffix(".0")
 
 
 def _check_writable(data: LetorData) -> None:

@@ -23,8 +23,7 @@ from structune.ranking.structure.queries import (
     positions_of,
     sorted_by_score,
 )
-from structune.ranking.structure.ranking import Ranking
-from structune.ranking.structure.shard import RankingShard
+from structune.ranking.structure.ranking import Ranking, RankingShard
 from structune.structure import Array, FloatArray, IntArray, as_weights, check_weights
 
 if TYPE_CHECKING:
@@ -40,16 +39,6 @@ class ZeroWeightsWarning(UserWarning):
 
 class OneQueryWarning(UserWarning):
     """Documents came without queries, and are taken for those of one."""
-
-
-def _with_first_weights(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-    """With weights to begin with: at w = 0 all orders tie."""
-    if problem.full.convex:
-        return problem
-
-    from structune.ranking.first_weights import begin_at_regression
-
-    return begin_at_regression(problem, start)
 
 
 @parameters
@@ -75,11 +64,7 @@ class Ranker(FeatureEstimator):
         group name; or one group name per feature.
     penalty : float or dict
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
-    l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+        group name (1 for groups not named). Ignored with `tuning`.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -138,6 +123,7 @@ class Ranker(FeatureEstimator):
     convention: str = "letor"
     folds: int | None = 5
     tolerance: float = _TOLERANCE
+    l1: float = field(default=0.0, init=False)  # it needs a smooth loss, which rankings have none of
 
     _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries
 
@@ -181,6 +167,7 @@ class Ranker(FeatureEstimator):
         """
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
+        # weights are those of features by their place: of another number of features they are of no use
         before = getattr(self, "coef_", None) if self.warm_start else None
         self._scores_one_query = queries is None
         examples = self._encode_training(X, y, queries, sample_weight)
@@ -228,9 +215,11 @@ class Ranker(FeatureEstimator):
         if y.dtype.kind not in "biuf":
             raise DataError("found relevances that are strings, expected numbers")
         ids, order = _arranged(queries, X)
-        self._check_relevance(y, ids)
+        Ndcg(self.convention, self.k).gains(y, ids)  # refuses a document by its place in the order given
         weights = _query_weights(sample_weight, ids, order)
-        return _uneven(self._structure.encode((X[order], ids[order]), y[order], weights)), ids
+        shard = self._structure.encode((X[order], ids[order]), y[order], weights)
+        low, high = (reduce.reduceat(shard.gains, shard.offsets[:-1]) for reduce in (np.minimum, np.maximum))
+        return shard.take(np.flatnonzero(low < high)), ids  # there is nothing to learn from others
 
     def _learn(self, structure: Any, loss: Loss, *data: Any) -> TuningResult:
         result = super()._learn(structure, loss, *data)
@@ -244,13 +233,19 @@ class Ranker(FeatureEstimator):
         self.k, self.convention = model.k, model.convention  # of the gains in the folder
         self._scores_one_query = False
 
-    def _check_relevance(self, y: Any, ids: Array) -> None:
-        """Refuse wrong relevances, by the place of the document in the order given."""
-        Ndcg(self.convention, self.k).gains(y, ids)
-
     @property
     def _prepare(self) -> Callable[[TuningProblem, FloatArray | None], TuningProblem]:
-        return _with_first_weights
+        """Fits begin elsewhere than at w = 0, where all orders tie, if they may end at several minima."""
+
+        def prepared(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
+            if problem.full.convex:
+                return problem
+
+            from structune.ranking.first_weights import begin_at_regression
+
+            return begin_at_regression(problem, start)
+
+        return prepared
 
     @property
     def _structure(self) -> Ranking:
@@ -305,7 +300,7 @@ class Ranker(FeatureEstimator):
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         ids, order = _arranged(queries, scores)
-        self._check_relevance(y, ids)
+        Ndcg(self.convention, self.k).gains(y, ids)
         found = ndcg(np.asarray(y)[order], scores[order], ids[order], self.k, self.convention)
         return float(np.average(found, weights=_query_weights(sample_weight, ids, order)))
 
@@ -318,6 +313,7 @@ class Ranker(FeatureEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Ranker:
         model = cls()
+        header["parameters"].pop("l1", None)  # of earlier versions: it was 0
         model._unpack(header, arrays)
         model._scores_one_query = header["one_query"] is True
         return model
@@ -350,13 +346,6 @@ def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArra
     if not weights.any():
         raise DataError("found a weight of zero for every query, expected a positive one")
     return weights
-
-
-def _uneven(shard: RankingShard) -> RankingShard:
-    """Queries with documents of different relevance: there is nothing to learn from others."""
-    starts = shard.offsets[:-1]
-    low, high = np.minimum.reduceat(shard.gains, starts), np.maximum.reduceat(shard.gains, starts)
-    return shard.take(np.flatnonzero(low < high))
 
 
 def _no_uneven(n_documents: int) -> DataError:

@@ -61,26 +61,13 @@ class RankingScores:
         """Mean NDCG@k by k."""
         return dict(zip(_POSITIONS, np.mean([q.ndcg for q in self.queries], axis=0).tolist(), strict=True))
 
-    @property
-    def mean(self) -> float:
-        """Of all k."""
-        return float(np.mean(list(self.ndcg.values())))
-
-    @property
-    def n_documents(self) -> int:
-        return sum(len(query.relevance) for query in self.queries)
-
-    @property
-    def n_without(self) -> int:
-        """Queries without relevant documents."""
-        return sum(max(query.relevance) <= 0 for query in self.queries)
-
     def tables(self) -> list[Table]:
-        rows = [*((str(k), [value]) for k, value in self.ndcg.items()), ("mean", [self.mean])]
+        told = self.as_dict()
+        rows = [*((str(k), [value]) for k, value in told["ndcg"].items()), ("mean", [told["mean"]])]
         record = [
             ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
-            ("data", f"{len(self.queries):,} queries, {self.n_documents:,} documents"),
-            ("nothing relevant", f"{self.n_without:,} queries, which count 0"),
+            ("data", f"{told['queries']:,} queries, {told['documents']:,} documents"),
+            ("nothing relevant", f"{told['queries_without_relevant_documents']:,} queries, which count 0"),
         ]
         return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", record)]
 
@@ -88,10 +75,10 @@ class RankingScores:
         return {
             "convention": self.convention,
             "queries": len(self.queries),
-            "documents": self.n_documents,
-            "queries_without_relevant_documents": self.n_without,
+            "documents": sum(len(query.relevance) for query in self.queries),
+            "queries_without_relevant_documents": sum(max(query.relevance) <= 0 for query in self.queries),
             "ndcg": self.ndcg,
-            "mean": self.mean,
+            "mean": float(np.mean(list(self.ndcg.values()))),
         }
 
     def sections(self) -> Iterator[Section]:

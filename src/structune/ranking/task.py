@@ -98,9 +98,9 @@ class RankingTask(Task):
 
         def indices() -> Iterator[Any]:
             with Progress(not quiet, stage="features", unit="documents") as progress:
-                for n_documents, found in chain.from_iterable(map(letor_features, files)):
+                for found in chain.from_iterable(map(letor_features, files)):
                     yield found
-                    progress.advance(n_documents)
+                    progress.advance(1)
 
         _check_missing(learning)
         features = _features_of_all(files, indices())

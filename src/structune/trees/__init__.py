@@ -3,8 +3,8 @@
 Organisms of a taxonomy, say. Begin with `MultitaskEstimator`, which takes any estimator that learns tasks.
 
 - ``multitask``: the estimator; ``learner``: what it fits, in place of one fit
-- ``task_tree``, ``newick``: trees, and their files
-- ``tree_fit``: fits from the root to the leaves; ``selection``, ``node_tuning``: how near to the parent
+- ``task_tree``: trees, and their files
+- ``tree_fit``: fits from the root to the leaves, and how near each is to its parent
 """
 
 import lazy_loader

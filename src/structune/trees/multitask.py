@@ -113,52 +113,43 @@ class MultitaskEstimator(FitsOnExecutor):
         DataError
             A task that is no leaf of the tree, or names what the estimator cannot use.
         """
-        from structune.trees.learner import TreeLearner
-        from structune.trees.selection import NodeGrid
-
-        tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
-        model: Any = self._checked_estimator()
-        self._check_ranges()
-        tasks = list(data)
-        sizes = [_n_sequences(task, data[task]) for task in tasks]
-        X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
-        learner = TreeLearner(
-            tree,
-            tasks,
-            np.repeat(np.arange(len(tasks)), sizes),
-            NodeGrid(self.factors, self.gammas),
-            self.tuning,
-            self.holdout,
-            self.folds,
-            self.random_state,
-        )
-        model, examples = model._without_weights(X, y, groups=np.arange(len(X)))
-        groups = model._weight_groups(examples.structure)
-        result = learner.fit(
-            examples,
-            model._make_loss(),
-            groups=groups,
-            precisions=model._task_precisions(groups),
-            hessian=model._hessian_method(examples.structure),
-            tolerance=model.tolerance,
-            run=self._prepared_run(self.verbose),
-        )
-        model._keep(groups, result.precision, result)
-        self.tree_, self.model_ = tree, model
-        self.weights_ = {node: fit.w for node, fit in learner.fits.items()}
-        self.nodes_, self.history_ = learner.nodes, result.history
-        return self
-
-    def _checked_estimator(self) -> StructuredEstimator:
         from sklearn.base import clone
 
-        model = clone(self.estimator)
+        from structune.learning.fitting import HeldOut
+        from structune.trees.learner import learn_tasks
+        from structune.trees.tree_fit import NodeGrid
+
+        tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
+        model: Any = clone(self.estimator)
         if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
         for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
             if getattr(model, name, expected) != expected:
                 raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
-        return model
+        self._check_ranges()
+        tasks = list(data)
+        sizes = [_n_sequences(task, data[task]) for task in tasks]
+        X, y = (list(chain.from_iterable(data[task][k] for task in tasks)) for k in (0, 1))
+        grid = NodeGrid(self.factors, self.gammas)
+        model, examples = model._without_weights(X, y, groups=np.arange(len(X)))
+        groups = model._weight_groups(examples.structure)
+        result, fits, nodes = learn_tasks(
+            tree,
+            tasks,
+            np.repeat(np.arange(len(tasks)), sizes),
+            model,
+            examples,
+            grid=grid,
+            tuning=self.tuning,
+            held_out=HeldOut(self.holdout, self.folds, self.random_state),
+            groups=groups,
+            run=self._prepared_run(self.verbose),
+        )
+        model._keep(groups, result.precision, result)
+        self.tree_, self.model_ = tree, model
+        self.weights_ = {node: fit.w for node, fit in fits.items()}
+        self.nodes_, self.history_ = nodes, result.history
+        return self
 
     # --- prediction ---------------------------------------------------------------------------------------
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self
 
 from structune.errors import DataError
-from structune.trees.newick import format_newick, parse_newick
 
 _ROOT = "root"
+_MOST_LEVELS = 200  # what lies deeper is no tree of tasks; and names of inner nodes grow with it
+# None of these goes back: the time is in proportion to the text, whatever that is.
+_TOKEN = re.compile(
+    r"\s*+(?:(?P<mark>[(),;])|(?P<length>:\s*+[^\s(),:;'\[\]]++)|(?P<comment>\[[^\]]*+\])"
+    r"|'(?P<quoted>(?:[^']|'')*+)'|(?P<plain>[^\s(),:;'\[\]]++)|(?P<end>\Z))"
+)
+_PLAIN = re.compile(r"[^\s(),:;'\[\]]+")
 
 
 class TaskTree:
@@ -45,12 +52,19 @@ class TaskTree:
     """
 
     def __init__(self, parents: Mapping[str, str | None] | Iterable[tuple[str, str | None]]) -> None:
-        given = _mapping(parents.items() if isinstance(parents, Mapping) else parents)
-        known = dict(given)
-        for parent in given.values():
+        pairs = list(parents.items() if isinstance(parents, Mapping) else parents)
+        for name, n in Counter(name for name, _ in pairs).items():
+            if n > 1:
+                raise DataError(f"found {n} nodes of the name {name!r}, expected names that differ")
+        known: dict[str, str | None] = dict(pairs)
+        for _, parent in pairs:
             if parent is not None:
                 known.setdefault(parent, None)
-        _check_names(known)
+        if not known:
+            raise DataError("found a tree without nodes, expected one at least")
+        for name in known:
+            if not isinstance(name, str) or not name:
+                raise DataError(f"found the node {name!r}, expected a name")
         roots = [name for name, parent in known.items() if parent is None]
         if len(roots) > 1:
             raise DataError(f"found the roots {', '.join(map(repr, roots))}, expected one")
@@ -61,7 +75,12 @@ class TaskTree:
                 self._children[parent].append(name)
         self.nodes = tuple(self._below(roots[0])) if roots else ()
         if len(self.nodes) < len(known):
-            raise DataError(f"found a cycle, expected a tree: {' -> '.join(_cycle(known))}")
+            way, node = list[str](), next(name for name in known if name not in self.nodes)
+            while node not in way:  # what is not below a root leads up to a cycle
+                way.append(node)
+                node = known[node] or ""
+            cycle = [*way[way.index(node) :], node]
+            raise DataError(f"found a cycle, expected a tree: {' -> '.join(cycle)}")
         self.root = roots[0]
         self.leaves = tuple(name for name in self.nodes if not self._children[name])
 
@@ -93,11 +112,17 @@ class TaskTree:
             support, get the names of the leaves below them, joined by "+". Names with spaces or
             punctuation stand in single quotes.
         """
-        return cls(parse_newick(text))
+        return cls(_newick_pairs(text))
 
     def to_newick(self) -> str:
         """The tree in Newick format, with the names of inner nodes."""
-        return format_newick(self.root, self.children)
+
+        def below(name: str) -> str:
+            inner = ",".join(map(below, self._children[name]))
+            plain = _PLAIN.fullmatch(name) and not _is_number(name)
+            return (f"({inner})" if inner else "") + (name if plain else "'" + name.replace("'", "''") + "'")
+
+        return f"{below(self.root)};"
 
     # --- relations ----------------------------------------------------------------------------------------
 
@@ -156,35 +181,6 @@ class TaskTree:
         return name
 
 
-def _check_names(parents: Mapping[str, str | None]) -> None:
-    if not parents:
-        raise DataError("found a tree without nodes, expected one at least")
-    for name in parents:
-        if not isinstance(name, str) or not name:
-            raise DataError(f"found the node {name!r}, expected a name")
-
-
-def _cycle(parents: Mapping[str, str | None]) -> list[str]:
-    """A cycle, from some node back to it."""
-    for start in parents:
-        way: list[str] = []
-        node: str | None = start
-        while node is not None and node not in way:
-            way.append(node)
-            node = parents[node]
-        if node is not None:
-            return [*way[way.index(node) :], node]
-    return []
-
-
-def _mapping(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
-    found = list(pairs)
-    for name, n in Counter(name for name, _ in found).items():
-        if n > 1:
-            raise DataError(f"found {n} nodes of the name {name!r}, expected names that differ")
-    return dict(found)
-
-
 def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | None]]:
     if nested is None:
         return
@@ -195,3 +191,70 @@ def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | 
         yield name, parent
         if isinstance(nested, Mapping):
             yield from _nested_pairs(nested[name], name)
+
+
+def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
+    """The nodes of a tree in Newick format with their parents, each after its parent."""
+    names, parents, inner = [""], list[int | None]([None]), set[int]()
+    at, n_levels, is_whole, place = 0, 0, False, 0
+    # One pass: `at` is the node whose name, length or mark comes next. "(" begins a child of it, "," a
+    # sibling, and ")" goes back to its parent, whose name follows. So parents come before their children.
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            what = "expected a quote or bracket that ends, or a length"
+            raise DataError(f"Newick: found {text[place : place + 20]!r}, {what}")
+        place, form = match.end(), str(match.lastgroup)
+        token, above = str(match[form]), parents[at]
+        if is_whole and form in ("mark", "quoted", "plain"):
+            raise DataError(f"Newick: found {token[:20]!r} behind a semicolon, expected one tree")
+        if form == "quoted" or (form == "plain" and not (at in inner and _is_number(token))):
+            token = token.replace("''", "'") if form == "quoted" else token
+            if names[at]:
+                shown = f"{names[at]} {token}"[:40]
+                raise DataError(f"Newick: found {shown!r}, expected names with spaces in single quotes")
+            names[at] = token
+        elif form != "mark":  # lengths, comments, and numbers behind inner nodes, which are supports
+            continue
+        elif token == ";":
+            is_whole = True
+        elif token == "(":
+            if names[at] or at in inner:
+                raise DataError("Newick: found '(' behind a node, expected a comma between")
+            inner.add(at)
+            n_levels += 1
+            if n_levels > _MOST_LEVELS:
+                raise DataError(f"Newick: found more than {_MOST_LEVELS} levels of parentheses")
+            parents.append(at)
+        elif above is None:
+            raise DataError(f"Newick: found {token!r} outside of parentheses")
+        elif token == ",":
+            parents.append(above)
+        else:
+            at = above
+            n_levels -= 1
+        if len(parents) > len(names):
+            at = len(names)
+            names.append("")
+    if n_levels:
+        raise DataError(f"Newick: found {n_levels} parentheses that do not end")
+    if not inner and not names[0]:
+        raise DataError("Newick: found 0 trees, expected one")
+    leaves = list[list[str]]([[] for _ in names])
+    for node in range(len(names) - 1, -1, -1):  # children come before their parents here
+        below = leaves[node][::-1] if node in inner else [names[node]]
+        if node not in inner and not names[node]:
+            raise DataError("Newick: found a leaf without a name, expected one")
+        names[node] = names[node] or "+".join(below)
+        leaves[node] = []
+        if (parent := parents[node]) is not None:
+            leaves[parent] += below[::-1]
+    return [(name, None if p is None else names[p]) for name, p in zip(names, parents, strict=True)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

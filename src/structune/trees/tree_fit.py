@@ -1,24 +1,35 @@
-"""Weights for every node of a tree of tasks, each drawn to those of its parent."""
+"""Weights for every node of a tree of tasks, each drawn to those of its parent, and how much it is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from typing import Any
+
+import numpy as np
 
 from structune.errors import DataError
 from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
+from structune.learning.ranges import Range
 from structune.learning.risk import Risk, cut_shard
 from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.problem import PassCount
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.problem import PassCount, Split, TuningProblem
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Structure
+from structune.structure import FloatArray, Groups, Structure
 from structune.trees.task_tree import TaskTree
+
+_NUMBERS = Range(-math.inf)
+_KEPT: dict[str, type] = {"objective": float, "n_evaluations": int, "status": str}  # of fits, in checkpoints
+# what is learned from and what is held out, as `node_risks` makes them: one split, or folds
+Splits = Sequence[tuple[Mapping[str, Risk], Mapping[str, Risk]]]
 
 
 @dataclass(frozen=True)
@@ -27,18 +38,10 @@ class NodePrior:
 
     With C = 1 this is 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) but for a constant (Gornitz et al. 2011,
     equation 4).
-
-    Attributes
-    ----------
-    base : ndarray, shape (n_weights,)
-        Precisions, which `factor` multiplies.
-    gamma : float
-        From 0, which leaves the node on its own, to 1.
-    factor : float
     """
 
-    base: FloatArray
-    gamma: float
+    base: FloatArray  # precisions, which `factor` multiplies
+    gamma: float  # from 0, which leaves the node on its own, to 1
     factor: float = 1.0
 
     def __post_init__(self) -> None:
@@ -59,21 +62,7 @@ def node_risks(
     executor: Executor | None = None,
     hessian: str = "exact",
 ) -> dict[str, Risk]:
-    """The risk of each node: the loss over the examples of all tasks below it.
-
-    Parameters
-    ----------
-    tree : TaskTree
-    structure : Structure
-    loss : Loss
-    shards : mapping of str to Shard
-        The examples of the tasks.
-
-    Returns
-    -------
-    dict
-        Without the nodes that have no example below them.
-    """
+    """The risk of each node that has examples below it: the loss over those of all its tasks, by `shards`."""
     for task in shards:
         if task not in tree.leaves:
             raise DataError(f"found the task {task!r}, expected one of {', '.join(map(repr, tree.leaves))}")
@@ -94,20 +83,15 @@ def node_risks(
 def fit_node(
     risk: Risk, prior: NodePrior, parent: FloatArray | None, monitor: Monitor | None = None, **options: Any
 ) -> Solution:
-    """Fit one node, from the weights of its parent on.
-
-    Parameters
-    ----------
-    parent : ndarray, shape (n_weights,), or None
-        Weights of the parent; None at the root.
-    **options
-        Of `fit_l2`.
+    """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
 
     Raises
     ------
     KeyboardInterrupt
         Solvers end with the best so far; but of a tree this is one of many fits, and the others would go on.
     """
+    # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
+    # mean at gamma w_p, so that any solver of an l2 penalty fits a node
     center = None if parent is None else prior.gamma * parent
     found = fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
     if found.status == "interrupted":
@@ -127,26 +111,10 @@ def fit_tree(
 ) -> dict[str, Solution]:
     """Fit every node that has examples, from the root down (Gornitz et al. 2011, section 2).
 
-    Parameters
-    ----------
-    tree : TaskTree
-    risks : mapping of str to Risk
-        As `node_risks` makes them.
-    priors : mapping of str to NodePrior
-        Of the same nodes.
-    executor : Executor, optional
-        Fits nodes of a level side by side, where they are many.
-    tolerance, max_iterations
-        Of each fit.
-    monitor : Monitor, optional
-        Gets a record a node.
-
-    Returns
-    -------
-    dict of str to Solution
+    Nodes of a level are fitted side by side, where they are many. The monitor gets a record a node.
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
-    ends: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
+    ends = {"tolerance": tolerance, "max_iterations": max_iterations}
     fits: dict[str, Solution] = {}
     passes = PassCount.of(monitor, *risks.values())
     kept = monitor.kept_search("tree")
@@ -154,6 +122,7 @@ def fit_tree(
         of_nodes = kept.state.parts("nodes", risks)
         fits = {n: _solution(n, kept.state, part, risks[n].n_weights) for n, part in of_nodes.items()}
     levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
+    # nodes of a level have fitted parents, and do not ask for each other
     for nodes in filter(None, levels):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
@@ -171,9 +140,6 @@ def fit_tree(
             )
             kept.keep(lambda: _state(fits))
     return fits
-
-
-_KEPT: dict[str, type] = {"objective": float, "n_evaluations": int, "status": str}
 
 
 def _state(fits: Mapping[str, Solution]) -> State:
@@ -199,3 +165,172 @@ def _fit(
     ends: dict[str, Any],
 ) -> Solution:
     return fit_node(*risks, prior, parent, monitor, **ends)
+
+
+# --- priors by held-out data ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NodeGrid:
+    """The priors that a node may have."""
+
+    factors: Sequence[float]  # of the precisions
+    gammas: Sequence[float]
+
+    def __post_init__(self) -> None:
+        for name, given in (("factors", self.factors), ("gammas", self.gammas)):
+            values = [*given] if isinstance(given, Iterable) else None
+            if values is None or not all(value in _NUMBERS for value in values):
+                raise DataError(f"{name}={given!r}: expected a sequence of numbers")
+            if not values:
+                raise DataError(f"found no {name} to try, expected one at least")
+            object.__setattr__(self, name, list(map(float, values)))  # plain numbers, as for a file
+
+    def priors(self, precision: FloatArray, is_root: bool) -> list[NodePrior]:
+        """From the strongest to the weakest; gamma means nothing at the root."""
+        gammas = (0.0,) if is_root else sorted(self.gammas, reverse=True)
+        factors = sorted(self.factors, reverse=True)
+        return [NodePrior(precision, gamma, factor) for gamma, factor in product(gammas, factors)]
+
+
+def choose_priors(
+    tree: TaskTree,
+    splits: Splits,
+    precision: FloatArray,
+    grid: NodeGrid,
+    *,
+    executor: Executor | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = 1000,
+    monitor: Monitor | None = None,
+) -> dict[str, NodePrior]:
+    """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
+
+    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
+    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
+    taken, and so it is where nothing below a node is held out.
+
+    Priors of a level are tried side by side. The monitor gets a record a node.
+    """
+    monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    ends = {"tolerance": tolerance, "max_iterations": max_iterations}
+    chosen: dict[str, NodePrior] = {}
+    weights: dict[str | None, list[FloatArray]] = {}  # of each split
+    kept = monitor.kept_search("selection")
+    state = kept.state or Restored(chosen={})
+    for node, part in state.parts("chosen", tree.nodes).items():
+        try:
+            chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
+        except DataError as error:
+            raise part.refuse(str(error)) from None
+        weights[node] = [state.array(f"{node} {k}", precision.size) for k in range(len(splits))]
+    learned = {node for train, _ in splits for node in train}
+    levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]
+    every = range(len(splits))
+
+    def state_of_choice() -> State:
+        arrays = {f"{node} {k}": w for node, of in weights.items() for k, w in enumerate(of)}
+        priors = {node: {"gamma": prior.gamma, "factor": prior.factor} for node, prior in chosen.items()}
+        return {"chosen": priors, **arrays}
+
+    for nodes in filter(None, levels):
+        priors = {node: grid.priors(precision, tree.parent(node) is None) for node in nodes}
+        for node in nodes:
+            if not any(node in heldout for _, heldout in splits):
+                priors[node] = priors[node][:1]
+        # a fit for every prior of every node of the level, on every split; they come back in this order
+        trials = [(j, k, prior) for j, node in enumerate(nodes) for prior in priors[node] for k in every]
+        pairs = [tuple(risks[node] for risks in split if node in risks) for node in nodes for split in splits]
+        above = [weights.get(tree.parent(node), [None] * len(splits)) for node in nodes]
+        columns = [(j * len(splits) + k, prior, above[j][k]) for j, k, prior in trials]
+        side = SideBySide(executor, pairs, len(trials))
+        fits = side.map(_fit_and_judge, *zip(*columns, strict=True), shared=(monitor, ends))
+        for node in nodes:
+            results = ((prior, list(islice(fits, len(splits)))) for prior in priors[node])
+            prior, found = min(results, key=_summed)  # the first of equals; others are not kept
+            chosen[node], weights[node] = prior, [w for w, _ in found]
+            monitor.record(
+                "selection",
+                done=len(chosen) / len(learned),
+                node=node,
+                gamma=prior.gamma,
+                factor=prior.factor,
+                heldout_loss=_summed((prior, found)),
+            )
+            kept.keep(state_of_choice)
+    return chosen
+
+
+def _fit_and_judge(
+    risks: tuple[Risk, ...],
+    prior: NodePrior,
+    parent: FloatArray | None,
+    monitor: Monitor,
+    ends: dict[str, Any],
+) -> tuple[FloatArray, float]:
+    """Weights, and their held-out loss."""
+    train, *heldout = risks
+    w = fit_node(train, prior, parent, monitor, **ends).w
+    return w, sum(risk.heldout_loss(w) for risk in heldout)
+
+
+def _summed(result: tuple[NodePrior, list[tuple[FloatArray, float]]]) -> float:
+    return sum(loss for _, loss in result[1])
+
+
+def tune_priors(
+    tree: TaskTree,
+    full: Mapping[str, Risk],
+    splits: Splits,
+    groups: Groups,
+    tuner: ImplicitTuner,
+    monitor: Monitor | None = None,
+) -> dict[str, NodePrior]:
+    """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
+
+    From the root down, each search from the precisions of the node above. A node of which nothing is held out
+    gets these, and its parent's weights for a mean.
+
+    The tuner has the precisions to begin with at the root. The monitor gets a record a node, and those of the
+    tuner.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        A search was interrupted.
+    """
+    monitor = monitor or Monitor()
+    chosen: dict[str, NodePrior] = {}
+    log_precision: dict[str, FloatArray] = {}
+    weights: dict[str, list[FloatArray]] = {}  # of each split
+    for node in tree.nodes:
+        if node not in full:
+            continue
+        parent = tree.parent(node)
+        if parent is not None:
+            tuner = replace(tuner, start=np.exp(log_precision[parent]))
+        # each split goes down the tree with its own weights: held-out examples of a task are in no ancestor
+        # either
+        parents: Any = [None] * len(splits) if parent is None else weights[parent]
+        parts = tuple(
+            Split(train[node], heldout[node], w)
+            for (train, heldout), w in zip(splits, parents, strict=True)
+            if node in heldout
+        )
+        if parts:
+            # nothing is fitted to all data here, which the parent of the first split would be for
+            problem = TuningProblem(full[node], groups, parts, parts[0].parent, node)
+            found = replace(tuner, refit=False).tune(problem, monitor)
+            if found.status == "interrupted":  # one search of many: the others would go on, as in `fit_node`
+                raise KeyboardInterrupt
+            log_precision[node], gamma = found.log_precision, found.gamma or 0.0
+        else:
+            log_precision[node] = np.log(np.broadcast_to(tuner.start, len(groups)))
+            gamma = float(parent is not None)
+        chosen[node] = NodePrior(groups.spread(np.exp(log_precision[node])), gamma)
+        weights[node] = [
+            fit_node(train[node], chosen[node], w, monitor, tolerance=tuner.fit_tolerance).w
+            for (train, _), w in zip(splits, parents, strict=True)
+        ]
+        monitor.record("selection", done=len(chosen) / len(full), node=node, gamma=gamma)
+    return chosen

@@ -48,7 +48,7 @@ def test_ids_that_are_refused(queries, message):
         brought_together(queries)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.sampled_from([1, 2, 255, 256, 300]), st.sampled_from([2, 5, 10**6]))
 def test_documents_by_score(seed, n_queries, n_values):
     rng = np.random.default_rng(seed)

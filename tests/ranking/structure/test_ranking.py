@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import linear_sum_assignment
 
 import laws
@@ -97,27 +97,15 @@ def ranking_problems(draw, scale=1.0):
     )
 
 
-@settings(max_examples=100)
-@given(problem=ranking_problems())
+@settings(max_examples=60)
+@given(problem=ranking_problems() | ranking_problems(scale=1e4))
 def test_laws(problem):
     laws.hold(problem)
 
 
-@settings(max_examples=20)
-@given(problem=ranking_problems(scale=1e4))
-def test_laws_under_huge_weights(problem):
-    laws.hold(problem)
-
-
-@settings(max_examples=30)
-@given(problem=ranking_problems())
+@settings(max_examples=25)
+@given(problem=ranking_problems() | ranking_problems(scale=1e4))
 def test_laws_of_losses(problem):
-    loss_laws.hold(problem)
-
-
-@settings(max_examples=10)
-@given(problem=ranking_problems(scale=1e4))
-def test_laws_of_losses_under_huge_weights(problem):
     loss_laws.hold(problem)
 
 
@@ -130,8 +118,7 @@ def encoded(rng, sizes, k=10, n_features=3, n_grades=3):
 
 
 @pytest.mark.parametrize("n_grades", [2, 3, 6, 30])  # of the last there are too many for states
-@pytest.mark.parametrize("k", [1, 5, None])
-@pytest.mark.parametrize("scale", [0.0, 0.01, 0.3, 10.0, 1e6])
+@pytest.mark.parametrize(("k", "scale"), [(1, 0.3), (5, 0.0), (5, 0.3), (5, 1e6), (None, 0.01), (None, 10.0)])
 def test_augmented_orders_of_long_lists(k, scale, n_grades):
     """Against the assignment as it is stated."""
     rng = np.random.default_rng(n_grades)
@@ -162,24 +149,6 @@ def test_equal_scores_keep_the_given_order():
     assert structure.best(np.array([0.0]), shard)[0].tolist() == [0, 1, 2, 3, 0]
 
 
-def test_own_outputs_sort_by_relevance_in_the_given_order():
-    structure = Ranking(["x"])
-    shard = structure.encode((np.zeros((6, 1)), [7, 7, 7, 7, 3, 3]), [0, 2, 1, 2, 0, 0])
-    assert shard.outputs.tolist() == [3, 0, 2, 1, 0, 1]
-    assert_array_equal(structure.cost(shard, shard.outputs), [0.0, 0.0])
-
-
-def test_best_equivalent_sorts_equal_relevances_by_score():
-    structure = Ranking(["x"])
-    x = np.array([[1.0], [5.0], [2.0], [3.0]])
-    shard = structure.encode((x, [0] * 4), [1, 0, 1, 2])
-    for sign, expected in ((1.0, [2, 3, 1, 0]), (-1.0, [1, 3, 2, 0])):
-        outputs, values = structure.best_equivalent(np.array([sign]), shard)
-        assert outputs.tolist() == expected
-        assert_allclose(values, sign * feature_vector(x, expected))
-        assert structure.cost(shard, outputs).tolist() == [0.0]
-
-
 @pytest.mark.parametrize("relevance", [[0, 0, 0], [2, 2, 2]])
 def test_relevances_that_are_all_equal(relevance):
     """Every order is as good as any other, and the cost changes nothing."""
@@ -190,22 +159,6 @@ def test_relevances_that_are_all_equal(relevance):
     for outputs, values in (structure.best(w, shard, np.array([5.0])), structure.best_equivalent(w, shard)):
         assert outputs.tolist() == [2, 0, 1]
         assert_allclose(values, structure.best(w, shard)[1], rtol=1e-14)
-
-
-def test_one_document():
-    structure, w = Ranking(["x"], k=1), np.array([2.0])
-    shard = structure.encode((np.array([[3.0]]), ["q"]), [1])
-    for found in (structure.best(w, shard), structure.best(w, shard, np.ones(1))):
-        assert found[0].tolist() == [0]
-        assert_allclose(found[1], [6.0 * 2**-0.25])
-    assert structure.cost(shard, np.array([0])).tolist() == [0.0]
-
-
-def test_the_first_two_positions_are_worth_the_same_in_letor_alone():
-    for convention, costs in (("letor", [0.0]), ("burges", [1 - 1 / log2(3)])):
-        structure = Ranking(["x"], convention=convention)
-        shard = structure.encode((np.zeros((3, 1)), [0, 0, 0]), [0, 1, 0])
-        assert_allclose(structure.cost(shard, np.array([0, 1, 2])), costs, atol=1e-15)
 
 
 def test_slices_of_dense_rows_share_memory():
@@ -232,19 +185,8 @@ def test_groups_are_prefixes():
         ([[1.0]], [0], None, None, "feature matrix, a document an example: found 1 features, expected 2"),
         ([[1.0, 0.0], [0.0, np.nan]], [0, 0], None, None, "example 1, feature 'y': found nan"),
         (np.zeros((2, 2)), [0], None, None, "found 1 query ids for 2 documents"),
-        (np.zeros((2, 2)), [[0], [0]], None, None, r"found query ids of shape \(2, 1\), expected one a doc"),
-        (np.zeros((2, 2)), [0, np.nan], None, None, "document 1: found the query nan, expected an id"),
         (np.zeros((3, 2)), list("aba"), None, None, "document 2: found the query a again, which began at d"),
         (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"found relevances of shape \(2,\) for 3 documents"),
-        (
-            np.zeros((3, 2)),
-            [7, 7, 5],
-            [0, 1, -1],
-            None,
-            r"document 2, query 5: found the relevance -1\.0, ex",
-        ),
-        (np.zeros((2, 2)), [7, 7], [0, np.nan], None, "document 1, query 7: found the relevance nan"),
-        (np.zeros((2, 2)), [7, 7], [np.inf, 0], None, "document 0, query 7: found the relevance inf"),
         (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0, expected a number >= 0 with a gain"),
         (np.zeros((3, 2)), [7, 7, 5], None, [1.0, -2.0], "example 1 has the weight -2.0"),
         (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights of shape \(3,\), expected \(2,\)"),
@@ -253,25 +195,8 @@ def test_groups_are_prefixes():
 def test_encode_refuses(matrix, queries, relevance, weights, message):
     with pytest.raises(DataError, match=message):
         Ranking(["x", "y"]).encode((matrix, queries), relevance, weights)
-
-
-def test_inputs_are_a_pair():
     with pytest.raises(DataError, match="found ndarray, expected a pair of a feature matrix and query ids"):
         Ranking(["x"]).encode(np.zeros((2, 1)))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 0}, "found k = 0, expected at least 1"),
-        ({"k": "2"}, "found k = '2', expected at least 1"),
-        ({"k": 1.5}, "found k = 1.5, expected at least 1"),
-        ({"convention": "trec"}, "found the convention 'trec', expected one of"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(DataError, match=message):
-        Ranking(["x"], **options)
 
 
 def test_scores_of_unknown_outputs():

@@ -14,12 +14,11 @@ from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
-from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.genes.prokaryotes.suitable_model import known_letters
 
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
@@ -36,7 +35,7 @@ class LittleToLearnWarning(UserWarning):
 
 def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) -> ProkaryoticGeneFinder:
     """As `structune.genes.adapt` has it, of bacteria and archaea."""
-    letters = known_letters(annotated_sequences(X, None))
+    letters = [piece.letters for piece in known_pieces(annotated_sequences(X, None))]
     finder._check_fitted()
     _warn_of_little(letters)
     learner = _learner(finder)
@@ -44,17 +43,22 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     learner.set_params(tolerance=_LOOSE * tolerance)
     lesson = graph.of_letters(parts, is_open=not finder.closed)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
+    # Self-training: each round learns from the genes that the one before found. Rounds by the ramp loss,
+    # which gives up on genes that do not fit; the last fit, by the log loss, gives probabilities.
     for _ in range(rounds):
         before = genes
         _learn(learner, "ramp", lesson, before)
         genes, _ = graph.best(learner.coef_, lesson)
-        if _share_new(genes, before) <= _SETTLED:
+        new, n = (int(np.count_nonzero(of)) for of in (genes > before, genes))
+        if new / max(1, n) <= _SETTLED:
             break
     learner.set_params(tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
     whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
-    learner.starts_ = learn_starts(graph, whole, _with_all_starts(whole, genes), letters) or starts
+    # a gene that may begin before its sequence does not teach where genes begin: its start may not be seen
+    seen = np.where(whole.frame_sums(open_ends(whole)) > 0, np.int8(0), genes)
+    learner.starts_ = learn_starts(graph, whole, seen, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
 
@@ -115,13 +119,3 @@ def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: N
     learner.set_params(loss=loss).fit_known(replace(genome, chosen=genes))
     if learner.status_ == "interrupted":
         raise KeyboardInterrupt
-
-
-def _with_all_starts(shard: OrfShard, genes: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Those genes that cannot begin before their sequence: the others' starts may not be seen."""
-    return np.where(shard.frame_sums(open_ends(shard)) > 0, np.int8(0), genes)
-
-
-def _share_new(genes: NDArray[np.int8], before: NDArray[np.int8]) -> float:
-    """Share of the genes that were not there before."""
-    return int(np.count_nonzero(genes > before)) / max(1, int(np.count_nonzero(genes)))

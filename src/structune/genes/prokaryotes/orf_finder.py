@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import field
-from typing import Any, Self
+from itertools import chain
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,10 @@ from numpy.typing import NDArray
 from structune.errors import ModelFileError
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
-from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.pieces import by_start, covered, known_pieces
-from structune.genes.prokaryotes.structure.assembly import clear_of
+from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, STARTS, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
@@ -28,9 +27,30 @@ from structune.running.executors import make_executor
 from structune.running.memory import held_memory
 from structune.structure import FloatArray, IntArray
 
+_GAP = 10  # unknown bases in a row that are one, as for NCBI; their number may not be true
 _MOST_BASES, _MOST_SEQUENCES = 1 << 19, 1 << 14  # that are worked off at once, or one sequence
 _BASE = 40  # bytes for one
 _MOST_AVOIDED = 20  # bases
+
+
+class Piece(NamedTuple):
+    """What lies between two gaps of a sequence, behind and before which genes may go on."""
+
+    sequence: int
+    start: int
+    letters: Letters
+
+
+def known_pieces(sequences: Sequence[AnnotatedSequence]) -> Iterator[Piece]:
+    """Those of each sequence; none of one that is not known."""
+    for s, each in enumerate(sequences):
+        letters = encode_letters(each.sequence, each.name)
+        # pairs of ends: where runs of unknown letters begin and end
+        gaps = np.flatnonzero(np.diff(np.concatenate(([False], letters > 3, [False])))).reshape(-1, 2)
+        gaps = gaps[gaps[:, 1] - gaps[:, 0] >= _GAP]
+        for start, end in zip([0, *gaps[:, 1].tolist()], [*gaps[:, 0].tolist(), letters.size], strict=True):
+            if start < end:
+                yield Piece(s, start, letters[start:end])
 
 
 @parameters
@@ -101,48 +121,43 @@ class OrfFinder(StructuredEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         regions = checked_regions(avoid, sequences, unused)
-        blocks = batches(
-            zip(sequences, regions, strict=True),
-            lambda each: len(each[0].sequence),
-            _MOST_BASES,
-            _MOST_SEQUENCES,
-        )
-
-        def genes_of(block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
-            n_bases = sum(len(each.sequence) for each, _ in block)
-            first, others = block[0][0].name, len(block) - 1
-            what = f"{first} and {others} more" if others else first
-            with held_memory(_BASE * float(n_bases), f"{what}: {n_bases:,} bases", "shorter sequences"):
-                return self._genes(block)
-
-        return [genes for some in make_executor(self.n_jobs).map(genes_of, blocks) for genes in some]
+        given = zip(sequences, regions, strict=True)
+        blocks = batches(given, lambda each: len(each[0].sequence), _MOST_BASES, _MOST_SEQUENCES)
+        return list(chain.from_iterable(make_executor(self.n_jobs).map(self._genes, blocks)))
 
     def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
-        """Those of sequences that are worked off at once."""
+        """Those of sequences that are worked off at once; refused where they do not fit in memory."""
         sequences, regions = [each for each, _ in block], [spans for _, spans in block]
-        pieces = [
-            piece
-            for s, each in enumerate(sequences)
-            for piece in known_pieces(each, s)
-            if piece.letters.size >= self.graph_.rules.shortest  # there are files of many that are shorter
-        ]
-        letters = [piece.letters for piece in pieces]
-        shard = self.graph_.of_letters(letters, is_open=not self.closed)
-        if any(spans.size for spans in regions):
-            shard = clear_of(shard, covered(pieces, regions), _MOST_AVOIDED)
-        chosen, scores = self._found(self.completed(shard, letters))
-        genes: list[list[Transcript]] = [[] for _ in sequences]
-        code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
-        for k, piece in enumerate(pieces):
-            of, contig = genes[piece.sequence], sequences[piece.sequence].name
-            for c in by_start(shard, shard.part(k, CANDIDATES), chosen):
-                (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
-                partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
-                exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
-                score = None if scores is None else float(scores[c])
-                sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
-                notes = ("start_type", start_type), *sites
-                of.append(Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code))
+        n_bases, first, others = (
+            sum(len(each.sequence) for each in sequences),
+            sequences[0].name,
+            len(block) - 1,
+        )
+        what = f"{first} and {others} more" if others else first
+        with held_memory(_BASE * float(n_bases), f"{what}: {n_bases:,} bases", "shorter sequences"):
+            shortest = self.graph_.rules.shortest  # there are files of many pieces that are shorter
+            pieces = [piece for piece in known_pieces(sequences) if piece.letters.size >= shortest]
+            letters = [piece.letters for piece in pieces]
+            shard = self.graph_.of_letters(letters, is_open=not self.closed)
+            if any(spans.size for spans in regions):
+                shard = clear_of(shard, _covered(pieces, regions), _MOST_AVOIDED)
+            chosen, scores = self._found(self.completed(shard, letters))
+            genes: list[list[Transcript]] = [[] for _ in sequences]
+            code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
+            for k, piece in enumerate(pieces):
+                of, contig = genes[piece.sequence], sequences[piece.sequence].name
+                part = shard.part(k, CANDIDATES)
+                own = np.flatnonzero(chosen[part]) + part.start
+                for c in own[np.argsort(shard.bounds[own, 0], kind="stable")]:
+                    (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
+                    partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
+                    exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
+                    score = None if scores is None else float(scores[c])
+                    sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
+                    notes = ("start_type", start_type), *sites
+                    of.append(
+                        Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code)
+                    )
         return [tuple(of) for of in genes]
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -192,3 +207,16 @@ class OrfFinder(StructuredEstimator):
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
         return finder
+
+
+def _covered(pieces: Sequence[Piece], regions: Sequence[IntArray]) -> NDArray[np.bool_]:
+    """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
+    found = []
+    for piece in pieces:
+        # spans from the piece on; only those that touch it are marked
+        own, spans = np.zeros(piece.letters.size, bool), regions[piece.sequence] - piece.start
+        here = spans[(spans[:, 0] < own.size) & (spans[:, 1] > 0)]
+        for start, end in np.maximum(here, 0).tolist():
+            own[start:end] = True
+        found.append(own)
+    return np.concatenate(found or [np.zeros(0, bool)])

@@ -17,9 +17,8 @@ from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.files import pack, unpack
 from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import StartModel
+from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks
@@ -81,10 +80,8 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     folds : int, optional
         Number of cross-validation folds for tuning, in place of a single held-out part.
     tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+        Relative tolerance of a fit. It is that of the norm of the gradient, and with margin and ramp losses a
+        tenth of the gap at which the fit ends. A tuner object has a tolerance of its own.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -242,13 +239,10 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        if self.starts_ is not None:
-            arrays |= {f"start_{name}": array for name, array in pack(self.starts_).items()}
-        return header, arrays
+        return header, arrays | pack(self.starts_, "start_")
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         finder = super()._from_file(header, arrays)
-        packed = {name[6:]: array for name, array in arrays.items() if name.startswith("start_")}
-        finder.starts_ = unpack(packed) if packed else None
+        finder.starts_ = unpack(arrays, "start_")
         return finder

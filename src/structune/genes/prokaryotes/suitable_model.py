@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,7 @@ from structune.errors import CapabilityError
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.pieces import known_pieces
+from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.structure.candidates import BACTERIAL, WITHOUT_TGA
 from structune.structure import FloatArray
 from structune.trees.multitask import MultitaskEstimator
@@ -100,10 +100,12 @@ def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float
 def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:
     """The surest node for the genetic code that suits, the code, and how many times as sure it is by this."""
     own, n = _finder(model).graph_.rules, sum(letters.size for letters in sample)
-    found = {own.code: _surest(model, sample, own.code)}
+    codes = {own.code} | ({BACTERIAL, WITHOUT_TGA} if n >= _FEW else set())
+    found = {code: _surest(model, sample, code) for code in codes}
     if n >= _FEW:
-        others = {BACTERIAL, WITHOUT_TGA} - {own.code}
-        found |= {code: _surest(model, sample, code) for code in others}
+        # TGG is tryptophan in both codes. If TGA means it too, genes by code 11 break off at each TGA, and
+        # those by code 4 are longer. If TGA is a stop, code 4 finds no more: read through, words behind it
+        # are those of no gene. The factors were set on thirteen genomes (docs/decisions/039).
         lacks_tga = found[WITHOUT_TGA][1] > _SURER * found[BACTERIAL][1]
         right = WITHOUT_TGA if lacks_tga else BACTERIAL
         sure, least = found[right][1], _RATHER if own.has_stops(WITHOUT_TGA) else _SURER
@@ -118,6 +120,7 @@ def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], co
     graph = finder.graph_
     sample = [letters for letters in sample if letters.size >= graph.rules.shortest]
     shard = finder.completed(graph.of_letters(sample, is_open=True), sample)
+    # bases that a model is sure of: lengths of the genes of the best set, times their probabilities
     lengths = shard.bounds[:, 1] - shard.bounds[:, 0]
 
     def sure_of(w: FloatArray) -> float:
@@ -133,27 +136,23 @@ def _surest(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters], co
 
 def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
     """A finder, or that of the root of a tree, which must have probabilities."""
+    found: Any = model
     if isinstance(model, MultitaskEstimator):
         model._check_fitted("model_")
-    elif isinstance(model, OrfFinder):
-        model._check_fitted()
-    else:
+        found = model.model_
+    elif not isinstance(model, OrfFinder):
         raise CapabilityError(f"found {type(model).__name__}, expected a finder of genes without introns")
-    found = model.model_ if isinstance(model, MultitaskEstimator) else model
+    else:
+        model._check_fitted()
     if not isinstance(found, OrfFinder) or not found.has_probabilities:
         raise CapabilityError("expected a finder with loss='log', whose genes have probabilities")
     return found
 
 
-def known_letters(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
-    """What is known of sequences."""
-    return [piece.letters for s, each in enumerate(sequences) for piece in known_pieces(each, s)]
-
-
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
     """Enough bases, of the longest pieces."""
-    found, n = list[Letters](), 0
-    for letters in sorted(known_letters(sequences), key=lambda letters: -letters.size):
+    found, n, pieces = list[Letters](), 0, (piece.letters for piece in known_pieces(sequences))
+    for letters in sorted(pieces, key=lambda letters: -letters.size):
         found.append(letters[: ENOUGH - n])
         n += found[-1].size
         if n == ENOUGH:

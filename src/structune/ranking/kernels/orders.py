@@ -45,10 +45,17 @@ def penalised_orders(scores, penalties, offsets, sorted_, weights, discounts, po
     ``sorted_`` holds the documents of each query by falling score. ``weights`` and ``discounts`` of positions
     fall, and the last of these may be 0. Documents of equal score and penalty stay in the order sorted.
     """
+    # For a query with scores s, weights c of positions, discounts d and penalties g the order maximises
+    #
+    #     sum_j s_j c_p(j) - g_j d_p(j)
+    #
+    # that is, w . F(x, p) + Delta of Le & Smola (2007) but for constants: c_p = (p + 2)^(-1/4), and g is the
+    # rate of the cost times the gain over the ideal DCG. Both c and d fall with p.
     n_discounts = np.count_nonzero(discounts)
     for q in range(offsets.size - 1):
         a, b = offsets[q], offsets[q + 1]
         order = sorted_[a:b]
+        # documents are told by their rank r by falling score from here on
         levels, sizes, members = _grades(penalties[order])
         first = min(n_discounts, b - a)
         n_ends = _n_ends(sizes, first)
@@ -80,6 +87,7 @@ def _grades(penalties):
         grade[r] = g
         sizes[g] += 1
     members, ends = np.empty(penalties.size, np.int64), np.cumsum(sizes)
+    # a counting sort from the end, which keeps documents of a grade by falling score
     for r in range(penalties.size - 1, -1, -1):
         ends[grade[r]] -= 1
         members[ends[grade[r]]] = r
@@ -89,6 +97,8 @@ def _grades(penalties):
 @part_of_kernel
 def _n_ends(sizes, first):
     """States that fill the first positions; 0 where states, or the table of them, are too many."""
+    # ways[m]: states that took m documents, grade by grade; a state takes at most `sizes[g]` of a grade, and
+    # never more than there are first positions
     cells, ways = 1, np.zeros(first + 1, np.int64)  # states by the documents that they have taken
     ways[0] = 1
     for g in range(sizes.size):
@@ -96,14 +106,20 @@ def _n_ends(sizes, first):
         if cells > _MOST_CELLS:
             return 0
         for m in range(first, 0, -1):
+            # from many documents to few: ways[m - c] is still that of the grades before
             for c in range(1, min(sizes[g], m) + 1):
                 ways[m] += ways[m - c]
+    # a solver is left for more states than there are pairs of documents and positions
     return ways[first] if sizes.size and ways.sum() <= max(_FEW, sizes.sum() ** 2) else 0
 
 
 @part_of_kernel
 def _laid_out(s, levels, sizes, members, weights, discounts):
     """A query, with prices halfway between the least and the highest that prove the order of the scores."""
+    # Without penalties sorting by score is optimal, and prices u_p of positions prove it (the dual of the
+    # assignment): s_r c_p - u_p is largest at p = r for each r. That holds if u_r - u_(r-1) lies between
+    # s_r (c_r - c_(r-1)) and s_(r-1) (c_r - c_(r-1)); the mean of the two is taken. `excess` is what document
+    # r has at its own position. Whatever positions documents get, they have no more than that.
     n, n_grades = s.size, sizes.size
     prices, excess = np.zeros(n), np.empty(n)
     for r in range(n):
@@ -129,9 +145,11 @@ def _best_positions(query, n_ends):
     for k in range(n_ends):
         if values[ends[k]] > values[ends[top]]:
             top = k
+    # values[end] is an upper bound: of the first positions exactly, of those behind at best
     ends[0], ends[top] = ends[top], ends[0]  # the highest bound first, which leaves room for few others
     best, most = ends[0], -np.inf
     for end in ends:
+        # a bound that is no better than what was found needs no look at the documents behind
         if values[end] > most:
             value = values[end] - _loss_behind(query, end, is_first)
             if value > most:
@@ -142,6 +160,13 @@ def _best_positions(query, n_ends):
 @part_of_kernel
 def _fill(query, values, choices, ends):
     """Values of all states, the grade that each took last, and the states that fill the first positions."""
+    # values[state] = max over grades g that the state took from of
+    #
+    #     values[state less one of g] + s_r c_p - penalty_g d_p - excess_r
+    #
+    # with p the position that is filled last and r the document of g that comes next by score. Documents
+    # behind count with all of their excess at first, so that values are upper bounds; the sum of all excesses
+    # and the prices of the positions behind are constants, which are left out.
     first, n_grades, steps = query.discounts.size, query.sizes.size, query.steps
     s, excess = query.s[query.members], query.excess[query.members]
     taken = np.zeros(n_grades, np.int64)
@@ -158,6 +183,7 @@ def _fill(query, values, choices, ends):
         taken[g] += 1
         m += 1
         at += steps[g]
+        # states are counted like the digits of a number, so those with one document less came before
         best, chosen, weight, discount = -np.inf, 0, query.weights[m - 1], query.discounts[m - 1]
         for last in range(g, n_grades):
             if taken[last]:
@@ -180,6 +206,7 @@ def _loss_behind(query, end, is_first):
         count = end // query.steps[g] % (query.sizes[g] + 1)
         for i in range(query.starts[g], query.starts[g] + count):
             is_first[query.members[i]] = True
+    # documents behind the last discount follow each other by falling score; each loses against its excess
     loss, p = 0.0, query.discounts.size
     for r in range(is_first.size):
         if not is_first[r]:
@@ -191,6 +218,7 @@ def _loss_behind(query, end, is_first):
 @part_of_kernel
 def _traced(query, at, choices):
     """The positions of documents, of which the first ones are those of a state."""
+    # from the state back to the empty one: `choices` say from which grade the last document came
     positions = np.full(query.s.size, -1)
     for p in range(query.discounts.size - 1, -1, -1):
         g = choices[at]

@@ -25,13 +25,7 @@ class Ndcg:
     Parameters
     ----------
     convention : {"letor", "burges", "scikit-learn"}
-        Gains of a relevance r, and discounts at the positions i = 1, 2, ...
-
-        - "letor": 2^r - 1 and 1 / log2(max(i, 2)), so that the first two positions are worth the same: the
-          evaluation tool of LETOR 3.0 (Qin, Liu, Xu & Li 2010).
-        - "burges": 2^r - 1 and 1 / log2(1 + i): Burges et al. 2005, and LightGBM, where however a query
-          without relevant documents counts 1.
-        - "scikit-learn": r and 1 / log2(1 + i): `sklearn.metrics.ndcg_score`.
+        Gains and discounts, as `structune.ranking.ndcg` has them.
     k : int, optional
         Discounts are 0 after the first k positions; None counts all.
 
@@ -78,6 +72,7 @@ class Ndcg:
 
     def discounts(self, n_positions: int) -> FloatArray:
         """Discount of each position, shape (n_positions,)."""
+        # LETOR divides by log2 of the position from the second on, so the first two are worth the same
         rank = np.arange(1.0, n_positions + 1.0)
         counted = 1.0 / np.log2(np.maximum(rank, 2.0) if self.convention == "letor" else rank + 1.0)
         return np.where(rank <= min(self.k or n_positions, n_positions), counted, 0.0)

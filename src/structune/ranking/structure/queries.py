@@ -70,6 +70,8 @@ def sorted_documents(offsets: IntArray, *keys: Array) -> IntArray:
 def sorted_by_score(offsets: IntArray, scores: Array) -> IntArray:
     """Documents of each query by falling score; equal ones stay in order, and cost a second sort."""
     queries = _queries(offsets)
+    # By score, and then, stably, by query. The first sort is not stable: where a query has equal scores, a
+    # stable sort by both follows.
     order = np.argsort(-scores)  # NumPy's fastest sort, which is not stable
     order = order[np.argsort(queries[order], kind="stable")]
     found = scores[order]

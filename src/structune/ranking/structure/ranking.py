@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,51 @@ from structune.ranking.structure.queries import (
     sorted_by_score,
     sorted_positions,
 )
-from structune.ranking.structure.shard import RankingShard
 from structune.structure import (
     Array,
     FloatArray,
     Groups,
     IntArray,
+    SequenceShard,
     Structure,
     check_finite,
     check_offsets,
     check_range,
     check_weights,
+    offsets_of,
+    segment_indices,
     template_of,
 )
+
+
+@dataclass(frozen=True)
+class RankingShard(SequenceShard):
+    """Encoded queries; each is an example. Gains, ideal and outputs are empty if relevances are not known."""
+
+    offsets: IntArray  # documents of query q are ``offsets[q]:offsets[q + 1]``
+    design: Design  # the features of each document
+    gains: FloatArray  # of each document's relevance
+    ideal: FloatArray  # of each query: the DCG of documents sorted by relevance
+    outputs: IntArray  # position of each document, from 0, when they are sorted by relevance
+
+    @property
+    def bounds(self) -> IntArray:
+        return self.offsets
+
+    def take(self, indices: Any) -> RankingShard:
+        chosen = self._chosen(indices)
+        documents: IntArray | slice = segment_indices(self.offsets, chosen)
+        if chosen.size and np.all(np.diff(chosen) == 1):  # a slice shares memory
+            documents = slice(int(self.offsets[chosen[0]]), int(self.offsets[chosen[-1] + 1]))
+        known = self.outputs.size > 0
+        return RankingShard(
+            self.weights[chosen],
+            offsets_of(self.sizes()[chosen]),
+            self.design.take(documents),
+            self.gains[documents] if known else self.gains,
+            self.ideal[chosen] if known else self.ideal,
+            self.outputs[documents] if known else self.outputs,
+        )
 
 
 class Ranking(Structure):
@@ -86,7 +119,11 @@ class Ranking(Structure):
             raise DataError(
                 f"found {type(inputs).__name__}, expected a pair of a feature matrix and query ids"
             )
-        design, (queries, offsets) = self._design(inputs[0]), check_queries(inputs[1])
+        try:
+            design = Design.check(inputs[0], self.feature_names, bias=False)
+        except DataError as error:
+            raise DataError(f"feature matrix, a document an example: {error}") from error
+        queries, offsets = check_queries(inputs[1])
         if queries.size != len(design):
             raise DataError(f"found {queries.size} query ids for {len(design)} documents")
         weights = check_weights(weights, offsets.size - 1)
@@ -95,12 +132,6 @@ class Ranking(Structure):
         gains = self.ndcg.gains(outputs, queries)
         own = sorted_positions(offsets, -gains)
         return RankingShard(weights, offsets, design, gains, self.ndcg.dcg(gains, own, offsets), own)
-
-    def _design(self, matrix: Any) -> Design:
-        try:
-            return Design.check(matrix, self.feature_names, bias=False)
-        except DataError as error:
-            raise DataError(f"feature matrix, a document an example: {error}") from error
 
     def check_shard(self, shard: RankingShard) -> None:
         n_documents = shard.outputs.size
@@ -160,6 +191,8 @@ class Ranking(Structure):
             order = sorted_by_score(shard.offsets, scores)
             return self._scored(scores, shard, positions_of(shard.offsets, order))
         self._require_relevances(shard)
+        # score + cost = sum_j c_p(j) w.x_j - rate * gain_j d_p(j) / ideal + rate: documents with a gain are
+        # penalised in the positions that count (Le & Smola 2007; a linear assignment)
         sizes = shard.sizes()
         penalties = np.repeat(cost, sizes) * ratio(shard.gains, np.repeat(shard.ideal, sizes))
         positions, total = self._scored(scores, shard, self._assign(scores, penalties, shard.offsets))
@@ -210,6 +243,7 @@ def _assignment(scores: FloatArray, penalties: FloatArray, discounts: FloatArray
     """
     weights = _position_weights(np.arange(scores.size))
     in_order = np.sort(scores)[::-1]
+    # the prices of `ranking.kernels.orders`: any between two bounds prove that sorted documents are optimal
     steps = 0.5 * (in_order[:-1] + in_order[1:]) * np.diff(weights)
     prices = np.concatenate(([0.0], np.cumsum(steps)))
     losses = np.outer(penalties, discounts) + prices - np.outer(scores, weights)

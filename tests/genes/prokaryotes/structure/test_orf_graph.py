@@ -1,18 +1,23 @@
-"""Sets of genes without introns: the laws, by enumeration; what cannot be encoded."""
+"""Sets of genes without introns, and those of contigs: the laws, by enumeration; pieces; what is refused."""
 
 import tracemalloc
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orf_graphs
+import simulated_orfs as simulated
 from laws import hold
 from structune.errors import DataError
+from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
+GRAPH = OrfGraph(OrfRules())
 TEXT = "ATGGCCTTGCATTAATCATTACATGGATGACATTGATAA"
 
 
@@ -22,12 +27,19 @@ def test_laws(problem):
     hold(problem)
 
 
-@pytest.mark.parametrize("scale", [1.0, 30.0])
-@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize(("is_open", "scale"), [(False, 1.0), (True, 30.0)])
 @pytest.mark.parametrize("rules", orf_graphs.RULES)
 def test_laws_of_sequences_with_many_genes(rules, is_open, scale):
-    rng = np.random.default_rng(0)
-    hold(orf_graphs.problem(rng, [TEXT, ""], rules, is_open, scale))
+    hold(orf_graphs.problem(np.random.default_rng(0), [TEXT, ""], rules, is_open, scale))
+    texts = [TEXT, "", "CCNATGGGCTGACCATTA", "ATGGCC"]
+    hold(orf_graphs.contig_problem(np.random.default_rng(0), texts, rules, is_open, scale))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_laws_of_random_contigs(seed):
+    rng = np.random.default_rng(seed)
+    texts = [orf_graphs.gene_text(rng, int(rng.integers(1, 40))) for _ in range(2)]
+    hold(orf_graphs.contig_problem(rng, texts, orf_graphs.RULES[seed % 3]))
 
 
 def test_weights_of_a_thousand():
@@ -52,20 +64,16 @@ def test_probabilities_of_candidates():
 
 
 def test_long_sequences_without_stops():
-    structure = OrfGraph(OrfRules())
-    shard, w = (
-        structure.encode(["ATG" * 20_000, "N" * 10_000, ""], is_open=True),
-        np.full(structure.n_weights, -1e-3),
-    )
-    assert np.isfinite(structure.log_partition(w, shard)).all()
-    assert structure.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
+    shard, w = GRAPH.encode(["ATG" * 20_000, "N" * 10_000, ""], is_open=True), np.full(GRAPH.n_weights, -1e-3)
+    assert np.isfinite(GRAPH.log_partition(w, shard)).all()
+    assert GRAPH.best(w, shard)[1].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_memory_of_many_candidates():
-    structure, text = OrfGraph(OrfRules()), "ATG" * 30_000
-    structure.encode([text], is_open=True)
+    text = "ATG" * 30_000
+    GRAPH.encode([text], is_open=True)
     tracemalloc.start()
-    structure.encode([text], is_open=True)
+    GRAPH.encode([text], is_open=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * len(text)
@@ -84,27 +92,56 @@ def test_genes_that_are_not_there(genes, message):
         OrfGraph(orf_graphs.RULES[0]).encode([TEXT], [genes])
 
 
-@pytest.mark.parametrize(
-    "options", [{"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}]
-)
-def test_wrong_rules(options):
-    with pytest.raises(DataError):
-        OrfRules(**options)
-
-
-def test_wrong_letters():
+def test_wrong_rules_and_letters():
+    for options in (
+        {"code": 1000},
+        {"overlap": 90},
+        {"overlap": -1},
+        {"shortest": 5, "overlap": 0},
+        {"far": 0},
+    ):
+        with pytest.raises(DataError):
+            OrfRules(**options)
     with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
-        OrfGraph(OrfRules()).encode(["ACGT", "AJ"])
+        GRAPH.encode(["ACGT", "AJ"])
 
 
 def test_what_is_told_of_ribosome_sites():
     """Of a start as predictions have it: AGGAGG seven bases before it, and nothing that matches."""
-    graph = OrfGraph(OrfRules())
     gene = "ATG" + "GCC" * 40 + "TAA"
     for before, expected in [
         ("CCAGGAGGCCCCCCC", (("rbs_match", "6bp"), ("rbs_spacer", "7-8bp"))),
         ("C" * 15, (("rbs_match", "none"),)),
     ]:
-        shard = graph.encode(["C" * 20 + before + gene])
+        shard = GRAPH.encode(["C" * 20 + before + gene])
         (place,) = np.flatnonzero((shard.bounds[:, 0] == 35) & ~shard.reverse)
-        assert graph.weights.site_notes(shard.signals[place]) == expected
+        assert GRAPH.weights.site_notes(shard.signals[place]) == expected
+
+
+# --- pieces -----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.integers(0, 12))
+def test_pieces_are_as_if_encoded(seed, n_genes):
+    """But for bases around starts, which are known beyond the pieces."""
+    genome = simulated.genome(seed, n_contigs=3, n_genes=n_genes)
+    examples = cut_genomes(genome, GRAPH.rules)
+    expected = GRAPH.encode(examples.sequences, examples.genes)
+    genes = [[(t.start, t.end, t.strand) for t in each.transcripts] for each in genome]
+    found = cut_between(GRAPH.encode([each.sequence for each in genome], genes))
+    for each in fields(expected):
+        if each.name != "signals":
+            np.testing.assert_array_equal(getattr(found, each.name), getattr(expected, each.name), each.name)
+    GRAPH.check_shard(found)
+    differs = found.signals != expected.signals
+    assert not differs[:, [0, 2]].any()
+    assert differs.sum() <= 0.05 * differs.size
+
+
+@given(st.lists(st.text("ACGTN", max_size=300), max_size=5), st.booleans())
+def test_sequences_are_encoded_each_by_itself(texts, is_open):
+    whole = GRAPH.encode(texts, is_open=is_open)
+    for s, text in enumerate(texts):
+        alone = GRAPH.encode([text], is_open=is_open)
+        for name, array in alone.arrays(0).items():
+            np.testing.assert_array_equal(whole.arrays(s)[name], array, name)

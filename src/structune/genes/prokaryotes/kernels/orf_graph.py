@@ -99,6 +99,7 @@ def _is_near(ends, gaps, r, x):
 @part_of_kernel
 def _gap(ends, gaps, r, x):
     """Place in `Gaps.scores` of a right end and a left one that is not far."""
+    # negative where the two genes overlap; bins begin at -overlap
     distance = ends.left_position[x] - ends.right_position[r]
     return _kind(ends.right_strand[r], ends.left_strand[x]), gaps.bins[distance + gaps.overlap]
 
@@ -112,6 +113,8 @@ def score_words(frames, table, out):
     word, candidate = 0, 0
     for o in range(frames.n_words.size):
         end, total = candidate + frames.n_candidates[o], 0.0 * table[0]
+        # All candidates of a frame end at the same stop, so the words of a longer one are those of a shorter
+        # one and more: from the last start back to the first, one running sum serves all of them.
         k, c = end - 1, frames.n_words[o]
         while k >= candidate:
             while c > frames.skipped[k]:
@@ -131,6 +134,9 @@ def count_words(frames, used, counts):
         end, most = candidate + frames.n_candidates[o], 0.0
         for k in range(candidate, end):
             most += abs(used[k])
+        # The transpose of `score_words`: a word counts for every candidate that begins at or before it, so
+        # the running sum of `used` grows from the first start on. 0.0 * used[0] has the type of `used`,
+        # which is complex in complex steps.
         total, k = 0.0 * used[0], candidate
         for c in range(frames.n_words[o] if most > _NEGLIGIBLE else 0):
             while k < end and frames.skipped[k] == c:
@@ -174,6 +180,7 @@ def sum_sets(ends, begins, gaps, scores, factors, values, used, counts):
         of, a, b = _ends_of(ends, begins, s), begins.candidates[s], begins.candidates[s + 1]
         n_lefts, n_rights = of.left_position.size, of.right_position.size
         left, right = np.empty(n_lefts, scores.dtype), np.empty(n_rights, scores.dtype)
+        # gaps are counted apart, for the factor of the sequence is multiplied on the sum of its own
         sums, own = Sums(left, right, np.empty((n_lefts, 2), scores.dtype)), np.zeros_like(counts)
         values[s] = _forward(of, gaps, scores[a:b], sums)
         _backward(of, gaps, scores[a:b], sums, values[s], used[a:b], own)
@@ -184,6 +191,17 @@ def sum_sets(ends, begins, gaps, scores, factors, values, used, counts):
 @part_of_kernel
 def _forward(ends, gaps, scores, sums):
     """Fill `sums`; the log of the sum over all sets."""
+    # With R(r) the sum of exp(score) over sets whose last gene ends at the right end r, and L(x) that over
+    # sets that a gene which begins at x may follow,
+    #
+    #     L(x) = 1 + sum over r before x of R(r) exp(gap(r, x))
+    #     R(r) = sum over candidates c from x to r of L(x) exp(score(c))
+    #     Z    = 1 + sum over r of R(r)
+    #
+    # where 1 stands for the empty set. The score of a gap depends on the distance up to `far` only, so ends
+    # farther away are added once and for all to one sum a strand (`plus`, `minus`): the work of a left end is
+    # in proportion to the right ends within that distance. Every candidate is longer than the overlap, so all
+    # R(r) that L(x) asks for are complete when x, by position, is reached.
     n_rights, near, last = ends.right_position.size, 0, 0
     zero = 0.0 * gaps.scores[0, 0]
     plus = minus = value = zero + _NOTHING
@@ -191,12 +209,14 @@ def _forward(ends, gaps, scores, sums):
     sums.right[:] = _NOTHING
     for x in range(ends.left_position.size):
         strand = ends.left_strand[x]
+        # right ends before `near` are far from x, and from all left ends behind it
         while near < n_rights and _is_far(ends, gaps, near, x):
             if ends.right_strand[near] == 0:
                 plus = add_logs(plus, sums.right[near])
             else:
                 minus = add_logs(minus, sums.right[near])
             near += 1
+        # right ends from `last` on overlap with x by more than is allowed
         while last < n_rights and _is_near(ends, gaps, last, x):
             last += 1
         sums.far[x, 0], sums.far[x, 1] = plus, minus
@@ -217,6 +237,7 @@ def _forward(ends, gaps, scores, sums):
 
 @part_of_kernel
 def _log_sum(terms, n):
+    # the largest real part is taken out, so that nothing overflows: imaginary parts are complex steps
     highest = terms[0].real
     for k in range(1, n):
         highest = max(highest, terms[k].real)
@@ -230,12 +251,21 @@ def _log_sum(terms, n):
 def _backward(ends, gaps, scores, sums, value, used, counts):
     """Add the probability of each candidate to `used`, and of each gap to `counts`, as `Gaps.scores`."""
     n_lefts, n_rights = ends.left_position.size, ends.right_position.size
+    # follow[r] becomes the probability that some gene of the set ends at r; with P(c) that of a candidate,
+    #
+    #     P(c)      = follow(r) L(x) exp(score(c)) / R(r)            its share of R(r)
+    #     follow(r) = R(r) / Z + sum over x of P(x) R(r) exp(gap(r, x)) / L(x)
+    #
+    # where P(x) is the sum of P(c) over the candidates that begin at x, and R(r) / Z the case that r is the
+    # last end of all. Left ends come from the last to the first: follow(r) is complete when it is used.
     near = last = n_rights
     follow = np.exp(sums.right - value)  # how probable each right end is: first, as the last of all
     after = np.full(2, 0.0 * value + _NOTHING)  # logs of what far left ends pass on to right ends, by strand
     for x in range(n_lefts - 1, -1, -1):
         strand = ends.left_strand[x]
         while near > 0 and not _is_far(ends, gaps, near - 1, x):
+            # `near` leaves the far ones: from here on its gaps are counted one by one, and what later left
+            # ends passed to all far right ends of its strand is added now
             near -= 1
             follow[near] += np.exp(sums.right[near] + after[ends.right_strand[near]])
         while last > 0 and not _is_near(ends, gaps, last - 1, x):
@@ -248,6 +278,7 @@ def _backward(ends, gaps, scores, sums, value, used, counts):
             total += probability
         if total == 0.0:
             continue
+        # of the far right ends of either strand, which have one score and one sum
         for s in range(2):
             kind, log = _kind(s, strand), np.log(total) - sums.left[x]
             counts[kind, -1] += np.exp(sums.far[x, s] + gaps.scores[kind, -1] + log)
@@ -273,6 +304,8 @@ def best(ends, begins, gaps, scores, chosen, values):
 @part_of_kernel
 def _best(ends, gaps, scores, chosen):
     """Mark the candidates of the best set in `chosen`; its score."""
+    # The recursion of `_forward` with maxima for sums. `most` begins at 0, the score of the empty set before;
+    # of the far ends the best one of each strand is enough.
     n_lefts, n_rights, near, last = ends.left_position.size, ends.right_position.size, 0, 0
     right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to a right end; its candidate
     came_from, left_of = np.full(n_lefts, -1), np.full(scores.size, -1)
@@ -304,6 +337,7 @@ def _best(ends, gaps, scores, chosen):
     for r in range(n_rights):
         if right[r] > most:
             end, most = r, right[r]
+    # back from the last gene: its candidate, the left end of this, and what came before
     while end >= 0:
         chosen[by[end]] = 1
         end = came_from[left_of[by[end]]]
@@ -327,6 +361,7 @@ def count_gaps(ends, begins, gaps, chosen, factors, counts):
 @part_of_kernel
 def _count_gaps(ends, gaps, chosen, factor, counts):
     """Of one sequence: the candidate that may not follow, or -1."""
+    # right end of the gene before; genes come by their left ends
     before = -1
     for x in range(ends.left_position.size):
         for c in range(ends.first_candidate[x], ends.last_candidate[x]):

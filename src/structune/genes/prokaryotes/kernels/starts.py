@@ -13,6 +13,7 @@ def sum_words(frames, table, first, last, out):
     word, k = 0, 0
     for o in range(frames.n_words.size):
         for _ in range(frames.n_candidates[o]):
+            # words are numbered from the first start of the frame; windows end at its first and last word
             begin, end = max(frames.skipped[k] + first, 0), min(frames.skipped[k] + last, frames.n_words[o])
             total = 0.0
             for c in range(begin, end):
@@ -55,6 +56,8 @@ def count_letters(letters, used, counts):
 @kernel
 def motif_scores(letters, odds, places, out):
     """Log of the mean odds of a motif over where it may begin, `places` being the probabilities of those."""
+    # the mean over places a of p(a) prod_j odds[j, letter], where odds are those of the motif's bases against
+    # the background, and 1 for a letter that is not known
     of_word, at = _word_odds(odds), np.empty(places.size)
     for k in range(len(letters)):
         _odds_at(letters, k, of_word, len(odds), at)
@@ -75,6 +78,8 @@ def count_motif(letters, odds, places, rest, used, letter_counts, place_counts):
         if used[k] < _NEGLIGIBLE:
             continue
         _odds_at(letters, k, of_word, len(odds), at)
+        # Expectation: with the odds s = share of starts that have the motif, it begins at a with probability
+        # s p(a) odds(a) / (1 - s + s sum p odds); `rest` is (1 - s) / s.
         total = rest
         for a in range(places.size):
             at[a] *= places[a]
@@ -89,6 +94,7 @@ def count_motif(letters, odds, places, rest, used, letter_counts, place_counts):
 @part_of_kernel
 def _word_odds(odds):
     """Odds of all words as long as the motif, by number in base 5."""
+    # a table: the odds of a word are looked up, and not multiplied, at every place of every start
     found = np.ones(1)
     for j in range(len(odds)):
         longer = np.empty(5 * found.size)
@@ -101,6 +107,7 @@ def _word_odds(odds):
 @part_of_kernel
 def _odds_at(letters, k, of_word, length, at):
     """The odds of the motif at each place before a start."""
+    # a rolling number in base 5: the next letter comes in, and the first one, worth 5^(length - 1), leaves
     word, first = 0, of_word.size // 5
     for j in range(length - 1):
         word = 5 * word + letters[k, j]

@@ -15,24 +15,24 @@ from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
 from structune.genes.prokaryotes.metagenomes.organisms import Organism, composition_of, labelled
-from structune.genes.prokaryotes.metagenomes.words import with_own_words, with_words
+from structune.genes.prokaryotes.metagenomes.words import (
+    N_WORDS,
+    Composition,
+    gc_share,
+    with_own_words,
+    with_words,
+)
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.files import pack, unpack
-from structune.genes.prokaryotes.starts.model import StartModel
+from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.genes.prokaryotes.suitable_model import suited_code
-from structune.learning.estimator_file import (
-    Arrays,
-    check_array,
-)
-from structune.learning.losses import Loss
+from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
-from structune.structure import FloatArray, Groups, IntArray, segment_indices
+from structune.structure import FloatArray, Groups, segment_indices
 
 _PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line
@@ -81,10 +81,8 @@ class MetagenomeFinder(OrfFinder):
     folds : int, optional
         Number of cross-validation folds for tuning, in place of a single held-out part.
     tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+        Relative tolerance of a fit. It is that of the norm of the gradient, and with margin and ramp losses a
+        tenth of the gap at which the fit ends. A tuner object has a tolerance of its own.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int
@@ -138,10 +136,14 @@ class MetagenomeFinder(OrfFinder):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
-        loss, graph = self._make_loss(), self._graph()
+        loss, graph, sequences = self._make_loss(), self._graph(), annotated_sequences(X, y)
+        given = of_examples(groups, sequences, "groups", every := range(len(sequences)))
+        genomes: dict[Any, list[AnnotatedSequence]] = {}
+        for organism, sequence in zip(every if given is None else given.tolist(), sequences, strict=True):
+            genomes.setdefault(organism, []).append(sequence)
         organisms = [
             Organism(genome, graph, np.random.default_rng((self.random_state, k)))
-            for k, genome in enumerate(_genomes(annotated_sequences(X, y), groups))
+            for k, genome in enumerate(genomes.values())
         ]
         if len(organisms) < _FEWEST:
             raise DataError(f"found {len(organisms)} organisms, expected at least {_FEWEST}")
@@ -157,25 +159,27 @@ class MetagenomeFinder(OrfFinder):
                 mine = np.flatnonzero(of == k)
                 yield contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :])
 
-        known = _joined(contigs, [with_words(*part) for part in parts()])
-        self._learn_first(graph, loss, known, of)
+        def joined(found: Iterator[ContigShard]) -> ContigShard:
+            return replace(contigs, columns=np.concatenate([part.columns for part in found]))
+
+        # Two fits. In the first, contigs have the words of other organisms only; its genes tell the words of
+        # contigs' own, with which the second fit goes on. Both leave out the organism that a contig is from:
+        # the finder meets contigs of organisms that it has not seen.
+        known = joined(with_words(*part) for part in parts())
+        run = self.run
+        self.run = run and replace(run, checkpoint=None)  # that is of the fit which goes on from this one
+        try:
+            self._learn(graph, loss, known, self._start(graph), of)
+        finally:
+            self.run = run
         if self.status_ not in STOPPED:
             history, passes = self.history_, self.passes_
-            own = _joined(contigs, [with_own_words(graph, self.coef_, *part) for part in parts()])
+            own = joined(with_own_words(graph, self.coef_, *part) for part in parts())
             self._learn(graph, loss, own, self.coef_, of)
             self.history_, self.passes_ = history + self.history_, passes + self.passes_
         self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
         self.starts_ = tuple(each.starts for each in organisms)
         return self
-
-    def _learn_first(self, graph: ContigGraph, loss: Loss, known: ContigShard, of: IntArray) -> None:
-        """Without words of contigs' own. It has no checkpoint: that is of the fit which goes on from it."""
-        run = self.run
-        self.run = run and replace(run, checkpoint=None)
-        try:
-            self._learn(graph, loss, known, self._start(graph), of)
-        finally:
-            self.run = run
 
     def fit_shards(self, folder: Any) -> NoReturn:
         """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
@@ -205,9 +209,9 @@ class MetagenomeFinder(OrfFinder):
                 part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
                 own = None if scores is None else scores[places]
                 found = model.found(self.graph_, part, chosen[places], own, not self.closed, words[places])
-                chosen[places], own = found
+                chosen[places] = found[0]
                 if scores is not None:
-                    scores[places] = own
+                    scores[places] = found[1]
         return chosen, scores
 
     # --- files --------------------------------------------------------------------------------------------
@@ -234,47 +238,20 @@ class MetagenomeFinder(OrfFinder):
         header, arrays = super()._pack()
         arrays |= {f"words_{name}": array for name, array in vars(self.composition_).items()}
         for k, model in enumerate(self.starts_):
-            if model is not None:
-                arrays |= {f"start_{k}_{name}": array for name, array in pack(model).items()}
+            arrays |= pack(model, f"start_{k}_")
         return header, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         finder = super()._from_file(header, arrays)
-        finder.composition_ = _unpacked(arrays)
-        finder.starts_ = tuple(_start_model(arrays, k) for k in range(len(finder.composition_.own)))
+        words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
+        for name, array in words.items():
+            rows = max(array.shape[0], 1) if name == "own" and array.ndim else 2
+            check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
+            if np.abs(array).max(initial=0.0) > _MOST_LOG:
+                raise ModelFileError(
+                    f"found logs of words above {_MOST_LOG}, expected those of probabilities"
+                )
+        finder.composition_ = Composition(**words)
+        finder.starts_ = tuple(unpack(arrays, f"start_{k}_") for k in range(len(words["own"])))
         return finder
-
-
-def _genomes(sequences: Sequence[AnnotatedSequence], groups: Any) -> list[list[AnnotatedSequence]]:
-    """The sequences of each organism."""
-    given = of_examples(groups, sequences, "groups", range(len(sequences)))
-    if given is None:
-        return [[each] for each in sequences]
-    found: dict[Any, list[AnnotatedSequence]] = {}
-    for organism, sequence in zip(given.tolist(), sequences, strict=True):
-        found.setdefault(organism, []).append(sequence)
-    return list(found.values())
-
-
-def _joined(contigs: ContigShard, parts: Sequence[ContigShard]) -> ContigShard:
-    """All contigs with the sums over words of each organism's."""
-    return replace(contigs, columns=np.concatenate([part.columns for part in parts]))
-
-
-def _start_model(arrays: Arrays, k: int) -> StartModel | None:
-    """That of an organism, if there is one."""
-    prefix = f"start_{k}_"
-    packed = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return unpack(packed) if packed else None
-
-
-def _unpacked(arrays: Arrays) -> Composition:
-    """Words of organisms, the logs of which have numbers."""
-    words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
-    for name, array in words.items():
-        rows = max(array.shape[0], 1) if name == "own" and array.ndim else 2
-        check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
-        if np.abs(array).max(initial=0.0) > _MOST_LOG:
-            raise ModelFileError(f"found logs of words above {_MOST_LOG}, expected those of probabilities")
-    return Composition(**words)

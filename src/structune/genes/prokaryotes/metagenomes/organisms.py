@@ -11,42 +11,21 @@ import numpy as np
 from structune.errors import DataError
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
-from structune.genes.prokaryotes.examples import OrfExamples, cut_genomes
-from structune.genes.prokaryotes.metagenomes.composition import N_WORDS, Composition, gc_share, log_words
+from structune.genes.prokaryotes.examples import cut_genomes
+from structune.genes.prokaryotes.metagenomes.words import N_WORDS, Composition, gc_share, log_words
 from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.structure.assembly import Gene, mark_genes
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.encoding import count_words, numbers
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.shard import Gene, OrfShard, mark_genes
 from structune.structure import IntArray
 
 _SIZES = {250: 300, 500: 200, 1000: 100, 3000: 40, 10_000: 10}  # bases, and pieces of each organism
-Piece = tuple[Letters, list[Gene]]
+_Piece = tuple[Letters, list[Gene]]
 
 
 class Organism:
-    """An annotated genome.
-
-    Parameters
-    ----------
-    genome : list of AnnotatedSequence
-    graph : OrfGraph
-    rng : Generator
-        For places of pieces.
-
-    Attributes
-    ----------
-    in_genes, everywhere : ndarray, shape (4096,)
-        Logs of words of two codons: in genes, but for their start codons, and at any place of both strands.
-    share : float
-        Of G and C.
-    pieces : list of (letters, genes)
-        At random places; genes from their first whole codon there on, to their stop or the end.
-    starts : StartModel or None
-        Of where its genes begin, if there are enough.
-    skipped : list of Skipped
-        Genes that words could not be counted in.
+    """An annotated genome: its words, where its genes begin, and pieces of it at random places.
 
     Raises
     ------
@@ -57,19 +36,25 @@ class Organism:
     def __init__(
         self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator
     ) -> None:
-        rules = graph.rules
         texts = [encode_letters(each.sequence, each.name) for each in genome]
-        examples = cut_genomes(genome, rules)
+        examples = cut_genomes(genome, graph.rules)
         if not examples.sequences:
             raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
-        self.skipped = examples.skipped
+        self.skipped = examples.skipped  # genes that words could not be counted in
         letters = [encode_letters(text, "example") for text in examples.sequences]
-        self.in_genes = log_words(_words_in_genes(examples, letters))
-        shard = graph.encode(examples.sequences, examples.genes)
-        self.starts = learn_starts(graph, shard, shard.chosen, letters)
+        counts = np.zeros(N_WORDS + 1, np.int64)
+        for text, genes in zip(letters, examples.genes, strict=True):
+            for start, end, strand in genes:
+                own = text[start:end] if strand == "+" else reverse_complement(text[start:end])
+                words = numbers(own, WORD)[CODON : -2 * CODON + 1 : CODON]  # behind the start codon
+                counts += np.bincount(words, minlength=N_WORDS + 1)
+        # logs of words of two codons, shape (4096,): in genes, and at any place of both strands
+        self.in_genes = log_words(counts[:-1])
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
+        shard = graph.encode(examples.sequences, examples.genes)
+        self.starts = learn_starts(graph, shard, shard.chosen, letters)  # None if there are too few
         self.share = gc_share(np.concatenate(texts))
-        self.pieces = list(_pieces(genome, texts, rules, rng))
+        self.pieces = list(_pieces(genome, texts, graph.rules, rng))
 
 
 def composition_of(organisms: Sequence[Organism]) -> Composition:
@@ -77,10 +62,10 @@ def composition_of(organisms: Sequence[Organism]) -> Composition:
     in_genes, everywhere = (
         np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
     )
-    return Composition.of(in_genes, everywhere, np.array([each.share for each in organisms]))
+    return Composition.fitted_to(in_genes, everywhere, np.array([each.share for each in organisms]))
 
 
-def labelled(graph: OrfGraph, pieces: Sequence[Piece]) -> tuple[OrfShard, list[int]]:
+def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[int]]:
     """A shard of the pieces whose genes are candidates, and their places among all."""
     shard, kept = graph.of_letters([letters for letters, _ in pieces], is_open=True), list[int]()
     chosen = np.zeros(len(shard.bounds), np.int8)
@@ -93,49 +78,31 @@ def labelled(graph: OrfGraph, pieces: Sequence[Piece]) -> tuple[OrfShard, list[i
     return replace(shard, chosen=chosen).take(kept), kept
 
 
-def _words_in_genes(examples: OrfExamples, letters: Sequence[Letters]) -> IntArray:
-    found = np.zeros(N_WORDS + 1, np.int64)
-    for text, genes in zip(letters, examples.genes, strict=True):
-        for start, end, strand in genes:
-            own = text[start:end]
-            words = numbers(own if strand == "+" else reverse_complement(own), WORD)
-            found += np.bincount(words[CODON : -2 * CODON + 1 : CODON], minlength=N_WORDS + 1)
-    return found[:-1]
-
-
-# --- pieces -----------------------------------------------------------------------------------------------
-
-
 def _pieces(
     genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: np.random.Generator
-) -> Iterator[Piece]:
+) -> Iterator[_Piece]:
+    """Pieces with the genes that are seen in them, from their first whole codon to their stop or the end.
+
+    None where there is anything else: genes in several parts, or of which not all is known.
+    """
     sizes = np.array([text.size for text in texts], np.float64)
-    known = [_Genes(each) for each in genome]
+    whole = [[t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)] for each in genome]
+    spans = [_spans([(t.start, t.end) for t in some]) for some in whole]
+    others = []
+    for each in genome:
+        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
+        others.append(_spans(unsound + [one.span for one in each.skipped if one.span is not None]))
+    # about a hundred thousand bases of each size
     for size, n in _SIZES.items():
         for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
             start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))
             letters = texts[s][start : start + size]
-            genes = known[s].within(start, start + letters.size)
-            if genes is not None and all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
+            end = start + letters.size
+            if _inside(others[s], start, end).size:
+                continue
+            genes = sorted({_seen(whole[s][k], start, end) for k in _inside(spans[s], start, end).tolist()})
+            if all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
                 yield letters, [gene for gene in genes if gene[1] - gene[0] >= rules.shortest]
-
-
-class _Genes:
-    """Those of a sequence, and what is none or was not read."""
-
-    def __init__(self, of: AnnotatedSequence) -> None:
-        whole = [t for t in of.transcripts if len(t.exons) == 1 and not any(t.partial)]
-        others = [(t.start, t.end) for t in of.transcripts if len(t.exons) > 1 or any(t.partial)]
-        others += [one.span for one in of.skipped if one.span is not None]
-        self._whole, self._spans = whole, _spans([(t.start, t.end) for t in whole])
-        self._others = _spans(others)
-
-    def within(self, start: int, end: int) -> list[Gene] | None:
-        """What is seen of them, by position; None where there is anything else."""
-        if _inside(self._others, start, end).size:
-            return None
-        inside = _inside(self._spans, start, end).tolist()
-        return sorted({_seen(self._whole[k], start, end) for k in inside})
 
 
 def _spans(given: Sequence[tuple[int, int]]) -> IntArray:

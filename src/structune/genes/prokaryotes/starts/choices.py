@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels.orf_graph import Words, count_words, score_words
 from structune.genes.prokaryotes.kernels.starts import count_letters, letter_scores, sum_words
-from structune.genes.prokaryotes.structure.assembly import frames_of
-from structune.genes.prokaryotes.structure.candidates import CODON
-from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.genes.prokaryotes.structure.weights import CONTEXT, OrfWeights
+from structune.genes.prokaryotes.structure.candidates import CODON, CONTEXT, OrfWeights
+from structune.genes.prokaryotes.structure.shard import Frames, OrfShard
 from structune.structure import FloatArray, IntArray
 
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
@@ -27,34 +26,16 @@ _N_UPSTREAM = int((CONTEXT < 0).sum())  # in a row, up to the start
 
 @dataclass(frozen=True)
 class Choices:
-    """All candidates that end as one of the genes do.
+    """All candidates that end as one of the genes do."""
 
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n_candidates,)
-        Of the candidates in the shard.
-    gene : ndarray of int64, shape (n_candidates,)
-        From 0, rising.
-    chosen : ndarray of bool, shape (n_candidates,)
-        Where genes begin so far.
-    kinds, sites : ndarray of int64, shape (n_candidates,)
-        Of the start codon, and of the ribosome-binding site.
-    letters : ndarray of int8, shape (n_candidates, n_context)
-        At `CONTEXT`.
-    before : ndarray of int64, shape (n_candidates,)
-        Bin of the distance from the gene before, along the strand, and whether that is on the same strand.
-    words : Words
-        Of the genes' frames.
-    """
-
-    places: IntArray
-    gene: IntArray
-    chosen: NDArray[np.bool_]
-    kinds: IntArray
-    sites: IntArray
-    letters: NDArray[np.int8]
-    before: IntArray
-    words: Words
+    places: IntArray  # of the candidates in the shard
+    gene: IntArray  # of each candidate, from 0, rising
+    chosen: NDArray[np.bool_]  # where genes begin so far
+    kinds: IntArray  # of start codons
+    sites: IntArray  # of ribosome-binding sites
+    letters: NDArray[np.int8]  # (n_candidates, n_context): at `CONTEXT`
+    before: IntArray  # bin of the distance from the gene before, and whether that is on the same strand
+    words: Words  # of the genes' frames
 
     @classmethod
     def of(
@@ -66,11 +47,11 @@ class Choices:
     ) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         places = np.flatnonzero(shard.frame_sums(chosen))
-        frames = frames_of(shard).take(np.unique(shard.frame[places]))
+        frames = Frames.from_shard(shard).take(np.unique(shard.frame[places]))
         kinds, sites, letters = weights.read_signals(frames.signals)
         return cls(
             places=places,
-            gene=np.repeat(np.arange(frames.n_candidates.size), frames.n_candidates),
+            gene=frames.frame,
             chosen=chosen[places].astype(bool),
             kinds=kinds,
             sites=sites,
@@ -81,10 +62,6 @@ class Choices:
 
     def __len__(self) -> int:
         return self.places.size
-
-    @property
-    def n_genes(self) -> int:
-        return len(self.words.n_words)
 
     @property
     def upstream(self) -> NDArray[np.int8]:
@@ -104,6 +81,7 @@ class Choices:
 
     def shares(self, scores: FloatArray) -> FloatArray:
         """The probability of each start among those of its gene, by scores."""
+        # softmax over the candidates of each gene; the highest score is taken out of exponents
         begins = np.flatnonzero(np.diff(self.gene, prepend=-1))
         highest = np.maximum.reduceat(scores, begins) if begins.size else np.empty(0)
         odds = np.exp(scores - highest[self.gene])
@@ -111,37 +89,36 @@ class Choices:
 
     def word_scores(self, table: FloatArray) -> FloatArray:
         """Sums of words from each start to the stop."""
-        out = np.zeros(len(self))
-        score_words(self.words, table, out)
-        return out
+        return _filled(len(self), score_words, self.words, table)
 
     def words_near(self, table: FloatArray, first: int, last: int) -> FloatArray:
         """Sums of words near each start: those from `first` to before `last`, within the frame."""
-        out = np.zeros(len(self))
-        sum_words(self.words, table, first, last, out)
-        return out
+        return _filled(len(self), sum_words, self.words, table, first, last)
 
     def letter_scores(self, table: FloatArray, group: IntArray) -> FloatArray:
         """Sums over the letters at each start, by groups of places: shape (n_groups, n_candidates)."""
-        out = np.zeros((int(group.max()) + 1, len(self)))
-        letter_scores(self.letters, table, group, out)
-        return out
+        return _filled((int(group.max()) + 1, len(self)), letter_scores, self.letters, table, group)
 
     def count_letters(self, used: FloatArray) -> FloatArray:
         """How often each letter is expected at each place, shape (n_context, 5)."""
-        counts = np.zeros((CONTEXT.size, 5))
-        count_letters(self.letters, used, counts)
-        return counts
+        return _filled((CONTEXT.size, 5), count_letters, self.letters, used)
 
     def count_words(self, used: FloatArray, n_words: int) -> FloatArray:
         """How often each word is expected in the genes."""
-        counts = np.zeros(n_words)
-        count_words(self.words, used, counts)
-        return counts
+        return _filled(n_words, count_words, self.words, used)
+
+
+def _filled(shape: Any, kernel: Any, *given: Any) -> FloatArray:
+    out = np.zeros(shape)
+    kernel(*given, out)
+    return out
 
 
 def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
+    # All sequences lie on one line, so far apart that no gene of another one is near. For candidates of the
+    # reverse strand the line is turned round: the gene before is the one that ends last before, along the
+    # strand, and a binary search over ends finds it.
     sequence = shard.by_candidate(np.arange(len(shard)))
     at = np.cumsum(shard.n_bases + _APART) - shard.n_bases
     bounds, whole = shard.bounds + at[sequence][:, None], int((shard.n_bases + _APART).sum())

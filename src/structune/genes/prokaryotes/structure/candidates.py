@@ -1,9 +1,10 @@
-"""Which candidate genes there are, and which may lie beside each other."""
+"""Which candidate genes there are, which may lie beside each other, and which weights they have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,28 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
 from structune.genes.nucleotides import Letters, reverse_complement
+from structune.genes.prokaryotes.kernels.candidates import (
+    MOST_SPACING,
+    RUNS,
+    SHORTEST_RUN,
+    SPACING_STARTS,
+    SPACINGS,
+)
+from structune.structure import Array, Groups, IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")
 EDGE = "Edge"  # in place of the start codon of a gene that begins before its sequence
 BACTERIAL, WITHOUT_TGA = 11, 4  # genetic codes: that of nearly all, and that by which TGA is no stop codon
+# upstream as far as promoters reach, and four codons behind the start codon, which itself is in no context
+CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start codon
+LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
+_BASES = "ACGT"
 _NO_CODON = 4**CODON
+_SIGNALS = ("starts", "ribosome site", "lengths", "context")
+_NEIGHBOURS = ("same strand", "convergent", "divergent")
+N_SIGNALS = 3 + CONTEXT.size  # of a candidate: start codon, ribosome site, length, and bases around
+_GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
 @dataclass(frozen=True)
@@ -86,3 +103,153 @@ def _codon(text: str) -> int:
 
 def _number(codon: Letters) -> int:
     return int(codon @ np.array([16, 4, 1])) if codon.max() < 4 else _NO_CODON
+
+
+@dataclass(frozen=True)
+class OrfWeights:
+    """The weights, in this order: of codons and words of two; of signals, which are start codons, ribosome
+    sites, lengths and bases around a start; of gaps between neighbours.
+    """
+
+    rules: OrfRules
+
+    @cached_property
+    def gap_starts(self) -> IntArray:
+        """The least distance of each bin, rising."""
+        # overlaps of 4 bases, as in ATGA, and of 1, as in TAATG, have bins of their own: operons have many
+        inside = (-self.rules.overlap < _GAPS) & (self.rules.far > _GAPS)
+        return np.concatenate(([-self.rules.overlap], _GAPS[inside], [self.rules.far]))
+
+    @cached_property
+    def gap_bins(self) -> IntArray:
+        """The bin of each distance from the largest overlap to before what is far."""
+        distances = np.arange(-self.rules.overlap, self.rules.far)
+        return np.searchsorted(self.gap_starts, distances, side="right") - 1
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights of each group, in order."""
+        return {
+            "codons": (4**CODON,),
+            "hexamers": (4**WORD,),
+            "starts": (len(STARTS),),
+            "ribosome site": (RUNS * SPACINGS + 1,),
+            "lengths": (len(LENGTHS),),
+            "context": (CONTEXT.size, len(_BASES)),
+            "gaps": (len(_NEIGHBOURS), len(self.gap_starts)),
+        }
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
+        return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
+
+    def __len__(self) -> int:
+        return int(self._slices["gaps"].stop)
+
+    def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a group."""
+        return w[self._slices[name]].reshape(self.shapes[name])
+
+    def word_table(self, w: Array) -> Array:
+        """Scores of words by number, that of their second codon included; 0 for one with an unknown base."""
+        # A word of two codons scores by itself and by its second codon, on which rare words fall back. The
+        # first codon is the second of the word before.
+        words = self.part(w, "hexamers").reshape(4**CODON, 4**CODON) + self.part(w, "codons")
+        return np.append(words.ravel(), 0.0)
+
+    def add_words(self, counts: Array, out: Array) -> None:
+        """Add counts of words, by number, to the weights."""
+        words = counts[:-1].reshape(4**CODON, 4**CODON)
+        self.part(out, "hexamers")[:] += words.ravel()
+        self.part(out, "codons")[:] += words.sum(axis=0)
+
+    def signals(self, kinds: Array, sites: Array, lengths: Array, context: Array) -> NDArray[np.uint8]:
+        """Places of what candidates have among the weights of signals, shape (n, N_SIGNALS).
+
+        Lengths are -1 where they are not known; the context has letters at `CONTEXT`, shape (n, n_places).
+        """
+        # A candidate's signals are places in one table of weights: its start codon, ribosome site, length,
+        # and the letter at each place around. What is not known has a place of its own behind all others,
+        # with the score 0. There are fewer than 256 places, so a byte is enough.
+        first = self._first
+        bins = np.searchsorted(LENGTHS, lengths, side="right") - 1
+        bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
+        bases[context == len(_BASES)] = self._unknown
+        of_length = np.where(lengths < 0, self._unknown, first[2] + bins)
+        others = np.column_stack((first[0] + kinds, first[1] + sites, of_length))
+        return np.column_stack((others.astype(np.uint8), bases))
+
+    def read_signals(self, signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArray[np.int8]]:
+        """Kinds of start codons, ribosome sites, and letters at `CONTEXT`, of what `signals` made."""
+        first = self._first
+        letters = signals[:, 3:].astype(np.int16) - first[3] - len(_BASES) * np.arange(CONTEXT.size)
+        letters[signals[:, 3:] == self._unknown] = len(_BASES)
+        others = signals[:, :2].astype(np.int64) - first[:2]
+        return others[:, 0], others[:, 1], letters.astype(np.int8)
+
+    def forget(
+        self, signals: NDArray[np.uint8], before: NDArray[np.bool_], behind: NDArray[np.bool_]
+    ) -> None:
+        """Leave out what is not known of genes that begin before their sequence or end behind it."""
+        signals[before | behind, 2] = self._unknown
+        signals[before, 3:] = self._unknown
+
+    def site_notes(self, signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
+        """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
+        site = int(signals[1]) - self._first[1]
+        if site == RUNS * SPACINGS:
+            return (("rbs_match", "none"),)
+        run, spacing = divmod(site, SPACINGS)
+        ends = [*SPACING_STARTS[1:].tolist(), MOST_SPACING]
+        spacer = f"{SPACING_STARTS[spacing]}-{ends[spacing] - 1}bp"
+        return ("rbs_match", f"{SHORTEST_RUN + run}bp"), ("rbs_spacer", spacer)
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """The first place of each kind among the signals."""
+        return [self._slices[name].start - self._signals.start for name in _SIGNALS]
+
+    @property
+    def _unknown(self) -> int:
+        """The place of what is not known, behind all others."""
+        return int(self._signals.stop - self._signals.start)
+
+    @cached_property
+    def _signals(self) -> slice:
+        return slice(self._slices[_SIGNALS[0]].start, self._slices[_SIGNALS[-1]].stop)
+
+    def signal_table(self, w: Array) -> Array:
+        """Scores of signals by place, with one of 0 for a base that is unknown."""
+        return np.append(w[self._signals], 0.0)
+
+    def add_signals(self, counts: Array, out: Array) -> None:
+        """Add counts of signals, by place, to the weights."""
+        out[self._signals] += counts[:-1]
+
+    def names(self) -> list[str]:
+        """A name for every weight; the text before the first ``:`` is its group's.
+
+        Lengths, distances and spacings are those at which a bin begins; the longest run stands for longer
+        ones.
+        """
+        found = [f"codons: {word}" for word in _words(CODON)]
+        found += [f"hexamers: {word}" for word in _words(WORD)]
+        return found + self.signal_and_gap_names()
+
+    def signal_and_gap_names(self) -> list[str]:
+        """Those behind the words, as `names` has them."""
+        found = [f"starts: {codon}" for codon in STARTS]
+        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
+        found += [f"ribosome site: run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
+        found += ["ribosome site: none"]
+        found += [f"lengths: {length}" for length in LENGTHS]
+        found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]
+        return found + [f"gaps: {kind} {start}" for kind in _NEIGHBOURS for start in self.gap_starts]
+
+    def groups(self) -> Groups:
+        return Groups.by_name([name.partition(":")[0] for name in self.names()])
+
+
+def _words(length: int) -> list[str]:
+    return ["".join(letters) for letters in product(_BASES, repeat=length)]

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.assembly import Gene, assembled, check_candidates, mark_genes
-from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.candidates import OrfRules, OrfWeights
 from structune.genes.prokaryotes.structure.encoding import find_frames
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, check_arrays
-from structune.genes.prokaryotes.structure.weights import OrfWeights
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
@@ -93,18 +91,13 @@ class OrfGraph(Structure):
     ) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
         n_bases = np.array([part.size for part in letters], np.int64)
-        frames = find_frames(letters, self.weights, is_open)
-        return assembled(frames, n_bases, np.ones(len(letters)) if weights is None else weights)
+        weights = np.ones(len(letters)) if weights is None else weights
+        return find_frames(letters, self.weights, is_open).assembled(n_bases, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
-        check_arrays(shard, n_words, self.weights.n_signals, n_places)
+        shard.check(n_words, n_places, self.rules)
         names = [f"sequence {s}" for s in range(len(shard))]
-        for s, name in enumerate(names):
-            try:
-                check_candidates(shard.arrays(s), self.rules)
-            except DataError as error:
-                raise DataError(f"{name}: {error}") from None
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
 
     # --- features -----------------------------------------------------------------------------------------
@@ -112,21 +105,19 @@ class OrfGraph(Structure):
     def features(
         self, shard: OrfShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        chosen, factors = self._outputs(shard, outputs), shard.weights if weights is None else weights
+        chosen = shard.chosen if outputs is None else outputs
+        factors = shard.weights if weights is None else weights
         self._add(shard, chosen * shard.by_candidate(factors), out)
         self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
-        chosen = self._outputs(shard, outputs)
+        chosen = shard.chosen if outputs is None else outputs
         rows = [scipy.sparse.csr_array((0, self.n_weights))]
         for s in range(len(shard)):
             row = np.zeros(self.n_weights)
             self.features(shard.take([s]), row, np.ones(1), chosen[shard.part(s, CANDIDATES)])
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
-
-    def _outputs(self, shard: OrfShard, outputs: Any) -> Chosen:
-        return shard.chosen if outputs is None else outputs
 
     def _add(self, shard: OrfShard, used: Array, out: Array) -> None:
         """Add the features of candidates, as often as they are `used`, to `out`."""
@@ -140,7 +131,7 @@ class OrfGraph(Structure):
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
     ) -> FloatArray:
         """Sums over gaps between genes; an error names the sequence."""
-        gaps = self._gaps(np.zeros(self.n_weights))
+        gaps = self.gaps(np.zeros(self.n_weights))
         counts = np.zeros(gaps.scores.shape)
         if not chosen.size:
             return counts
@@ -155,13 +146,9 @@ class OrfGraph(Structure):
 
     # --- scores -------------------------------------------------------------------------------------------
 
-    def _gaps(self, w: Array) -> kernels.Gaps:
+    def gaps(self, w: Array) -> kernels.Gaps:
+        """Scores of neighbours."""
         return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
-
-    @property
-    def no_gaps(self) -> kernels.Gaps:
-        """Neighbours without scores."""
-        return self._gaps(np.zeros(self.n_weights))
 
     def _scores(self, w: Array, shard: OrfShard) -> Array:
         """Of all candidates."""
@@ -189,19 +176,11 @@ class OrfGraph(Structure):
             self.weights.part(expected, "gaps")[:] += gaps
         return values
 
-    def _augmented(self, w: Array, shard: OrfShard, cost: Array | None) -> tuple[Array, Array | float]:
-        """Scores of candidates with so much times their costs, and that of an empty set."""
-        scores = self._scores(w, shard)
-        if cost is None:
-            return scores, 0.0
-        base, each = self._costs(shard)
-        return scores + shard.by_candidate(cost) * each, cost * base
-
     def _sums(
         self, w: Array, shard: OrfShard, scores: Array, factors: FloatArray
     ) -> tuple[Array, Array, Array]:
         """Log partition functions, and the probabilities of candidates and counts of gaps, times factors."""
-        gaps = self._gaps(w)
+        gaps = self.gaps(w)
         values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
         counts = np.zeros_like(gaps.scores)
         kernels.sum_sets(*shard.ends, gaps, scores, factors, values, used, counts)
@@ -209,6 +188,9 @@ class OrfGraph(Structure):
 
     def variance(self, w: FloatArray, shard: OrfShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
+        # E[F_k^2] is E[F_k] for a feature that is used at most once; of words, which are used oftener, the
+        # sum of the squares of single uses is taken, as if uses were independent. It scales and preconditions
+        # only.
         found = np.zeros(self.n_weights)
         self.log_partition(w, shard, found)
         return found
@@ -222,7 +204,12 @@ class OrfGraph(Structure):
     def best(
         self, w: FloatArray, shard: OrfShard, cost: FloatArray | None = None
     ) -> tuple[Chosen, FloatArray]:
-        (scores, base), gaps, values = self._augmented(w, shard, cost), self._gaps(w), np.empty(len(shard))
+        scores, gaps, values = self._scores(w, shard), self.gaps(w), np.empty(len(shard))
+        base: FloatArray | float = 0.0
+        if cost is not None:
+            # the cost is a sum over candidates, so loss-augmented decoding is decoding with other scores
+            of_none, each = self._costs(shard)
+            scores, base = scores + shard.by_candidate(cost) * each, cost * of_none
         chosen = np.zeros(scores.size, np.int8)
         kernels.best(*shard.ends, gaps, scores, chosen, values)
         return chosen, values + base
@@ -234,6 +221,10 @@ class OrfGraph(Structure):
 
     def _costs(self, shard: OrfShard) -> tuple[FloatArray, FloatArray]:
         """What an empty set costs, and what each candidate adds."""
+        # The cost is the size of the symmetric difference of two sets of starts and stops. An empty set
+        # misses 2 ends of each gene. A candidate adds its start and its stop, unless they are a gene's: then
+        # it takes away 1 in place of adding 1. All candidates of a frame have its stop, and a set has at most
+        # one of them.
         each = 2.0 - 2.0 * shard.chosen - 2.0 * shard.frame_sums(shard.chosen)
         return 2.0 * _sums_by_sequence(shard, shard.chosen), each
 

