@@ -82,6 +82,17 @@ def staged(command: Sequence[str], group: Path | None) -> dict[str, Any]:
     return {**told, "seconds": time.perf_counter() - start}
 
 
+def succeed(*words: Any) -> None:
+    """Run a command in this process; one that fails ends it."""
+    from structune.cli import run
+
+    try:
+        run([str(word) for word in words])
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
 def folder_for(name: str, quick: bool) -> Path:
     """Where results go: those of a quick run into a temporary folder."""
     return Path(tempfile.mkdtemp(prefix=name)) if quick else RESULTS

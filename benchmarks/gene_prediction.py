@@ -58,7 +58,7 @@ TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tole
 CONSTRAINED: dict[str, Any] = {
     "constraints": "validation",
     "gamma": GAMMA,
-    "run": running.Run(max_seconds=300.0, max_iterations=200),
+    "run": replace(BASE["run"], max_seconds=300.0),
 }
 REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},

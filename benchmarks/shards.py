@@ -21,7 +21,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from common import RESULTS, memory_group, peak_bytes, staged, write
+from common import RESULTS, memory_group, peak_bytes, staged, succeed, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is simulated there
 
@@ -249,11 +248,8 @@ CASES = {
 
 def stage_shard(word: str, path: Path, folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli import run
 
-    case = CASES[word]
-    with suppress(SystemExit):
-        run(["shard", word, str(path), str(folder), "--quiet", *case.options])
+    succeed("shard", word, path, folder, "--quiet", *CASES[word].options)
     data = open_shards(folder)
     return {
         "examples": len(data),

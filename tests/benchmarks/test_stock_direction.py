@@ -1,4 +1,4 @@
-"""Directions of stock prices, the example, and the benchmark that runs on it."""
+"""Directions of stock prices, and the benchmark that runs on them."""
 
 import gzip
 from itertools import pairwise
@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import price_directions as example
 import stock_direction
 from structune.tagging.structure.chain import Chain
-
-import price_directions as example  # isort: skip  # benchmarks/stock_direction.py says where it is
 
 
 def series(n=200, seed=0):
