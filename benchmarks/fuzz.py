@@ -16,7 +16,6 @@ process grew at most. Inputs of failures go to a folder beside the results.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -33,7 +32,7 @@ from typing import Any
 
 import numba
 
-from common import folder_for, write
+from common import folder_for, parser_of, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is fuzzed there, and how
 
@@ -165,15 +164,12 @@ def warm_up(targets: list[Target], scratch: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--cases", type=int, help="of all loaders together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="+", metavar="LOADER", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--case", metavar="LOADER:K")
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     memory = Path("/dev/shm")  # files that never reach a disk, where there is such a folder
     with tempfile.TemporaryDirectory(prefix=NAME, dir=memory if memory.is_dir() else None) as folder:

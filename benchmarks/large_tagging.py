@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, memory_group, peak_bytes, staged, succeed, write
+from common import asked_to_be_quick, keep, memory_group, peak_bytes, staged, succeed
 
 NAME = "large_tagging"
 N_TOKENS, QUICK = 10_000_000, 200_000
@@ -128,7 +128,7 @@ def main() -> None:
         "tokens a second of encoding": tokens / found["shard"]["seconds"],
     }
     print(json.dumps(result, indent=1))
-    print("written to", write(str(folder_for(NAME, quick) / NAME), result))
+    keep(NAME, quick, result)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript
 
@@ -176,7 +176,7 @@ def main() -> None:
         result["installation"] = installed()
     result["load"] = os.getloadavg()[0]
     print(json.dumps(result, indent=1))
-    print("written to", write(str(folder_for(NAME, quick) / NAME), result))
+    keep(NAME, quick, result)
 
 
 if __name__ == "__main__":

@@ -1254,7 +1254,7 @@ def numbers() -> str:
     ]
     for row in rows:
         row[-1] = ", ".join(f"`{script}`" for script in row[-1].split(", "))
-    return table(["Measured", "structune", "Others", "And yet", "By"], rows).replace("--:", "---")
+    return table(["Measured", "structune", "Others", "Caveat", "Script"], rows).replace("--:", "---")
 
 
 def _holds_zero(row: dict[str, float]) -> bool:

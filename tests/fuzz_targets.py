@@ -16,7 +16,7 @@ import threading
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -152,41 +152,18 @@ def _check_documented(error, path):
 # --- events -----------------------------------------------------------------------------------------------
 
 _FORBIDDEN = (
-    *(
-        "exec",
-        "compile",
-        "import",
-        "marshal.",
-        "pickle.",
-        "code.",
-        "os.",
-        "shutil.",
-        "subprocess.",
-        "socket.",
-    ),
-    *("ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
+    *("exec", "compile", "import", "marshal.", "pickle.", "code.", "os.", "shutil.", "subprocess."),
+    *("socket.", "ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
 )
 _ALLOWED = ("os.listdir", "os.scandir")
 _watching = threading.local()  # what other threads do is not the loader's: Dask's look for lost schedulers
 
 
 @contextmanager
-def watched():
+def watched(on=True):
     """Code that is run and files that are written while this lasts are errors."""
     _hook()
-    with _set(watching=True):
-        yield
-
-
-@contextmanager
-def _unwatched():
-    with _set(watching=False):
-        yield
-
-
-@contextmanager
-def _set(watching):
-    before, _watching.on = is_watching(), watching
+    before, _watching.on = is_watching(), on
     try:
         yield
     finally:
@@ -352,10 +329,6 @@ def _use_model(path):
         raise ModelFileError(f"{path}: loads, and all its predictions are refused")
 
 
-def _rows_for(model):
-    return np.ones((2, model.n_features_in_))
-
-
 repr(Regressor(penalty=2.0))  # imports what scikit-learn prints parameters with, before imports are watched
 _TRACKS = [np.ones((29, 1))]
 _ORFS = ["ACC" + "ATG" + "GCA" * 40 + "TAA" + "CCT" * 10]
@@ -375,13 +348,13 @@ _USES = {
         lambda m, _: m.segment_probability(WORDS, 0, 0, 2, m.segment_types_[0]),
     ),
     Classifier: (
-        lambda m, _: m.predict(_rows_for(m)),
-        lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(_rows_for(m)),
+        lambda m, _: m.predict(np.ones((2, m.n_features_in_))),
+        lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(np.ones((2, m.n_features_in_))),
     ),
-    Regressor: (lambda m, _: m.predict(_rows_for(m)),),
+    Regressor: (lambda m, _: m.predict(np.ones((2, m.n_features_in_))),),
     Ranker: (
-        lambda m, _: m.rank(_rows_for(m), [0, 0]),
-        lambda m, _: m.score(_rows_for(m), [0, 1], [0, 0]),
+        lambda m, _: m.rank(np.ones((2, m.n_features_in_)), [0, 0]),
+        lambda m, _: m.score(np.ones((2, m.n_features_in_)), [0, 1], [0, 0]),
         lambda _, path: RANKING.open(path, None),
     ),
     RNAFolder: (
@@ -433,18 +406,14 @@ def _any_mutation(data, random):
 # --- shards -----------------------------------------------------------------------------------------------
 
 
-def _folder_of(kind):
-    """A function that gives folders of examples of a kind."""
-
-    @cache
-    def seeds():
-        with tempfile.TemporaryDirectory() as folder:
-            kind.write(Path(folder) / "f", n_folds=2)
-            files = {path.name: path.read_bytes() for path in sorted((Path(folder) / "f").iterdir())}
-        files["structure.structune"] = packed(*_settled(files["structure.structune"]))
-        return [pack_folder(files)]
-
-    return seeds
+@cache
+def _folder_of(word):
+    """A folder of examples of a kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        EXAMPLES[word].write(Path(folder) / "f", n_folds=2)
+        files = {path.name: path.read_bytes() for path in sorted((Path(folder) / "f").iterdir())}
+    files["structure.structune"] = packed(*_settled(files["structure.structune"]))
+    return [pack_folder(files)]
 
 
 def _use_folder(kind):
@@ -452,7 +421,7 @@ def _use_folder(kind):
 
     def use(path):
         folder = path.with_name(f"{path.name}-folder")
-        with _unwatched():
+        with watched(False):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             for name, data in unpack_folder(path.read_bytes()).items():
@@ -598,10 +567,6 @@ def _genbank():
     return (genbank(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
 
 
-def _parameters(path):
-    read_contrafold(path)
-
-
 def _all_of(read, **options):
     """A use that reads all that a reader yields."""
 
@@ -636,7 +601,7 @@ _READERS = {
     "ct": (_texts(_CT), _all_of(read_ct)),
     "stockholm": (_texts(_STOCKHOLM), _all_of(read_stockholm)),
     "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
-    "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
+    "contrafold": (lambda: [_PARAMETERS.encode()], _all_of(read_contrafold)),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),
     "svmlight": (_texts(_SVMLIGHT), _all_of(lambda path: read_svmlight_blocks(path, n_bytes=20))),
@@ -658,7 +623,7 @@ MODELS = {
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
     f"{name} shards": Target(
-        f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), _SHARES.get(name, 0.5)
+        f"{name} shards", partial(_folder_of, name), mutate_folder, _use_folder(kind), _SHARES.get(name, 0.5)
     )
     for name, kind in EXAMPLES.items()
 }

@@ -14,6 +14,7 @@ from mutations import mutate_bytes, parsed
 from structune.errors import DataError
 from structune.kinds import kinds
 
+EXAMPLES = 60
 randoms = st.randoms(use_true_random=False)  # which shrink
 
 
@@ -22,43 +23,15 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz") / "input"
 
 
-def used(target, scratch):
-    """The target, once its valid inputs are used: what comes later is imported and compiled."""
-    for data in target.seeds():
+@pytest.mark.parametrize("name", TARGETS)
+def test_mutated(name, scratch):
+    """A short run; `make stress` takes as long as it is given."""
+    target = TARGETS[name]
+    for data in target.seeds():  # what comes later is imported and compiled
         scratch.write_bytes(data)
         target.use(scratch)
-    return target
 
-
-@pytest.mark.parametrize("name", MODELS)
-def test_mutated_models(name, scratch):
-    target = used(MODELS[name], scratch)
-
-    @settings(max_examples=int(300 * target.share), database=None)
-    @given(randoms)
-    def check(source):
-        outcome(target, target.case(source), scratch)
-
-    check()
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_mutated_data(name, scratch):
-    target = used(READERS[name], scratch)
-
-    @settings(max_examples=250, database=None)
-    @given(randoms)
-    def check(source):
-        outcome(target, target.case(source), scratch)
-
-    check()
-
-
-@pytest.mark.parametrize("name", [*FOLDERS, *STATES])
-def test_mutated_work(name, scratch):
-    target = used((FOLDERS | STATES)[name], scratch)
-
-    @settings(max_examples=int(200 * target.share), database=None)
+    @settings(max_examples=int(EXAMPLES * target.share), database=None)
     @given(randoms)
     def check(source):
         outcome(target, target.case(source), scratch)
