@@ -18,6 +18,12 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+# What is drawn at random, for long: an hour and a half on one core. The suite has a short run of each.
+stress: .venv/installed
+	$(BIN)/python benchmarks/fuzz.py --anew
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python benchmarks/fuzz.py --anew --cases 50000
+	$(BIN)/python benchmarks/chaos.py
+
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

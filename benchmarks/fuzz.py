@@ -2,6 +2,7 @@
 
     python benchmarks/fuzz.py                      # a million cases, about an hour on one core
     python benchmarks/fuzz.py --seconds 600        # as many as fit; a run goes on where the results end
+    python benchmarks/fuzz.py --anew               # from the first case, whatever the results have
     NUMBA_BOUNDSCHECK=1 python benchmarks/fuzz.py --cases 50000   # kernels that refuse wrong indices
     python benchmarks/fuzz.py --case tagging:17    # one case again, in this process
     python benchmarks/fuzz.py --quick              # some cases of each loader, into a temporary folder
@@ -90,16 +91,16 @@ def _work(target: Target, seed: int, numbers: range, scratch: Path, sink: int) -
 class Log:
     """What became of the cases of each loader, and the inputs that failed."""
 
-    def __init__(self, file: Path, seed: int) -> None:
+    def __init__(self, file: Path, seed: int, anew: bool) -> None:
         self.file, self.seed = file, seed
         self.result: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"runs": {}}
         self.result.pop("machine", None)
         name = "bounds checks" if numba.config.BOUNDSCHECK else "plain"
+        if anew:
+            self.result["runs"].pop(name, None)
         run = self.result["runs"].setdefault(name, {"seed": seed, "loaders": {}})
         if run["seed"] != seed:
-            raise SystemExit(
-                f"{file} has a run with the seed {run['seed']}: remove it, or go on with that one"
-            )
+            raise SystemExit(f"{file} has a run with the seed {run['seed']}: go on with that, or add --anew")
         self.loaders = run["loaders"]
 
     def record(self, target: Target) -> dict[str, Any]:
@@ -170,6 +171,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="+", metavar="LOADER", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--case", metavar="LOADER:K")
+    parser.add_argument("--anew", action="store_true", help="forget what ran before")
     arguments = parser.parse_args()
     memory = Path("/dev/shm")  # files that never reach a disk, where there is such a folder
     with tempfile.TemporaryDirectory(prefix=NAME, dir=memory if memory.is_dir() else None) as folder:
@@ -180,7 +182,7 @@ def main() -> None:
             return
         targets = [TARGETS[name] for name in arguments.only]
         warm_up(targets, scratch)
-        log = Log(folder_for(NAME, arguments.quick) / f"{NAME}.json", arguments.seed)
+        log = Log(folder_for(NAME, arguments.quick) / f"{NAME}.json", arguments.seed, arguments.anew)
         n_cases = arguments.cases or (QUICK_CASES if arguments.quick else CASES)
         fuzz(log, targets, n_cases, arguments.seconds, scratch)
     print(f"written to {log.file}")
