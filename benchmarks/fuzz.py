@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import resource
 import signal
 import sys
@@ -45,12 +44,6 @@ BATCH = 500
 MOST_SECONDS = 60  # of a case, before it counts as a hang
 MOST_MEMORY = 2 << 30  # beyond what a process has at its start
 _NEW: dict[str, Any] = {"cases": 0, "seconds": 0.0, "peak_mb": 0.0, "slowest_seconds": 0.0, "slowest_case": 0}
-
-
-def case(target: Target, seed: int, k: int) -> bytes:
-    """The mutated input of a number."""
-    data: bytes = target.case(random.Random(f"{seed}:{target.name}:{k}"))
-    return data
 
 
 def reports(target: Target, seed: int, numbers: range, scratch: Path) -> Iterator[list[Any]]:
@@ -80,7 +73,7 @@ def _work(target: Target, seed: int, numbers: range, scratch: Path, sink: int) -
         signal.alarm(MOST_SECONDS)  # which ends the process
         begun = time.perf_counter()
         try:
-            found = outcome(target, case(target, seed, k), scratch / "input")
+            found = outcome(target, target.case(k, seed), scratch / "input")
         except BaseException as error:
             found = f"failed: {''.join(traceback.format_exception_only(error)).strip():.300}"
         seconds = time.perf_counter() - begun
@@ -122,9 +115,8 @@ class Log:
             record["failures"].append({"case": k, "what": found})
             folder = self.file.parent / f"{NAME}_failures"
             folder.mkdir(exist_ok=True)
-            (folder / f"{target.name}-{self.seed}-{k}".replace(" ", "-")).write_bytes(
-                case(target, self.seed, k)
-            )
+            file = folder / f"{target.name}-{self.seed}-{k}".replace(" ", "-")
+            file.write_bytes(target.case(k, self.seed))
             print(f"{target.name}:{k}: {found}", file=sys.stderr, flush=True)
 
     def write(self) -> None:
@@ -178,7 +170,7 @@ def main() -> None:
         scratch = Path(folder)
         if arguments.case:
             name, _, k = arguments.case.partition(":")
-            print(outcome(TARGETS[name], case(TARGETS[name], arguments.seed, int(k)), scratch / "input"))
+            print(outcome(TARGETS[name], TARGETS[name].case(int(k), arguments.seed), scratch / "input"))
             return
         targets = [TARGETS[name] for name in arguments.only]
         warm_up(targets, scratch)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -117,8 +118,9 @@ class Target:
     use: object
     share: float = 1.0
 
-    def case(self, random):
-        """A mutated input."""
+    def case(self, k, seed=0):
+        """Mutated input number k, as ``benchmarks/fuzz.py --seed SEED --case NAME:K`` makes it, too."""
+        random = Random(f"{seed}:{self.name}:{k}")
         return self.mutate(random.choice(self.seeds()), random)
 
 

@@ -1,6 +1,6 @@
 """Mutations of files: of any bytes, of model files behind their checksum, and of folders of shards.
 
-All take a `random.Random`: a seeded one makes a case again, and that of Hypothesis shrinks it.
+All take a `random.Random`: a seeded one makes a case again.
 """
 
 from __future__ import annotations
