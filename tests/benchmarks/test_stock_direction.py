@@ -75,7 +75,8 @@ def test_sequences_fit_a_chain_of_pairs():
     assert_array_equal(raised, sequence.direction[10:60])
 
 
-def test_a_walk_over_tickers():
+def test_a_walk_over_tickers(monkeypatch):
+    monkeypatch.setitem(stock_direction.SETTINGS, "n_ranges", 3)
     rows = {f"ticker {k}": stock_direction.one(series(190, k), 180, 5) for k in range(2)}
     summary = stock_direction.summary(rows)
     assert summary["tickers"] == 2
