@@ -11,7 +11,7 @@ from mutations import mutate_bytes, parsed
 from structune.errors import DataError
 from structune.kinds import kinds
 
-CASES, SEED = 200, 1
+CASES, SEED = 100, 1
 
 
 @pytest.fixture(scope="module")
