@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import asked_to_be_quick, folder_for, pack, unpack, write
+from common import asked_to_be_quick, folder_for, log, pack, unpack, write
 from structune import SequenceAligner
 from structune.alignment import (
     ProteinAlignment,
@@ -74,10 +73,6 @@ COMPARED = (
     ("ramp", "CRF, Viterbi"),
     ("ramp", "convex"),
 )
-
-
-def log(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # --- data -------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ meant to take less than 2 s on two threads.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -36,7 +35,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import alternately, peak, peak_bytes, write
+from common import alternately, parser_of, peak, peak_bytes, write
 from structune import SequenceAligner, load
 from structune.alignment import Alignment, load_protein_alignments
 from structune.alignment.structure.alphabets import PROTEIN
@@ -321,10 +320,7 @@ def measure(quick: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
+    parser = parser_of(__doc__)
     parser.add_argument("--long", nargs=2, metavar=("METHOD", "MODEL"), help="two long sequences alone")
     arguments = parser.parse_args()
     with threadpool_limits(1):  # of BLAS: each program has one thread

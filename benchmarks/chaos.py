@@ -16,14 +16,13 @@ disks       disks that are full or read-only, damaged and cold caches, closed pi
 
 from __future__ import annotations
 
-import argparse
 import json
 
 from chaos_cluster import cluster
 from chaos_disks import disks
 from chaos_kills import kills
 from chaos_load import load
-from common import folder_for, write
+from common import folder_for, parser_of, write
 
 NAME = "chaos"
 # functions of `quick`, which raise when something was lost
@@ -31,11 +30,8 @@ PARTS = {"cluster": cluster, "load": load, "kills": kills, "disks": disks}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
     if not PARTS.keys() >= set(asked.parts):
         parser.error(f"found {' '.join(asked.parts)}, expected some of {' '.join(PARTS)}")

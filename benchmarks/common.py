@@ -31,13 +31,22 @@ _CONTRAFOLD = DataFile(
 )
 
 
-def asked_to_be_quick(description: str) -> bool:
-    """Whether --quick was given, the only option of a benchmark."""
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """The options of a benchmark: --quick, which all have."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    return bool(parser.parse_args().quick)
+    return parser
+
+
+def asked_to_be_quick(description: str) -> bool:
+    """Whether --quick was given, the only option of a benchmark."""
+    return bool(parser_of(description).parse_args().quick)
+
+
+def log(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def peak_bytes() -> int:
@@ -80,6 +89,17 @@ def staged(command: Sequence[str], group: Path | None) -> dict[str, Any]:
     )
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**told, "seconds": time.perf_counter() - start}
+
+
+def succeed(*words: Any) -> None:
+    """Run a command in this process; one that fails ends it."""
+    from structune.cli import run
+
+    try:
+        run([str(word) for word in words])
+    except SystemExit as end:
+        if end.code:
+            raise
 
 
 def folder_for(name: str, quick: bool) -> Path:
@@ -172,4 +192,11 @@ def write(name: str, result: dict[str, Any], *packages: str) -> Path:
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(*packages), **result}, indent=1) + "\n")
+    return path
+
+
+def keep(name: str, quick: bool, result: dict[str, Any], *packages: str) -> Path:
+    """Write a result where it goes, and tell where that is."""
+    path = write(str(folder_for(name, quick) / name), result, *packages)
+    print("written to", path)
     return path

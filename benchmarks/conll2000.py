@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from common import crfsuite_labels, crfsuite_trainer, peak_bytes, write
+from common import crfsuite_labels, crfsuite_trainer, parser_of, peak_bytes, write
 
 C2 = 1.0
 CRFSUITE_ITERATIONS = 100
@@ -398,11 +397,8 @@ def main() -> None:
         else:
             print(json.dumps(structune_worker(int(limit) or None, float(target[0]), path)))
         return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("part", nargs="?", choices=("speed", "tuning", "text"))
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     limit = QUICK if arguments.quick else None

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript, gene_regions, gene_scores, load_genes
 
@@ -90,7 +90,7 @@ def compared(name: str, quick: bool) -> dict[str, Any]:
 def main() -> None:
     quick = asked_to_be_quick(__doc__ or "")
     organisms = ("fly",) if quick else ("fly", "a_thaliana", "c_elegans")
-    write(str(folder_for(NAME, quick) / NAME), {name: compared(name, quick) for name in organisms})
+    keep(NAME, quick, {name: compared(name, quick) for name in organisms})
 
 
 if __name__ == "__main__":

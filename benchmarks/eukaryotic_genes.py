@@ -40,7 +40,6 @@ on where the results end.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -58,7 +57,7 @@ from typing import Any
 
 import numpy as np
 
-from common import folder_for
+from common import folder_for, parser_of
 from gene_prediction import MARGIN, SETS, SPLITS, Run, Windows, levels, log, packed, scores, splits, text
 from structune import GeneFinder, adapt
 from structune.genes import (
@@ -371,13 +370,10 @@ def show(result: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--methods", nargs="+", choices=ALL, default=list(ALL))
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     methods = arguments.methods
     if not is_installed() and any(method in PEERS for method in methods):

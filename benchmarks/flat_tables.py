@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -34,7 +33,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, mean_difference, write
+from common import folder_for, mean_difference, parser_of, write
 from structune import Classifier, Regressor
 from structune.flat import UCI_SETS, load_uci
 from structune.learning import GridTuner, MajorizeTuner
@@ -358,19 +357,16 @@ def accuracy(alpha: float, beta: float, parts: tuple[Any, Any, Any, Any]) -> flo
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", nargs="+", metavar="SET", default=None)
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sensitivity", action="store_true")
     return parser.parse_args()
 
 
 def main() -> None:
     arguments = parsed()
-    folder = Path(tempfile.mkdtemp(prefix=NAME)) if arguments.quick else RESULTS
+    folder = folder_for(NAME, arguments.quick)
     Classifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])  # compiles outside the times
     with threadpool_limits(1):
         if arguments.sensitivity:

@@ -2,6 +2,7 @@
 
     python benchmarks/fuzz.py                      # a million cases, about an hour on one core
     python benchmarks/fuzz.py --seconds 600        # as many as fit; a run goes on where the results end
+    python benchmarks/fuzz.py --anew               # from the first case, whatever the results have
     NUMBA_BOUNDSCHECK=1 python benchmarks/fuzz.py --cases 50000   # kernels that refuse wrong indices
     python benchmarks/fuzz.py --case tagging:17    # one case again, in this process
     python benchmarks/fuzz.py --quick              # some cases of each loader, into a temporary folder
@@ -16,11 +17,9 @@ process grew at most. Inputs of failures go to a folder beside the results.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
-import random
 import resource
 import signal
 import sys
@@ -33,7 +32,7 @@ from typing import Any
 
 import numba
 
-from common import folder_for, write
+from common import folder_for, parser_of, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is fuzzed there, and how
 
@@ -45,12 +44,6 @@ BATCH = 500
 MOST_SECONDS = 60  # of a case, before it counts as a hang
 MOST_MEMORY = 2 << 30  # beyond what a process has at its start
 _NEW: dict[str, Any] = {"cases": 0, "seconds": 0.0, "peak_mb": 0.0, "slowest_seconds": 0.0, "slowest_case": 0}
-
-
-def case(target: Target, seed: int, k: int) -> bytes:
-    """The mutated input of a number."""
-    data: bytes = target.case(random.Random(f"{seed}:{target.name}:{k}"))
-    return data
 
 
 def reports(target: Target, seed: int, numbers: range, scratch: Path) -> Iterator[list[Any]]:
@@ -80,7 +73,7 @@ def _work(target: Target, seed: int, numbers: range, scratch: Path, sink: int) -
         signal.alarm(MOST_SECONDS)  # which ends the process
         begun = time.perf_counter()
         try:
-            found = outcome(target, case(target, seed, k), scratch / "input")
+            found = outcome(target, target.case(k, seed), scratch / "input")
         except BaseException as error:
             found = f"failed: {''.join(traceback.format_exception_only(error)).strip():.300}"
         seconds = time.perf_counter() - begun
@@ -91,16 +84,16 @@ def _work(target: Target, seed: int, numbers: range, scratch: Path, sink: int) -
 class Log:
     """What became of the cases of each loader, and the inputs that failed."""
 
-    def __init__(self, file: Path, seed: int) -> None:
+    def __init__(self, file: Path, seed: int, anew: bool) -> None:
         self.file, self.seed = file, seed
         self.result: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"runs": {}}
         self.result.pop("machine", None)
         name = "bounds checks" if numba.config.BOUNDSCHECK else "plain"
+        if anew:
+            self.result["runs"].pop(name, None)
         run = self.result["runs"].setdefault(name, {"seed": seed, "loaders": {}})
         if run["seed"] != seed:
-            raise SystemExit(
-                f"{file} has a run with the seed {run['seed']}: remove it, or go on with that one"
-            )
+            raise SystemExit(f"{file} has a run with the seed {run['seed']}: go on with that, or add --anew")
         self.loaders = run["loaders"]
 
     def record(self, target: Target) -> dict[str, Any]:
@@ -122,9 +115,8 @@ class Log:
             record["failures"].append({"case": k, "what": found})
             folder = self.file.parent / f"{NAME}_failures"
             folder.mkdir(exist_ok=True)
-            (folder / f"{target.name}-{self.seed}-{k}".replace(" ", "-")).write_bytes(
-                case(target, self.seed, k)
-            )
+            file = folder / f"{target.name}-{self.seed}-{k}".replace(" ", "-")
+            file.write_bytes(target.case(k, self.seed))
             print(f"{target.name}:{k}: {found}", file=sys.stderr, flush=True)
 
     def write(self) -> None:
@@ -165,26 +157,24 @@ def warm_up(targets: list[Target], scratch: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--cases", type=int, help="of all loaders together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="+", metavar="LOADER", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--case", metavar="LOADER:K")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--anew", action="store_true", help="forget what ran before")
     arguments = parser.parse_args()
     memory = Path("/dev/shm")  # files that never reach a disk, where there is such a folder
     with tempfile.TemporaryDirectory(prefix=NAME, dir=memory if memory.is_dir() else None) as folder:
         scratch = Path(folder)
         if arguments.case:
             name, _, k = arguments.case.partition(":")
-            print(outcome(TARGETS[name], case(TARGETS[name], arguments.seed, int(k)), scratch / "input"))
+            print(outcome(TARGETS[name], TARGETS[name].case(int(k), arguments.seed), scratch / "input"))
             return
         targets = [TARGETS[name] for name in arguments.only]
         warm_up(targets, scratch)
-        log = Log(folder_for(NAME, arguments.quick) / f"{NAME}.json", arguments.seed)
+        log = Log(folder_for(NAME, arguments.quick) / f"{NAME}.json", arguments.seed, arguments.anew)
         n_cases = arguments.cases or (QUICK_CASES if arguments.quick else CASES)
         fuzz(log, targets, n_cases, arguments.seconds, scratch)
     print(f"written to {log.file}")

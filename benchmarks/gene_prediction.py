@@ -23,9 +23,7 @@ windows of all splits, as if no window came twice. A run goes on where the resul
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -35,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from common import folder_for, write
+from common import folder_for, log, parser_of, write
 from structune import GeneFinder, running
 from structune.genes import (
     GENE_LEVELS,
@@ -58,7 +56,7 @@ TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tole
 CONSTRAINED: dict[str, Any] = {
     "constraints": "validation",
     "gamma": GAMMA,
-    "run": running.Run(max_seconds=300.0, max_iterations=200),
+    "run": replace(BASE["run"], max_seconds=300.0),
 }
 REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},
@@ -76,10 +74,6 @@ COMPARED = (
     ("CRF, constrained and tuned", "CRF, tuned"),
 )
 Windows = list[AnnotatedSequence]
-
-
-def log(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # --- data -------------------------------------------------------------------------------------------------
@@ -247,13 +241,10 @@ def differences(rows: list[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--methods", nargs="+", choices=list(REGULARISATION), default=list(REGULARISATION))
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     folder = folder_for(NAME, arguments.quick)
     whole = Run(folder / f"{NAME}.json", 40 if arguments.quick else None)

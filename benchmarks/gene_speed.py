@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import alternately, asked_to_be_quick, folder_for, peak_bytes, write
+from common import alternately, asked_to_be_quick, keep, peak_bytes
 from structune import GeneFinder, load
 from structune.genes import load_genes
 from structune.running import Run
@@ -93,7 +93,7 @@ def main() -> None:
         if kind["features"] == "full":
             rows[name]["long"] = long_sequence(finder, QUICK if quick else LONG)
         print(name, rows[name], flush=True)
-    write(str(folder_for(NAME, quick) / NAME), {"models": rows})
+    keep(NAME, quick, {"models": rows})
 
 
 if __name__ == "__main__":

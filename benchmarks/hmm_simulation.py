@@ -11,14 +11,13 @@ and held-out sequences together, with the learned precisions as they are and sca
 
 from __future__ import annotations
 
-import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from common import RESULTS, write
+from common import RESULTS, parser_of, write
 from structune.learning import GridTuner, ImplicitTuner, LogLoss, Risk, TuningProblem, fit_l2
 from structune.learning.tuning.problem import Split
 from structune.structure import Groups
@@ -122,10 +121,7 @@ def plot(result: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="8 runs a point, written nowhere")
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=100)
     arguments = parser.parse_args()
     runs = 8 if arguments.quick else arguments.runs

@@ -16,13 +16,12 @@ import json
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, memory_group, peak_bytes, staged, write
+from common import asked_to_be_quick, keep, memory_group, peak_bytes, staged, succeed
 
 NAME = "large_tagging"
 N_TOKENS, QUICK = 10_000_000, 200_000
@@ -70,11 +69,8 @@ def language() -> tuple[list[str], Any, Any]:
 
 def stage_shard(folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli import run
 
-    files = [str(folder / name) for name in ("train.txt", "shards")]
-    with suppress(SystemExit):
-        run(["shard", *files, "--templates", TEMPLATES, "--quiet"])
+    succeed("shard", "tagging", folder / "train.txt", folder / "shards", "--templates", TEMPLATES, "--quiet")
     data = open_shards(folder / "shards")
     return {"tokens": sum(data.n_parts), "shards": len(data.fold), "bytes": data.n_bytes}
 
@@ -132,7 +128,7 @@ def main() -> None:
         "tokens a second of encoding": tokens / found["shard"]["seconds"],
     }
     print(json.dumps(result, indent=1))
-    print("written to", write(str(folder_for(NAME, quick) / NAME), result))
+    keep(NAME, quick, result)
 
 
 if __name__ == "__main__":

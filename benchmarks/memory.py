@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune import RNAFolder, SequenceAligner
 from structune.alignment.data import load_protein_alignments
 from structune.genes.data import load_genes
@@ -312,7 +312,7 @@ def main() -> None:
         ran(["warm"])
         rows = [measured(run, folder) for run in runs]
         refused = [measured(run, folder) for run in too_large(quick)]
-    print("written to", write(str(folder_for(NAME, quick) / NAME), {"runs": rows, "refused": refused}))
+    keep(NAME, quick, {"runs": rows, "refused": refused})
 
 
 if __name__ == "__main__":

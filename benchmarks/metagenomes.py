@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from new_genomes import of_others
 from prokaryotic_genes import GENOMES, QUICK, chromosome, pyrodigal
 from structune import MetagenomeFinder
@@ -125,7 +125,7 @@ def main() -> None:
     genomes = {name: compared(name, sizes) for name in (QUICK if quick else GENOMES)}
     result = {"means": means(genomes), "genomes": genomes}
     packages = [] if pyrodigal is None else ["pyrodigal"]
-    write(str(folder_for(NAME, quick) / NAME), result, *packages)
+    keep(NAME, quick, result, *packages)
     for size, row in result["means"].items():
         print(size, {method: round(of["f1"], 3) for method, of in row.items()})
 

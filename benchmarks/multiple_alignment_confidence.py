@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune.alignment import ProteinAlignment, load_protein_alignments
 from structune.alignment.multiple.confidence import confidence
 
@@ -92,9 +92,7 @@ def main() -> None:
     result: dict[str, Any] = {}
     for name, chosen in SETS.items():
         result |= counted(name, slice(chosen.start, None, chosen.step * (16 if quick else 1)))
-    path = write(str(folder_for(NAME, quick) / NAME), result)
-    figure(result, path.with_suffix(".png"))
-    print("written to", path)
+    figure(result, keep(NAME, quick, result).with_suffix(".png"))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from multiple_alignment import COMMANDS
 
 NAME = "multiple_alignment_speed"
@@ -125,9 +125,7 @@ def main() -> None:
         varied = {
             label: measured(label, sizes, folder) for label, sizes in (QUICK if quick else VARIED).items()
         }
-    path = write(str(folder_for(NAME, quick) / NAME), {"varied": varied})
-    figure(varied, path.with_suffix(".png"))
-    print("written to", path)
+    figure(varied, keep(NAME, quick, {"varied": varied}).with_suffix(".png"))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ on where the results end.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
@@ -28,7 +27,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from common import folder_for, mean_difference, write
+from common import folder_for, mean_difference, parser_of, write
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
 from structune.genes import (
     PROKARYOTES,
@@ -197,12 +196,9 @@ def figure(result: Mapping[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, choices=SIZES, default=list(SIZES))
     parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     folder, sizes, draws = folder_for(NAME, arguments.quick), arguments.sizes, arguments.draws
     tree = TaskTree.from_nested(QUICK_TREE if arguments.quick else PROKARYOTES)

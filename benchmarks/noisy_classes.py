@@ -16,7 +16,6 @@ Intervals are paired bootstraps over the test examples of all folds.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -28,7 +27,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from common import folder_for, mean_difference, write
+from common import folder_for, mean_difference, parser_of, write
 from structune import Classifier
 from structune.flat import load_uci
 from structune.running import Run
@@ -164,11 +163,8 @@ def run(name: str, noise: float, folds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--only", nargs="+", metavar="SET", choices=SETS, default=None)
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     folder = folder_for(NAME, arguments.quick)
     file = folder / f"{NAME}.json"

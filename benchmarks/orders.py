@@ -13,14 +13,13 @@ CRFsuite has with c2 = 1.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
 
 import conll2000
-from common import mean_difference, write
+from common import mean_difference, parser_of, write
 from ocr_letters import Words
 from structune import SequenceTagger
 from structune.running import Run
@@ -96,11 +95,8 @@ def chunks(quick: bool) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("part", nargs="?", choices=["letters", "chunks"])
-    parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
     for name, measure in (("letters", letters), ("chunks", chunks)):
         if asked.part in (None, name):

@@ -26,7 +26,6 @@ model that in its file. Intervals are over sequences, on Rfam over families.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -34,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from common import contrafold_parameters, write
+from common import contrafold_parameters, parser_of, write
 from rna_families import name_of
 from structune import RNAFolder
 from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, drop_pseudoknots, load_rna
@@ -47,11 +46,8 @@ QUICK = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("eternafold", nargs="?")
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     sets = {"TestSetA": unseen(load_rna("tornado_test_a")), "ArchiveII": unseen(load_rna("archiveii"))}
     sets |= {

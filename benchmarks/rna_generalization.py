@@ -15,7 +15,6 @@ folds. Intervals are over families.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import rna_families
-from common import contrafold_parameters, write
+from common import contrafold_parameters, parser_of, write
 from structune import RNAFolder
 from structune.learning import ImplicitTuner, average_models
 from structune.rna import (
@@ -49,11 +48,8 @@ Models = dict[str, RNAFolder]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("eternafold", nargs="?")
-    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     quick = arguments.quick
     known, n_folds = rna_families.by_families(quick), 2 if quick else FOLDS

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common import RESULTS, contrafold_parameters, pack, unpack, write
+from common import RESULTS, contrafold_parameters, pack, parser_of, unpack, write
 from structune import RNAFolder
 from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, paired_difference
 from structune.plots import plot_precisions_by_method
@@ -429,14 +429,11 @@ def report(result: dict[str, Any]) -> None:
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME")
     parser.add_argument("--min-hairpin", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="20 short sequences, written elsewhere")
     parser.add_argument("--heldout", action="store_true", help="only compare ways to hold out data")
     return parser.parse_args()
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from common import asked_to_be_quick, folder_for, mean_difference, pack, unpack, write
+from common import asked_to_be_quick, folder_for, log, mean_difference, pack, unpack, write
 from structune import RNAFolder
 from structune.learning import paired_difference
 from structune.rna import RNAData, base_pair_scores, load_rna
@@ -50,10 +50,6 @@ PUBLISHED = {  # sensitivity and selectivity in the order of BINS
 }
 PUBLISHED_SEQUENCES = dict(zip(BINS, (118, 489, 478, 274, 1359), strict=True))
 STATISTICS = {"sensitivity": (2, 0), "ppv": (2, 1)}  # columns of `counts_of`, above and below
-
-
-def log(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # --- one loss on one fold ---------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ parameters, ViennaRNA as it comes. Both look at loops of at most 30 unpaired bas
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from common import alternately, contrafold_parameters, peak, peak_bytes, write
+from common import alternately, contrafold_parameters, parser_of, peak, peak_bytes, write
 
 LENGTHS, QUICK = (100, 300, 600, 1200, 2400), (100, 300)
 LONG = ("23S", "random 10000")
@@ -176,10 +175,7 @@ def gradient(rna: Any, w: np.ndarray) -> dict[str, Any]:
 def main() -> None:
     from structune.rna import RNA, read_contrafold
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
+    parser = parser_of(__doc__)
     parser.add_argument("--long", nargs=2, metavar=("WHAT", "METHOD"), help="one of the long inputs")
     arguments = parser.parse_args()
     if arguments.long:

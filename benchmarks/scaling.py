@@ -20,7 +20,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from common import alternately, asked_to_be_quick, folder_for, peak_bytes, write
+from common import alternately, asked_to_be_quick, keep, peak_bytes
 
 NAME = "scaling"
 BASE = {"tokens": 500_000, "length": 25, "attributes": 10, "labels": 10, "threads": 1}
@@ -159,9 +159,7 @@ def main() -> None:
         "projection": projection(last, int(last["tokens"])),
     }
     print(json.dumps({key: result[key] for key in ("dask", "projection")}, indent=1))
-    path = write(str(folder_for(NAME, quick) / NAME), result)
-    figure(result, path.with_suffix(".png"))
-    print("written to", path)
+    figure(result, keep(NAME, quick, result).with_suffix(".png"))
 
 
 if __name__ == "__main__":

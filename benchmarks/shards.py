@@ -14,14 +14,12 @@ are over a part of the text. Results of kinds that were not asked for stay as th
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from common import RESULTS, memory_group, peak_bytes, staged, write
+from common import folder_for, memory_group, parser_of, peak_bytes, staged, succeed, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is simulated there
 
@@ -249,11 +247,8 @@ CASES = {
 
 def stage_shard(word: str, path: Path, folder: Path) -> dict[str, Any]:
     from structune import open_shards
-    from structune.cli import run
 
-    case = CASES[word]
-    with suppress(SystemExit):
-        run(["shard", word, str(path), str(folder), "--quiet", *case.options])
+    succeed("shard", word, path, folder, "--quiet", *CASES[word].options)
     data = open_shards(folder)
     return {
         "examples": len(data),
@@ -325,15 +320,12 @@ def main() -> None:
         told = STAGES[stage](word, Path(path), Path(folder))
         print(json.dumps({**told, "peak bytes": peak_bytes()}))
         return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
+    parser = parser_of(__doc__)
     parser.add_argument("--gigabytes", type=float, help="of each kind")
     parser.add_argument("--limit", type=float, help="in gigabytes")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(CASES))
     given = parser.parse_args()
-    target = Path(tempfile.mkdtemp(prefix=NAME)) if given.quick else RESULTS
+    target = folder_for(NAME, given.quick)
     file = target / f"{NAME}.json"
     result = json.loads(file.read_text()) if file.exists() else {}
     for word in given.kinds or CASES:

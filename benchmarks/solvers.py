@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,20 +123,12 @@ def bundle_with(keep_outputs: bool | None) -> Callable[..., Any]:
     return solve
 
 
-def n_slack(risk: Risk, precision: Any, monitor: Monitor) -> Any:
-    return minimize_n_slack(risk, precision, GAPS[-1], monitor)
-
-
-def subgradient(risk: Risk, precision: Any, monitor: Monitor) -> Any:
-    return minimize_subgradient(risk, precision, 1e-9, monitor)
-
-
 SOLVERS: dict[str, Callable[..., Any]] = {
     "bundle": bundle_with(None),
     "bundle, no outputs kept": bundle_with(False),
     "bundle, outputs kept": bundle_with(True),
-    "n-slack cutting plane": n_slack,
-    "subgradient": subgradient,
+    "n-slack cutting plane": partial(minimize_n_slack, tolerance=GAPS[-1]),
+    "subgradient": partial(minimize_subgradient, tolerance=1e-9),
 }
 
 
@@ -154,7 +147,7 @@ def run(problem: str, quick: bool, repeats: int) -> dict[str, Any]:
     for _ in range(repeats):
         for name, solve in solvers_for(risk).items():
             monitor = Tracing()
-            solve(risk, precision, monitor)
+            solve(risk, precision, monitor=monitor)
             traces[name].append(monitor.trace)
             print(f"{problem}, {name}: {monitor.trace[-1]}", file=sys.stderr, flush=True)
     bound = max(point[3] for runs in traces.values() for trace in runs for point in trace)

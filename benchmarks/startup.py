@@ -7,7 +7,7 @@ Times are medians of processor time, user and system, of processes of their own,
 "cold" is with an empty cache of compiled kernels, as at the first use after an installation; "warm" with the
 cache that this left. Inputs are as small as can be: what is left is the start.
 
-What a warm prediction is spent on is told by differences of programs that do nothing but import typer, NumPy,
+What a warm prediction is spent on is told by differences of programs that do nothing but import click, NumPy,
 numba and then the modules of structune that the command loads, with what these import in their turn. Kernels
 are read within numba's dispatchers, which is timed in runs of their own. The rest is building the command,
 reading the model and the input, predicting, writing, and how far the runs differ. What a cold prediction
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune import GeneFinder
 from structune.genes import AnnotatedSequence, Transcript
 
@@ -108,7 +108,7 @@ class Imports:
     def __init__(self, repeats: int) -> None:
         self._repeats = repeats
         self._python = processor_seconds("pass", repeats)
-        self._of = {"typer": self._only("typer"), "numpy": self._only("numpy")}
+        self._of = {"click": self._only("click"), "numpy": self._only("numpy")}
         self._of["numba"] = self._only("numpy", "numba") - self._of["numpy"]
 
     def _only(self, *modules: str) -> float:
@@ -176,7 +176,7 @@ def main() -> None:
         result["installation"] = installed()
     result["load"] = os.getloadavg()[0]
     print(json.dumps(result, indent=1))
-    print("written to", write(str(folder_for(NAME, quick) / NAME), result))
+    keep(NAME, quick, result)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
-from structune.learning import LogLoss, PerceptronLoss, Risk, fit_l2
-from structune.learning.solvers.saddle_point import fit_constrained
-from structune.tagging import Chain
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "stocks"))
 from price_directions import (
     FORBIDDEN_PAIRS,
     PAIRS,
@@ -46,6 +41,9 @@ from price_directions import (
     load_prices,
     smooth,
 )
+from structune.learning import LogLoss, PerceptronLoss, Risk, fit_l2
+from structune.learning.solvers.saddle_point import fit_constrained
+from structune.tagging import Chain
 
 NAME = "stock_direction"
 FIRST_DAY = np.datetime64("2006-05-16")

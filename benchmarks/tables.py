@@ -918,6 +918,21 @@ def metagenomes() -> str:
     return table(["F1 of coding bases, %", *(f"{int(size):,} bases" for size in sizes)], rows)
 
 
+def cut_genes() -> str:
+    """F1 of exons and genes by the length of contigs, of whole genes and of parts."""
+    rows = []
+    for name, sizes in result("cut_genes").items():
+        if name == "machine":
+            continue
+        for size, found in sizes.items():
+            f1 = {way: [100 * row[level]["f1"] for level in ("exon", "gene")] for way, row in found.items()}
+            gain = f1["parts"][0] - f1["whole genes"][0]
+            cells = [f"{value:.1f}" for way in ("whole genes", "parts") for value in f1[way]]
+            rows.append([f"{_species(name)}, {size}", *cells, f"{gain:+.1f}", str(found["parts"]["partial"])])
+    header = ["F1, %, by bases of a contig", "exons, whole genes", "genes", "exons, parts as well", "genes"]
+    return table([*header, "exons, gain", "parts predicted"], rows)
+
+
 def _species(name: str) -> str:
     return name.replace("_", ". ").capitalize()
 
@@ -1254,7 +1269,7 @@ def numbers() -> str:
     ]
     for row in rows:
         row[-1] = ", ".join(f"`{script}`" for script in row[-1].split(", "))
-    return table(["Measured", "structune", "Others", "And yet", "By"], rows).replace("--:", "---")
+    return table(["Measured", "structune", "Others", "Caveat", "Script"], rows).replace("--:", "---")
 
 
 def _holds_zero(row: dict[str, float]) -> bool:

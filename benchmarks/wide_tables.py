@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss
 from threadpoolctl import threadpool_limits
 
-from common import asked_to_be_quick, folder_for, write
+from common import asked_to_be_quick, keep
 from structune import Classifier
 from structune.learning import GridTuner
 
@@ -96,7 +96,7 @@ def main() -> None:
     with threadpool_limits(1):
         sizes = SIZES[::4] if quick else SIZES
         result = {f"{n} x {p}": measure(n, p) for n, p in sizes}
-    write(str(folder_for(NAME, quick) / NAME), {"sizes": result}, "scikit-learn")
+    keep(NAME, quick, {"sizes": result}, "scikit-learn")
 
 
 if __name__ == "__main__":

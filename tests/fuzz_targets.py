@@ -16,9 +16,10 @@ import threading
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -65,7 +66,6 @@ from structune.genes import (
     read_gff3,
     read_gtf,
 )
-from structune.genes.examples import SkippedGenesWarning
 from structune.ranking import read_letor, read_letor_blocks
 from structune.ranking.task import TASK as RANKING
 from structune.rna import (
@@ -117,8 +117,9 @@ class Target:
     use: object
     share: float = 1.0
 
-    def case(self, random):
-        """A mutated input."""
+    def case(self, k, seed=0):
+        """Mutated input number k, as ``benchmarks/fuzz.py --seed SEED --case NAME:K`` makes it, too."""
+        random = Random(f"{seed}:{self.name}:{k}")
         return self.mutate(random.choice(self.seeds()), random)
 
 
@@ -152,41 +153,18 @@ def _check_documented(error, path):
 # --- events -----------------------------------------------------------------------------------------------
 
 _FORBIDDEN = (
-    *(
-        "exec",
-        "compile",
-        "import",
-        "marshal.",
-        "pickle.",
-        "code.",
-        "os.",
-        "shutil.",
-        "subprocess.",
-        "socket.",
-    ),
-    *("ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
+    *("exec", "compile", "import", "marshal.", "pickle.", "code.", "os.", "shutil.", "subprocess."),
+    *("socket.", "ctypes.", "webbrowser.", "urllib.", "ftplib.", "sys.settrace", "sys.unraisablehook"),
 )
 _ALLOWED = ("os.listdir", "os.scandir")
 _watching = threading.local()  # what other threads do is not the loader's: Dask's look for lost schedulers
 
 
 @contextmanager
-def watched():
+def watched(on=True):
     """Code that is run and files that are written while this lasts are errors."""
     _hook()
-    with _set(watching=True):
-        yield
-
-
-@contextmanager
-def _unwatched():
-    with _set(watching=False):
-        yield
-
-
-@contextmanager
-def _set(watching):
-    before, _watching.on = is_watching(), watching
+    before, _watching.on = is_watching(), on
     try:
         yield
     finally:
@@ -223,13 +201,15 @@ def _is_numba():
 # --- models -----------------------------------------------------------------------------------------------
 
 
-def _saved(*models, extra=None):
-    """Files of models, as bytes."""
+@cache
+def _saved(name):
+    """Files of the models of a kind, as bytes."""
     found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in models:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits that end early, and genes that are left out
+        for model in _FITTED[name]():
             path = Path(folder) / "model"
-            model.save(path, extra) if extra else model.save(path)
+            model.save(path, _EXTRA.get(name))
             found.append(packed(*_settled(path.read_bytes())))
     return found
 
@@ -242,99 +222,68 @@ def _settled(data):
     return json.dumps(header), arrays
 
 
-@cache
-def taggers():
-    options = {}, {"tuning": "majorize"}, {"forbidden": [("NOUN", "DET"), (None, "NOUN")]}, {"loss": "margin"}
-    models = [SequenceTagger(n_jobs=1, **each).fit(WORDS, TAGS) for each in options]
-    return _saved(*models, extra={"columns": ["w", "y"], "templates": ["w[0]", "w[-1]|w[0]"]})
-
-
-@cache
-def segment_taggers():
-    options = {}, {"gazetteers": {"places": ["cat new", "dog"]}, "loss": "margin"}, {"boundary": False}
-    return _saved(*(SegmentTagger(n_jobs=1, **each).fit(WORDS, SEGMENTS) for each in options))
-
-
-@cache
-def classifiers():
-    labels = [0, 1, 2, 1]
-    return _saved(
-        Classifier(n_jobs=1).fit(TABLE, labels),
-        Classifier(n_jobs=1).fit(TABLE, ["a", "b", "a", "b"]),
-        Classifier(n_jobs=1, fit_intercept=False, loss="margin", penalty=0.1).fit(TABLE, labels),
-    )
-
-
-@cache
-def regressors():
-    return _saved(Regressor(n_jobs=1).fit(TABLE, [0.0, 1.0, 2.0, 5.0]))
-
-
-@cache
-def rankers():
-    model = Ranker(n_jobs=1, tuning=None, penalty=0.1, k=2, convention="burges").fit(
-        TABLE, [0, 1, 0, 2], [1, 1, 2, 2]
-    )
-    return _saved(model, extra={"features": [1, 5], "missing": 0.0})
-
-
-@cache
-def folders():
-    options = {}, {"min_hairpin": 0, "noncanonical": True, "loss": "margin"}, {"features": "extended"}
-    return _saved(*(RNAFolder(n_jobs=1, **each).fit(RNAS, FOLDS) for each in options))
-
-
-@cache
-def aligners():
-    marked = [tuple(_marked(each) for each in pair) for pair in PAIRS]
-    affine = SequenceAligner(n_jobs=1, features="affine", overhangs="both")
-    return _saved(
-        affine.fit(PAIRS, ROWS),
-        affine.fit(marked, ROWS),
-        SequenceAligner(n_jobs=1).fit(PAIRS, ROWS),
-        SequenceAligner.from_matrix("BLOSUM62"),
-    )
-
-
 def _marked(residues):
     return Protein(residues, np.arange(2.0 * len(residues)).reshape(-1, 2) / 10, "H" * len(residues))
 
 
-@cache
-def gene_finders():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkippedGenesWarning)
-        train, options = simulated_genes.genome(0)[:2], {"n_jobs": 1, "penalty": 0.1}
-        tracks = [np.ones((len(each.sequence), 1)) for each in train]
-        return _saved(
-            GeneFinder(**options, strands="forward").fit(train),
-            GeneFinder(**options, features="paper").fit(train, tracks=tracks),
+_MARKED = [tuple(_marked(each) for each in pair) for pair in PAIRS]
+_CONTIGS = simulated_genes.genome(0)[:2]
+_ONE, _SOON = {"n_jobs": 1}, {"n_jobs": 1, "run": Run(max_iterations=2)}
+_EXTRA = {
+    "tagging": {"columns": ["w", "y"], "templates": ["w[0]", "w[-1]|w[0]"]},
+    "ranking": {"features": [1, 5], "missing": 0.0},
+}
+_FITTED = {  # of each kind some models
+    "tagging": lambda: [
+        SequenceTagger(**_ONE).fit(WORDS, TAGS),
+        SequenceTagger(**_ONE, tuning="majorize").fit(WORDS, TAGS),
+        SequenceTagger(**_ONE, forbidden=[("NOUN", "DET"), (None, "NOUN")]).fit(WORDS, TAGS),
+        SequenceTagger(**_ONE, loss="margin").fit(WORDS, TAGS),
+    ],
+    "segments": lambda: [
+        SegmentTagger(**_ONE).fit(WORDS, SEGMENTS),
+        SegmentTagger(**_ONE, gazetteers={"places": ["cat new", "dog"]}, loss="margin").fit(WORDS, SEGMENTS),
+        SegmentTagger(**_ONE, boundary=False).fit(WORDS, SEGMENTS),
+    ],
+    "classifier": lambda: [
+        Classifier(**_ONE).fit(TABLE, [0, 1, 2, 1]),
+        Classifier(**_ONE).fit(TABLE, ["a", "b", "a", "b"]),
+        Classifier(**_ONE, fit_intercept=False, loss="margin", penalty=0.1).fit(TABLE, [0, 1, 2, 1]),
+    ],
+    "regressor": lambda: [Regressor(**_ONE).fit(TABLE, [0.0, 1.0, 2.0, 5.0])],
+    "ranking": lambda: [
+        Ranker(**_ONE, tuning=None, penalty=0.1, k=2, convention="burges").fit(
+            TABLE, [0, 1, 0, 2], [1, 1, 2, 2]
         )
-
-
-@cache
-def prokaryotic_finders():
-    return _saved(
-        ProkaryoticGeneFinder(n_jobs=1, run=Run(max_iterations=2)).fit(simulated_orfs.genome(0)[:1])
-    )
-
-
-@cache
-def metagenome_finders():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        train = simulated_orfs.genome(0, 3)
-        return _saved(MetagenomeFinder(n_jobs=1, run=Run(max_iterations=2)).fit(train))
-
-
-@cache
-def trees():
-    settings = {"gammas": [0.5], "factors": [1.0], "n_jobs": 1}
-    words, folds = {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}, {"a": (RNAS, FOLDS)}
-    return _saved(
-        MultitaskEstimator(SequenceTagger(n_jobs=1), TREE, **settings).fit(words),
-        MultitaskEstimator(RNAFolder(n_jobs=1), TREE, **settings).fit(folds),
-    )
+    ],
+    "rna": lambda: [
+        RNAFolder(**_ONE).fit(RNAS, FOLDS),
+        RNAFolder(**_ONE, min_hairpin=0, noncanonical=True, loss="margin").fit(RNAS, FOLDS),
+        RNAFolder(**_ONE, features="extended").fit(RNAS, FOLDS),
+    ],
+    "alignment": lambda: [
+        SequenceAligner(**_ONE, features="affine", overhangs="both").fit(PAIRS, ROWS),
+        SequenceAligner(**_ONE, features="affine", overhangs="both").fit(_MARKED, ROWS),
+        SequenceAligner(**_ONE).fit(PAIRS, ROWS),
+        SequenceAligner.from_matrix("BLOSUM62"),
+    ],
+    "genes": lambda: [
+        GeneFinder(**_ONE, penalty=0.1, strands="forward").fit(_CONTIGS),
+        GeneFinder(**_ONE, penalty=0.1, features="paper").fit(
+            _CONTIGS, tracks=[np.ones((len(each.sequence), 1)) for each in _CONTIGS]
+        ),
+    ],
+    "prokaryotic-genes": lambda: [ProkaryoticGeneFinder(**_SOON).fit(simulated_orfs.genome(0)[:1])],
+    "metagenomes": lambda: [MetagenomeFinder(**_SOON).fit(simulated_orfs.genome(0, 3))],
+    "tree": lambda: [
+        MultitaskEstimator(SequenceTagger(**_ONE), TREE, **_ONE, gammas=[0.5], factors=[1.0]).fit(
+            {"a": (WORDS, TAGS), "b": (WORDS[:1], TAGS[:1])}
+        ),
+        MultitaskEstimator(RNAFolder(**_ONE), TREE, **_ONE, gammas=[0.5], factors=[1.0]).fit(
+            {"a": (RNAS, FOLDS)}
+        ),
+    ],
+}
 
 
 def _use_model(path):
@@ -350,10 +299,6 @@ def _use_model(path):
             refused += 1
     if refused == len(_USES[type(model)]):
         raise ModelFileError(f"{path}: loads, and all its predictions are refused")
-
-
-def _rows_for(model):
-    return np.ones((2, model.n_features_in_))
 
 
 repr(Regressor(penalty=2.0))  # imports what scikit-learn prints parameters with, before imports are watched
@@ -375,13 +320,13 @@ _USES = {
         lambda m, _: m.segment_probability(WORDS, 0, 0, 2, m.segment_types_[0]),
     ),
     Classifier: (
-        lambda m, _: m.predict(_rows_for(m)),
-        lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(_rows_for(m)),
+        lambda m, _: m.predict(np.ones((2, m.n_features_in_))),
+        lambda m, _: hasattr(m, "predict_proba") and m.predict_proba(np.ones((2, m.n_features_in_))),
     ),
-    Regressor: (lambda m, _: m.predict(_rows_for(m)),),
+    Regressor: (lambda m, _: m.predict(np.ones((2, m.n_features_in_))),),
     Ranker: (
-        lambda m, _: m.rank(_rows_for(m), [0, 0]),
-        lambda m, _: m.score(_rows_for(m), [0, 1], [0, 0]),
+        lambda m, _: m.rank(np.ones((2, m.n_features_in_)), [0, 0]),
+        lambda m, _: m.score(np.ones((2, m.n_features_in_)), [0, 1], [0, 0]),
         lambda _, path: RANKING.open(path, None),
     ),
     RNAFolder: (
@@ -394,7 +339,7 @@ _USES = {
     SequenceAligner: (
         lambda m, _: m.predict(PAIRS),
         lambda m, _: m.predict_confidence(PAIRS[:1]),
-        lambda m, _: m.predict([tuple(_marked(each) for each in PAIRS[0])]),
+        lambda m, _: m.predict(_MARKED[:1]),
     ),
     GeneFinder: (
         lambda m, _: m.predict([GENES[0].sequence]),
@@ -409,19 +354,6 @@ _USES = {
         lambda m, _: repr(m.tree_),
     ),
 }
-_MODELS = {
-    "tagging": taggers,
-    "segments": segment_taggers,
-    "classifier": classifiers,
-    "regressor": regressors,
-    "ranking": rankers,
-    "rna": folders,
-    "alignment": aligners,
-    "genes": gene_finders,
-    "prokaryotic-genes": prokaryotic_finders,
-    "metagenomes": metagenome_finders,
-    "tree": trees,
-}
 
 
 def _any_mutation(data, random):
@@ -433,18 +365,14 @@ def _any_mutation(data, random):
 # --- shards -----------------------------------------------------------------------------------------------
 
 
-def _folder_of(kind):
-    """A function that gives folders of examples of a kind."""
-
-    @cache
-    def seeds():
-        with tempfile.TemporaryDirectory() as folder:
-            kind.write(Path(folder) / "f", n_folds=2)
-            files = {path.name: path.read_bytes() for path in sorted((Path(folder) / "f").iterdir())}
-        files["structure.structune"] = packed(*_settled(files["structure.structune"]))
-        return [pack_folder(files)]
-
-    return seeds
+@cache
+def _folder_of(word):
+    """A folder of examples of a kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        EXAMPLES[word].write(Path(folder) / "f", n_folds=2)
+        files = {path.name: path.read_bytes() for path in sorted((Path(folder) / "f").iterdir())}
+    files["structure.structune"] = packed(*_settled(files["structure.structune"]))
+    return [pack_folder(files)]
 
 
 def _use_folder(kind):
@@ -452,7 +380,7 @@ def _use_folder(kind):
 
     def use(path):
         folder = path.with_name(f"{path.name}-folder")
-        with _unwatched():
+        with watched(False):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             for name, data in unpack_folder(path.read_bytes()).items():
@@ -598,10 +526,6 @@ def _genbank():
     return (genbank(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
 
 
-def _parameters(path):
-    read_contrafold(path)
-
-
 def _all_of(read, **options):
     """A use that reads all that a reader yields."""
 
@@ -636,7 +560,7 @@ _READERS = {
     "ct": (_texts(_CT), _all_of(read_ct)),
     "stockholm": (_texts(_STOCKHOLM), _all_of(read_stockholm)),
     "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
-    "contrafold": (lambda: [_PARAMETERS.encode()], _parameters),
+    "contrafold": (lambda: [_PARAMETERS.encode()], _all_of(read_contrafold)),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),
     "svmlight": (_texts(_SVMLIGHT), _all_of(lambda path: read_svmlight_blocks(path, n_bytes=20))),
@@ -652,13 +576,13 @@ _READERS = {
 
 _SHARES = {"genes": 0.2}  # files of a megabyte
 MODELS = {
-    name: Target(name, seeds, _any_mutation, _use_model, _SHARES.get(name, 1.0))
-    for name, seeds in _MODELS.items()
+    name: Target(name, partial(_saved, name), _any_mutation, _use_model, _SHARES.get(name, 1.0))
+    for name in _FITTED
 }
 READERS = {name: Target(name, seeds, mutate_bytes, use) for name, (seeds, use) in _READERS.items()}
 FOLDERS = {
     f"{name} shards": Target(
-        f"{name} shards", _folder_of(kind), mutate_folder, _use_folder(kind), _SHARES.get(name, 0.5)
+        f"{name} shards", partial(_folder_of, name), mutate_folder, _use_folder(kind), _SHARES.get(name, 0.5)
     )
     for name, kind in EXAMPLES.items()
 }

@@ -1,6 +1,7 @@
 """The plan of the house: which room may know of which, and that no files import each other in a circle."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -39,14 +40,17 @@ def room_of(module):
     return module.split(".")[1] if "." in module else ""
 
 
+@cache
 def imported(path):
     """Modules of the package that a file imports, wherever it does so."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: found a relative import"
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found += [f"{node.module}.{name.name}" for name in node.names]
+    return found
 
 
 def test_a_room_knows_only_of_those_below_it():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from baseline_solvers import minimize_n_slack, minimize_subgradient
-from maxima import ENUMERATED, enumerated, minimum, objective, risk_of
+from maxima import enumerated, minimum, objective, risk_of
 from structune.running.monitor import Monitor
 
 
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("kind", ["chain", "ranking"])
 def test_close_to_the_optimum(kind):
     problem = enumerated(kind)
     precision = np.geomspace(1.0, 3.0, problem.w.size)

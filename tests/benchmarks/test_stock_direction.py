@@ -1,4 +1,4 @@
-"""Directions of stock prices, the example, and the benchmark that runs on it."""
+"""Directions of stock prices, and the benchmark that runs on them."""
 
 import gzip
 from itertools import pairwise
@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import price_directions as example
 import stock_direction
 from structune.tagging.structure.chain import Chain
-
-import price_directions as example  # isort: skip  # benchmarks/stock_direction.py says where it is
 
 
 def series(n=200, seed=0):
@@ -76,7 +75,8 @@ def test_sequences_fit_a_chain_of_pairs():
     assert_array_equal(raised, sequence.direction[10:60])
 
 
-def test_a_walk_over_tickers():
+def test_a_walk_over_tickers(monkeypatch):
+    monkeypatch.setitem(stock_direction.SETTINGS, "n_ranges", 3)
     rows = {f"ticker {k}": stock_direction.one(series(190, k), 180, 5) for k in range(2)}
     summary = stock_direction.summary(rows)
     assert summary["tickers"] == 2

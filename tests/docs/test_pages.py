@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from pages import DOCS, NO_SHELL, blocks, commands, pages, run, same
 
+PAGES = [path for path in pages() if blocks(path.read_text(encoding="utf-8"))]
 unix = pytest.mark.skipif(NO_SHELL[0], reason=NO_SHELL[1])
 
 
 @unix
 @pytest.mark.slow
-@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(DOCS)))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
