@@ -11,10 +11,8 @@ import pytest
 
 import structune
 from commands import fail, run, succeed
-from structune.alignment import align_pairs
-from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.formats.writers import write_protein_alignments
+from structune.alignment import align
+from structune.alignment.formats import ProteinAlignment, read_protein_alignments, write_protein_alignments
 from structune.alignment.metrics import alignment_scores
 from structune.alignment.structure.rows import parse_alignment, residues_of
 from structune.errors import DataError
@@ -290,7 +288,7 @@ def test_models_that_are_none(files, tmp_path):
 
 
 def test_long_pairs_are_announced(files, monkeypatch):
-    monkeypatch.setattr(align_pairs, "_LONG", 20)
+    monkeypatch.setattr(align, "_LONG", 20)
     stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
     told = "structune: -, a and b: 5 and 4 residues may take 0.0 GB of memory and 2 minutes"
     assert run("align", "--pairs", stdin=stdin).stderr == f"{told} (less with --band)\n"
@@ -328,5 +326,5 @@ def test_large_pairs_are_announced(files, monkeypatch):
 def test_batches_change_nothing(files, monkeypatch):
     args = ["align", files / "test.fa", "--model", files / "m.structune", "--which", "all", *QUIET]
     whole = succeed(*args)
-    monkeypatch.setattr(align_pairs, "batch_memory", lambda: 1)
+    monkeypatch.setattr(align, "batch_memory", lambda: 1)
     assert succeed(*args) == whole

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats import ProteinAlignment
 from structune.alignment.metrics import alignment_scores, column_scores
 from structune.errors import DataError
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats import ProteinAlignment
 from structune.alignment.structure.rows import GAPS, AlignedPair, parse_alignment, residues_of
 from structune.errors import DataError
 from structune.learning.bootstrap import FloatArray

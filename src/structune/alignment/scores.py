@@ -13,8 +13,7 @@ from rich.table import Table
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.examples import Aligned, files_of, open_aligner, stem
-from structune.alignment.formats.any import is_alignment_file, read_protein_alignments
-from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
 from structune.alignment.metrics import (
     AlignmentScores,
     ColumnScores,

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from structune.alignment.multiple.compared import are_compared, every_pair, pairs_along, word_tree
+from structune.alignment.multiple.pairs import are_compared, every_pair, pairs_along, word_tree
 from structune.alignment.multiple.progressive import guide_tree
 from structune.alignment.structure.alphabets import PROTEIN
 

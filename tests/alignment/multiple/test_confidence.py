@@ -5,7 +5,7 @@ import pytest
 import scipy
 from numpy.testing import assert_allclose
 
-from structune.alignment.multiple.confidence import column_confidence, confidence, features
+from structune.alignment.multiple.alignment import column_confidence, confidence, features
 from structune.alignment.multiple.matches import Matches, symmetric
 from structune.structure import offsets_of
 

@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose
 from memory_use import peak_of
 from structune import Protein, SequenceAligner
 from structune.alignment.multiple import pairs
-from structune.alignment.multiple.compared import every_pair
 from structune.alignment.multiple.matches import LEAST
-from structune.alignment.multiple.pairs import match_probabilities
+from structune.alignment.multiple.pairs import every_pair, match_probabilities
 from structune.running.executors import ThreadExecutor
 
 PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")

@@ -14,7 +14,6 @@ from alignments import RESIDUES, annotate, problem_of, problems
 from structune import Protein, SequenceAligner
 from structune.alignment.structure import inference
 from structune.alignment.structure import pair as alignment_pair
-from structune.alignment.structure import sums as alignment_sums
 from structune.alignment.structure.alignment import Alignment
 from structune.errors import DataError
 
@@ -266,7 +265,7 @@ def test_alignments_beyond_the_band():
 
 def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
     monkeypatch.setattr(inference, "Inference", refuse)
-    monkeypatch.setattr(alignment_sums, "_MOST_LOG_CELLS", 5)
+    monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
     structure = Alignment("affine")
     with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))

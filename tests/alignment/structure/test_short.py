@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from structune import SequenceAligner
-from structune.alignment.structure import inference, short
-from structune.alignment.structure.short import best_short
+from structune.alignment.structure import inference
 from structune.running import Run
 
 GAMMAS = (0.0, 0.3, 2.0, np.inf)
@@ -53,7 +52,7 @@ def test_all_at_once(aligner, gamma):
     pairs = drawn(60, 30, "ACGU" if aligner.alphabet == "nucleotide" else "ARNDCQEGHILKMFPSTWYV")
     structure, w = aligner._structure, aligner.coef_
     shard = structure.encode([*pairs, ("A" * 70, "A" * 3), ("", "A"), pairs[0]])
-    partners, left = best_short(structure.feature_set, w, shard, gamma, None)
+    partners, left = inference.most_accurate_short(structure.feature_set, w, shard, gamma, None)
     assert left.tolist() == [60]
     expected = each(structure, w, shard, gamma)
     assert_as_accurate(structure, w, shard, gamma, structure.best_accuracy(w, shard, gamma), expected)
@@ -69,9 +68,9 @@ def test_what_leaves_the_range_is_left(monkeypatch):
     expected = each(structure, 12.0 * w, shard, 1.0)
     found = structure.best_accuracy(12.0 * w, shard, 1.0)
     assert_as_accurate(structure, 12.0 * w, shard, 1.0, found, expected)
-    _, left = best_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
+    _, left = inference.most_accurate_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
     assert_array_equal(left, np.arange(40))
-    monkeypatch.setattr(short, "LOST", 0.0)
-    _, left = best_short(structure.feature_set, w, shard, 1.0, None)
+    monkeypatch.setattr(inference, "_LOST", 0.0)
+    _, left = inference.most_accurate_short(structure.feature_set, w, shard, 1.0, None)
     assert left.size > 30
     assert_array_equal(structure.best_accuracy(w, shard, 1.0), each(structure, w, shard, 1.0))

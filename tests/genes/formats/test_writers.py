@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genes import transcripts
-from structune.alignment.formats.fasta import read_proteins
+from structune.alignment.formats import read_proteins
 from structune.errors import DataError
 from structune.genes.formats.genbank_writer import genbank_text
 from structune.genes.formats.gff3 import read_gff3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -132,14 +131,10 @@ class FeatureSet:
 
     # --- of a sequence ------------------------------------------------------------------------------------
 
-    def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
-        """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
-        return self.describe_all(letters, annotation, np.array([0, len(letters)]))[0]
-
     def describe_all(
         self, letters: Array, annotation: FloatArray, offsets: IntArray
     ) -> list[SequenceFeatures]:
-        """The same of sequences one after the other, of which each begins at its offset."""
+        """Features of sequences one after the other, by their letters and `proteins.annotation`."""
         joined = self.describe_joined(letters, annotation, offsets)
         return [
             SequenceFeatures(joined.pairing[a:b], joined.residues[a:b], joined.hydrophilic[a + s : b + s + 1])
@@ -171,16 +166,16 @@ class FeatureSet:
         for block in self.blocks:
             largest = np.abs(w[block.weights]).max()
             if block is self._profile:  # columns of others add up to at most one
-                largest *= _most_sum(x.pairing[:, block.columns]) * _most_sum(y.pairing[:, block.columns])
+                for one in (x, y):
+                    largest *= np.abs(one.pairing[:, block.columns]).sum(axis=1).max(initial=0.0)
             most += largest
         return most
 
-    def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
-        """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
-        return self.sides(w, sequence, np.array([0, len(sequence)]))
-
-    def sides(self, w: Array, sequence: SequenceFeatures, offsets: IntArray) -> tuple[Side, Array]:
-        """The same of sequences one after the other."""
+    def sides(
+        self, w: Array, sequence: SequenceFeatures, offsets: IntArray | None = None
+    ) -> tuple[Side, Array]:
+        """Scores that sequences one after the other bring in, and those of their residues if terminal."""
+        offsets = np.array([0, len(sequence)]) if offsets is None else offsets
         n, number = len(sequence), np.arange(offsets.size - 1)
         n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
         terminal = np.full(n, w[self.terminal][1])
@@ -203,9 +198,6 @@ class FeatureSet:
         begins[offsets[:-1] + number] = ends[offsets[1:] + number] = 0.0
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
 
-    def factors(self, w: Array, x: Side, y: Side) -> Factors:
-        return Factors(x, y, w[self.steps], self.both_scores(w))
-
     def both_scores(self, w: Array) -> Array:
         """Of gaps in both sequences, between matches and at an end."""
         both = w[self.both].copy()
@@ -217,7 +209,7 @@ class FeatureSet:
 
     def no_uses(self, n: int, m: int, dtype: Any) -> Factors:
         """Zeros, as the kernels count in them."""
-        x, y = (Side(*(np.zeros(size, dtype) for size in _sizes(k))) for k in (n, m))
+        x, y = (Side(*np.zeros((3, k), dtype), *np.zeros((4, k + 1), dtype)) for k in (n, m))
         return Factors(x, y, np.zeros(self.n_steps + 1, dtype), np.zeros(2, dtype))
 
     def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
@@ -228,17 +220,13 @@ class FeatureSet:
             out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
         out[self.steps] += weight * uses.factors.steps
         out[self.both] += weight * uses.factors.both
-        for side, sequence, matched in (
-            (uses.factors.x, x, uses.matched[0]),
-            (uses.factors.y, y, uses.matched[1]),
-        ):
-            self._gather_side(side, sequence, matched, uses.none, out, weight)
+        for side, sequence, matched in zip(uses.factors[:2], (x, y), uses.matched, strict=True):
+            if len(sequence):
+                self._gather_side(side, sequence, matched, uses.none, out, weight)
 
     def _gather_side(
         self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
     ) -> None:
-        if not len(sequence):
-            return
         terminal = 1.0 - matched - side.residue
         opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
         out[self.terminal] += weight * np.array([opened, terminal.sum()])
@@ -278,8 +266,36 @@ class Uses(NamedTuple):
     none: Any
 
 
-def _sizes(n: int) -> Iterator[int]:
-    yield from (n, n, n, n + 1, n + 1, n + 1, n + 1)
+def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, partner: IntArray) -> Uses:
+    """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
+    i = np.flatnonzero(partner >= 0)
+    j = partner[i]
+    products = [x.pairing[i, b.columns].T @ y.pairing[j, b.columns] for b in features.blocks]
+    matched = np.zeros(len(x)), np.zeros(len(y))
+    matched[0][i] = matched[1][j] = 1.0
+    used = features.no_uses(len(x), len(y), np.float64)
+    for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
+        _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
+        _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
+        used.both[0] += c > a + 1 and d > b + 1
+    if i.size:
+        used.both[1] += i[0] > 0 and j[0] > 0
+        used.both[1] += i[-1] < len(x) - 1 and j[-1] < len(y) - 1
+    return Uses(products, used, matched, float(not i.size))
+
+
+def _count_gap(side: Side, other: Side, steps: Array, residues: slice, place: int) -> None:
+    """A gap of these residues at a place of the other sequence."""
+    length, n_steps = residues.stop - residues.start, steps.size - 1
+    if not length:
+        return
+    side.residue[residues] += 1
+    side.opens[residues.start] += 1
+    side.closes[residues.stop - 1] += 1
+    other.site[place] += length
+    other.site_open[place] += 1
+    steps[: min(length, n_steps)] += 1
+    steps[n_steps] += max(0, length - n_steps)
 
 
 def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
@@ -290,11 +306,6 @@ def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
         is_within = sequence[to] == sequence[of]
         out[to][is_within] = features[of][is_within]
     return out
-
-
-def _most_sum(columns: FloatArray) -> float:
-    """The largest sum of sizes in a row."""
-    return float(np.abs(columns).sum(axis=1).max(initial=0.0))
 
 
 def _tally(numbers: IntArray, values: Array) -> Array:

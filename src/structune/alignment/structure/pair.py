@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from math import isqrt, sqrt
@@ -10,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from structune.alignment.kernels.sums import Cells, Factors, Rows, Side
-from structune.alignment.structure.costs import Bonus
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.structure import Array, IntArray
 
 _CELLS = 1 << 20  # of the tables of a block of rows
 
+Bonus = Callable[[slice, slice], Array]  # of the matches of some residues of x with some of y
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
 
 
@@ -54,12 +55,12 @@ class Pair:
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
         self._most_match, self._bonus = features.most_match(w, x, y) + most_bonus, bonus
-        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
+        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.sides(w, x), features.sides(w, y)
         self.cells = cells_near(self.n, self.m, band)
         if forced is not None and forced[0].size:
             side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
             self.cells = _cells_through(self.cells, *forced)
-        self.scores = features.factors(w, side_x, side_y)
+        self.scores = Factors(side_x, side_y, w[features.steps], features.both_scores(w))
         self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
 

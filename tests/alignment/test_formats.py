@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.formats.fasta import read_proteins
-from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.formats.writers import alignment_text, write_protein_alignments
+from structune.alignment.formats import (
+    ProteinAlignment,
+    alignment_text,
+    read_protein_alignments,
+    read_proteins,
+    write_protein_alignments,
+)
 from structune.errors import DataError
 
 ROWS = ProteinAlignment(["a", "b", "c"], ["AC-D", "A.cD", "--CD"])
