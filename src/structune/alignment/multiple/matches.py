@@ -96,7 +96,8 @@ class Matches:
 
         The value of a match of x with y becomes the mean, over sequences z, of the sums over residues of z of
         the products of its values with both; z counts ``weight[x, z] weight[z, y]``, x and y themselves 1. Of
-        two sequences alone nothing changes. `weight` is symmetric, from 0 to 1; 1 throughout for the original.
+        two sequences alone nothing changes. `weight` is symmetric, from 0 to 1; 1 throughout
+        for the original.
         """
         weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
         scale = (1.0 / (weight @ weight + np.finfo(np.float32).tiny)).astype(np.float32)
@@ -119,75 +120,6 @@ class Matches:
             pass
         upper = scipy.sparse.csr_array((out, self.table.indices, self.table.indptr), shape=self.table.shape)
         return Matches(self.offsets, symmetric(upper), self.compared)
-
-
-def sparse(self) -> Sparse:
-        """The table as kernels read it."""
-        return sparse(self.table)
-
-    @cached_property
-    def accuracies(self) -> FloatArray:
-        """Of any two sequences the most that matches of an alignment add up to, by the length of the shorter.
-
-        Of probabilities, this is the expected share of right matches: what guide trees are made from. 0 of
-        two that were not compared.
-        """
-        n, n_residues = len(self), int(self.offsets[-1])
-        out, best = np.zeros((n, n)), np.empty(n_residues + n)
-        for x in range(n):
-            kernels.chains(self.sparse, x, self.offsets, self.sequence, best, out[x])
-        lengths = np.maximum(1, np.minimum.outer(self.lengths, self.lengths))
-        return np.asarray((out + out.T) / lengths + np.eye(n))
-
-    def may_need_more_than(self, band: int) -> bool:
-        """Whether some likely match is within a residue of the edge of a band, or two sequences have few."""
-        likely = self.table.data >= _LIKELY
-        rows, columns = self.of_rows(np.arange(self.sequence.size))[likely], self.table.indices[likely]
-        x, y = self.sequence[rows], self.sequence[columns]
-        n, m = self.lengths[x], self.lengths[y]
-        off = np.abs((columns - self.offsets[y]) * n - (rows - self.offsets[x]) * m) / np.maximum(n, m)
-        shorter = np.minimum.outer(self.lengths, self.lengths)
-        is_poor = self.compared & (shorter > band) & (self.accuracies < _LIKELY)
-        return bool(is_poor.any() or np.any((off > band - 1) & (np.minimum(n, m) > band)))
-
-    def consistent(self, weight: FloatArray, executor: Executor) -> Matches:
-        """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.
-
-        The value of a match of x with y becomes the mean, over sequences z, of the sums over residues of z of
-        the products of its values with both; z counts ``weight[x, z] weight[z, y]``, x and y themselves 1. Of
-        two sequences alone nothing changes. `weight` is symmetric, from 0 to 1; 1 throughout for the original.
-        """
-        weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
-        scale = (1.0 / (weight @ weight + np.finfo(np.float32).tiny)).astype(np.float32)
-        # values times weights, and 1 for each residue with itself
-        handed_on = self.table.copy()
-        counts = weight[self.of_rows(self.sequence), self.sequence[handed_on.indices]]
-        handed_on.data = np.where(handed_on.data >= _LEAST_HANDED_ON, handed_on.data * counts, 0.0)
-        handed_on.eliminate_zeros()
-        own: Table = scipy.sparse.csr_array(
-            handed_on + scipy.sparse.eye_array(self.sequence.size, format="csr")
-        )
-        own.sort_indices()
-        table, out = sparse(own), np.zeros(self.table.nnz, np.float32)
-
-        def relax(first: int, last: int) -> None:
-            kernels.relax((first, last), self.offsets[1:], table, scale, self.sequence, self.sparse, out)
-
-        rows = np.linspace(0, self.sequence.size, _PIECES * executor.n_workers + 1).astype(np.int64).tolist()
-        for _ in executor.map(relax, rows[:-1], rows[1:]):
-            pass
-        upper = scipy.sparse.csr_array((out, self.table.indices, self.table.indptr), shape=self.table.shape)
-        return Matches(self.offsets, symmetric(upper), self.compared)
-
-    def _handed_on(self, weight: FloatArray) -> Table:
-        """Values times weights, and 1 for each residue with itself."""
-        table = self.table.copy()
-        counts = weight[self.of_rows(self.sequence), self.sequence[table.indices]]
-        table.data = np.where(table.data >= _LEAST_HANDED_ON, table.data * counts, 0.0)
-        table.eliminate_zeros()
-        own: Table = scipy.sparse.csr_array(table + scipy.sparse.eye_array(self.sequence.size, format="csr"))
-        own.sort_indices()
-        return own
 
 
 def sparse(table: Table) -> Sparse:
