@@ -30,6 +30,7 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
         Columns of the whole.
     """
     n, m = widths
+    # the worth of a column of the one group with one of the other is the sum of the values of their matches
     starts, residues = _by_column(members, column, offsets, n)
     matched = _best(starts, residues, group, column, m, sequence, table)
     mine, others = np.empty(n, np.int32), np.empty(m, np.int32)
@@ -46,7 +47,9 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
 @kernel
 def _by_column(members, column, offsets, n):
     """The residues of each column of a group, by its sequences, and where those of each begin."""
-    starts = np.zeros(n + 2, np.int64)
+    starts = np.zeros(
+        n + 2, np.int64
+    )  # a counting sort: sizes, then ends, then places to fill, one further on
     for x in members:
         for r in range(offsets[x], offsets[x + 1]):
             starts[column[r] + 2] += 1
@@ -69,10 +72,11 @@ def _best(starts, residues, group, column, m, sequence, table):
     the last one of the other.
     """
     worth = np.zeros(m, np.float32)
-    best, last = (
-        np.zeros(m + 1),
-        np.full(m + 1, -1),
-    )  # of the first columns: what is worth most, its last match
+    # Of the first j columns of the other group: what is worth most, and its last match. As gaps cost nothing,
+    # best[j + 1] = max(best[j + 1] of the row above, best[j], best[j] of the row above + worth[j]), which never
+    # falls along j. So a row changes nothing before its first match, nor after its last one from where the row
+    # above is as good.
+    best, last = np.zeros(m + 1), np.full(m + 1, -1)
     found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
     for i in range(starts.size - 1):
         low, high = m, -1

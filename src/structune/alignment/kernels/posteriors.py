@@ -62,6 +62,7 @@ def sparse_posterior(match, f, least, forward, starts, columns, values):
 @kernel
 def _fill(match, f, forward, logs, ends):
     """Sums of what ends with each match; row i is scaled by exp(-logs[i])."""
+    # the recursions of `forward`; gaps in x need the row above, so two rows of them take turns
     n, m = match.shape
     L = f.steps.size - 1
     gap_x, gap_y = np.zeros((2, L, m + 1)), np.zeros((L, m + 1))
@@ -89,6 +90,8 @@ def _fill(match, f, forward, logs, ends):
 @kernel
 def _collect(match, f, forward, logs, log_z, least, starts, columns, values):
     """The backward pass; returns the probability that there is a match at all."""
+    # A first match at (i, j) has the probability begins_x begins_y S_backward: their sum is what the forward
+    # pass has found, if no digits were lost.
     n, m = match.shape
     L, t, y = f.steps.size - 1, f.steps, f.y
     start, opened, here, worth = np.zeros((4, m + 1))
@@ -142,6 +145,7 @@ def _after_match(f, i, end, start, opened, down, out):
 @part_of_bare_kernel
 def _gaps_in_x_above(f, i, scale, start, opened, down):
     """Backward values of gaps in x: those of the row below become those of this row; ``opened`` is lent."""
+    # The state after the last is the last, so `down` can be overwritten from the first state on.
     L, closes, both, site = down.shape[0], f.x.closes[i - 1] * scale, f.both[0], f.y.site
     residue = f.x.residue[i] * scale if i < f.x.residue.size else 0.0
     for j in range(start.size):

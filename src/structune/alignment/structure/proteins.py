@@ -82,10 +82,7 @@ def as_protein(sequence: str | Protein) -> Protein:
 def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> FloatArray:
     """The profile and the shares of H, E and C of each residue, (n_residues, n_columns + 3 or 0), checked.
 
-    Raises
-    ------
-    DataError
-        Not one for each residue, what is not known, or other annotation than asked for. Begins with `name`.
+    What is wrong, or is not the annotation that is asked for, is an error that begins with `name`.
     """
     n = len(protein.residues)
     profile = np.empty((n, 0)) if protein.profile is None else _checked(protein.profile, n, name)
