@@ -199,8 +199,8 @@ def accuracy_rows(worth, below, choices):
     ``below`` (m + 1,) holds the row after the last, and then the first. ``choices`` (B, m): 0 leaves out the
     residue of x, 1 that of y, 2 matches them.
     """
-    # A[i, j] = max(A[i + 1, j], A[i, j + 1], A[i + 1, j + 1] + worth[i, j]), in one row: at column j, ``below``
-    # holds A[i + 1] up to j, and A[i] after it. A tie leaves the match out.
+    # A[i, j] = max(A[i + 1, j], A[i, j + 1], A[i + 1, j + 1] + worth[i, j]), in one row: at column j,
+    # ``below`` holds A[i + 1] up to j, and A[i] after it. A tie leaves the match out.
     B, m = worth.shape
     for r in range(B - 1, -1, -1):
         diagonal = below[m]

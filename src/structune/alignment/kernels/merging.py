@@ -47,9 +47,8 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
 @kernel
 def _by_column(members, column, offsets, n):
     """The residues of each column of a group, by its sequences, and where those of each begin."""
-    starts = np.zeros(
-        n + 2, np.int64
-    )  # a counting sort: sizes, then ends, then places to fill, one further on
+    # a counting sort: sizes of columns two places on, then where they begin, then the next place to fill
+    starts = np.zeros(n + 2, np.int64)
     for x in members:
         for r in range(offsets[x], offsets[x + 1]):
             starts[column[r] + 2] += 1
@@ -73,9 +72,9 @@ def _best(starts, residues, group, column, m, sequence, table):
     """
     worth = np.zeros(m, np.float32)
     # Of the first j columns of the other group: what is worth most, and its last match. As gaps cost nothing,
-    # best[j + 1] = max(best[j + 1] of the row above, best[j], best[j] of the row above + worth[j]), which never
-    # falls along j. So a row changes nothing before its first match, nor after its last one from where the row
-    # above is as good.
+    # best[j + 1] = max(best[j + 1] of the row above, best[j], best[j] of the row above + worth[j]), which
+    # never falls along j. So a row changes nothing before its first match, nor after its last one from where
+    # the row above is as good.
     best, last = np.zeros(m + 1), np.full(m + 1, -1)
     found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
     for i in range(starts.size - 1):

@@ -72,8 +72,9 @@ def _side(sides, a, b, s):
 
 @kernel
 def _decode(posterior, gamma, partner):
-    # A right match counts gamma, a residue rightly left out one half. With free_x[i] = 1 - sum_j p_ij, a match
-    # is worth gamma p_ij - (free_x[i] + free_y[j]) / 2 more than to leave both out; here divided by gamma.
+    # A right match counts gamma, a residue rightly left out one half. With free_x[i] = 1 - sum_j p_ij, a
+    # match is worth gamma p_ij - (free_x[i] + free_y[j]) / 2 more than to leave both out; it is divided by
+    # gamma, which may be infinite.
     n, m = posterior.shape
     free_x, free_y = np.ones(n), np.ones(m)
     for i in range(n):

@@ -207,7 +207,7 @@ def into_gaps_in_y(f, y, i, match, done, out, a):
         for j in range(width):
             row[j] = before[j] * factor * y.residue[j]
     factor, row, last = site * t[L], out[L - 1, a + 1 : b + 1], out[L - 1, a]
-    # Y_L[j] = from Y_{L - 1} + t_{L + 1} Y_L[j - 1]: a recurrence along the row, the one loop that is no vector
+    # Y_L[j] = from Y_{L - 1} + t_{L + 1} Y_L[j - 1] is a recurrence along the row: a loop without vectors
     for j in range(width):
         last = row[j] + last * (factor * y.residue[j])
         row[j] = last
