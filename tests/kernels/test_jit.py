@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import structune
 from structune.kernels import jit as module
+from structune.kernels import loading
 from structune.kernels.vectors import lanes_for
 from structune.tagging.kernels import linear_domain as kernels
 
@@ -150,17 +151,25 @@ def test_a_disk_that_is_full(monkeypatch, tmp_path):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
-    monkeypatch.setattr(module._Files, "_write", refuse)
+    monkeypatch.setattr(loading._Files, "_write", refuse)
     assert module.kernel(plus_one)(1) == 2
 
 
-def test_a_numba_that_loads_in_another_way(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda patch: patch.setattr(loading, "rtsys", None),  # fails as a kernel is loaded
+        lambda patch: patch.setitem(sys.modules, loading.__name__, None),  # and as it is made
+    ],
+)
+def test_a_numba_that_has_changed_inside_keeps_kernels_in_its_own_way(monkeypatch, tmp_path, changed):
     monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path)
-    assert module.kernel(plus_one)(1) == 2
-    monkeypatch.setattr(module, "rtsys", None)
-    again = module.kernel(plus_one)
-    assert again(1) == 2
-    assert sum(again.stats.cache_hits.values()) == 1
+    changed(monkeypatch)
+    for hits in (0, 1):
+        again = module.kernel(plus_one)
+        assert again(1) == 2
+        assert sum(again.stats.cache_hits.values()) == hits
+    assert list(tmp_path.rglob("*.nbi"))
 
 
 SCRIPT = """
