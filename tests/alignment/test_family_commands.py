@@ -26,7 +26,7 @@ def families(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("format", ["fasta", "clustal", "stockholm", "phylip", "msf", "json"])
+@pytest.mark.parametrize("format", ["fasta", "msf", "json"])
 def test_multiple(families, format):
     out = succeed("align", "--multiple", families / "one.fa", "--format", format, *QUIET)
     assert "MKVLAAGIVGAGPAG" in out
@@ -71,14 +71,7 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     ("args", "message"),
     [
         (["--model", "margin.structune"], "found a model without probabilities, which families need"),
-        (
-            ["--which", "all"],
-            "--multiple cannot be combined with --which",
-        ),
-        (
-            ["--pairs"],
-            "--multiple cannot be combined with --pairs",
-        ),
+        (["--which", "all"], "--multiple cannot be combined with --which"),
         (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),

@@ -36,16 +36,17 @@ def _sorted(name):
     return f"{kind}: {letters}"
 
 
-@pytest.mark.parametrize("features", ["affine", "full"])
-def test_expected_features_are_the_gradient_of_the_log_partition(features):
-    structure, rng = Alignment(features, alphabet="nucleotide"), np.random.default_rng(1)
+def test_expected_features_are_the_gradient_of_the_log_partition():
+    structure, rng = Alignment("full", alphabet="nucleotide"), np.random.default_rng(1)
     shard = structure.encode(PAIRS)
-    w, step = 0.3 * rng.normal(size=structure.n_weights), 1e-5
-    expected = np.zeros(w.size)
+    w, v, step, expected = (
+        *(0.3 * rng.normal(size=(2, structure.n_weights))),
+        1e-5,
+        np.zeros(structure.n_weights),
+    )
     structure.log_partition(w, shard, expected)
-    for k in rng.permutation(w.size)[:12]:
-        ends = [structure.log_partition(w + sign * step * np.eye(w.size)[k], shard).sum() for sign in (1, -1)]
-        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(expected[k], abs=1e-6)
+    above, below = (structure.log_partition(w + sign * step * v, shard).sum() for sign in (1, -1))
+    assert (above - below) / (2 * step) == pytest.approx(expected @ v, abs=1e-6)
 
 
 def test_ambiguous_letters_are_means():
@@ -126,15 +127,9 @@ def test_commands(tmp_path):
     quiet = ["--quiet", "--jobs", "1"]
     out = succeed("align", "--multiple", tmp_path / "genes.fa", "--model", "NUC.4.4", *quiet)
     assert "GATTACAGATTACA" in out
-    assert "found 'E' at" in fail(
-        "align", "--multiple", _written(tmp_path, ">a\nACE\n"), "--model", "NUC.4.4", *quiet
-    )
+    (tmp_path / "bad.fa").write_text(">a\nACE\n")
+    assert "found 'E' at" in fail("align", "--multiple", tmp_path / "bad.fa", "--model", "NUC.4.4", *quiet)
     (tmp_path / "known.fa").write_text(">a\nGATTACAGA\n>b\nGAU-ACANN\n")
     args = ["--alphabet", "nucleotide", "--features", "affine", "--model", tmp_path / "m.structune"]
     succeed("train", "alignment", tmp_path / "known.fa", *args, *quiet)
     assert "recall" in succeed("evaluate", "alignment", tmp_path / "m.structune", tmp_path / "known.fa")
-
-
-def _written(folder, text):
-    (folder / "bad.fa").write_text(text)
-    return folder / "bad.fa"

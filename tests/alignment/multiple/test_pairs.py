@@ -13,7 +13,9 @@ from memory_use import peak_of
 from structune import Protein, SequenceAligner
 from structune.alignment.multiple import pairs
 from structune.alignment.multiple.matches import LEAST
-from structune.alignment.multiple.pairs import every_pair, match_probabilities
+from structune.alignment.multiple.pairs import every_pair, match_probabilities, pairs_along, word_tree
+from structune.alignment.multiple.progressive import guide_tree
+from structune.alignment.structure.alphabets import PROTEIN
 from structune.running.executors import ThreadExecutor
 
 PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")
