@@ -15,7 +15,6 @@ from structune.plots.dots import ON_TOP, DotPlot, within_unit
 from structune.plots.figure import (
     ACCENT,
     LABEL_SIZE,
-    FloatArray,
     Path,
     finish,
     height_for,
@@ -66,7 +65,15 @@ def plot_match_probabilities(
         matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not one of x and
         y.
     """
-    table = _checked(probabilities, (len(x), len(y)))
+    shape = len(x), len(y)
+    if not all(shape):
+        raise DataError(f"found sequences of {shape[0]} and {shape[1]} residues, expected at least one each")
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.shape != shape:
+        raise DataError(
+            f"found probabilities of shape {table.shape}, expected {shape}, one for each residue of x and y"
+        )
+    table = within_unit(table)
     partner = None if alignment is None else _partners(alignment, (x, y))
     plot = DotPlot(path, x, y)
     plot.axes.set(xlabel="residue of y", ylabel="residue of x")
@@ -76,17 +83,6 @@ def plot_match_probabilities(
         plot.axes.set_xlabel("residue of y (outlined: the alignment)")
     plot.title(title)
     return finish(plot.figure, path)
-
-
-def _checked(probabilities: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    if not all(shape):
-        raise DataError(f"found sequences of {shape[0]} and {shape[1]} residues, expected at least one each")
-    table = np.asarray(probabilities, dtype=np.float64)
-    if table.shape != shape:
-        raise DataError(
-            f"found probabilities of shape {table.shape}, expected {shape}, one for each residue of x and y"
-        )
-    return within_unit(table)
 
 
 def _partners(alignment: Sequence[str] | ArrayLike, pair: tuple[str, str]) -> IntArray:

@@ -17,23 +17,11 @@ class Sparse(NamedTuple):
 
 @kernel
 def relax(rows, later, table, scale, sequence, pattern, out):
-    """Products of rows of a symmetric table of residues, for those of them that there is a match of.
+    """Products of rows of a symmetric table of residues, where ``pattern`` has a value: they become ``out``.
 
-    Parameters
-    ----------
-    rows : (int, int)
-        The first residue, and that after the last.
-    later : ndarray of int64, shape (n_sequences,)
-        The first residue after each sequence: products are made with these rows only.
-    table : Sparse
-    scale : ndarray, shape (n_sequences, n_sequences)
-        Products of residues of two sequences are multiplied by this.
-    sequence : ndarray of int32, shape (n_residues,)
-        That of each residue.
-    pattern : Sparse
-        Which products are wanted.
-    out : ndarray, as the values of ``pattern``
-        Becomes the products, elsewhere as it is.
+    Of residues ``rows[0]:rows[1]``, with those after their own sequence, which begin at ``later``
+    (n_sequences,). Products of residues of two sequences are multiplied by ``scale`` (n_sequences,
+    n_sequences). ``sequence`` (n_residues,) is that of each residue.
     """
     # sum_z P_xz P_zy (Do et al. 2005), Gustavson's way: a row is spread out once, and each product that is
     # wanted is a sparse row of the other residue times it (the table is symmetric)
@@ -76,19 +64,10 @@ def _from(table, r, first):
 
 @kernel
 def chains(table, x, offsets, sequence, best, out):
-    """The most that matches of an alignment add up to: of one sequence with each of those after it.
+    """The most that matches of an alignment add up to, of sequence x with each after it, into ``out``.
 
-    Parameters
-    ----------
-    table : Sparse
-    x : int
-        The sequence.
-    offsets, sequence : ndarray
-        Of sequences where their residues begin, and of each residue its sequence.
-    best : ndarray, shape (n_residues + n_sequences,)
-        To work in.
-    out : ndarray, shape (n_sequences,)
-        Becomes the sums of the sequences after x.
+    ``offsets`` (n_sequences + 1,) tell where residues of sequences begin, ``sequence`` (n_residues,) that of
+    each; ``best`` (n_residues + n_sequences,) is to work in.
     """
     # The heaviest chain of matches that rise in both sequences: for residues of x in their order, a match
     # with residue c of y adds to the best chain that ends before c. A tree of prefix maxima for each y

@@ -7,27 +7,12 @@ from structune.kernels.jit import kernel
 
 @kernel
 def merge(members, other, group, column, widths, sequence, offsets, table):
-    """Align two groups and give their residues columns of the whole.
+    """Align two groups and give their residues columns of the whole; returns how many there are.
 
-    Parameters
-    ----------
-    members, other : ndarray of int64
-        Sequences of both groups; best the fewer ones first.
-    group : ndarray of bool, shape (n_sequences,)
-        Whether a sequence is one of ``other``.
-    column : ndarray of int32, shape (n_residues,)
-        Columns of residues in their group; become those in the whole.
-    widths : (int, int)
-        Columns of both groups.
-    sequence, offsets : ndarray
-        Of each residue its sequence, and of those where their residues begin.
-    table : Sparse
-        Values of matches, symmetric.
-
-    Returns
-    -------
-    int
-        Columns of the whole.
+    ``members`` and ``other`` are the sequences of both groups, best the fewer ones first; ``group`` tells
+    which are of ``other``. ``column`` (n_residues,) has the columns of residues in their group, of
+    ``widths``, which become those in the whole. ``sequence`` is that of each residue, ``offsets`` where
+    residues of each begin, and ``table`` the values of matches, symmetric.
     """
     n, m = widths
     # the worth of a column of the one group with one of the other is the sum of the values of their matches

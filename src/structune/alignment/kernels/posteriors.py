@@ -21,26 +21,12 @@ from structune.kernels.jit import kernel, part_of_bare_kernel
 
 @kernel
 def sparse_posterior(match, f, least, forward, starts, columns, values):
-    """Keep the probabilities of matches from `least` on.
+    """Keep the probabilities of matches from `least` on; returns the log-partition, and what share is lost.
 
-    Parameters
-    ----------
-    match : ndarray, shape (n, m)
-        Factors of matches.
-    f : Factors
-    forward : ndarray, shape (n + 1, m + 1)
-        To work in.
-    starts : ndarray of int64, shape (n + 1,)
-        Becomes where those of each residue of x are in the next two, the last residue first: residue i has
-        ``starts[i + 1]:starts[i]``.
-    columns, values : ndarray
-        With room for n min(m, 1 / least).
-
-    Returns
-    -------
-    log_z, lost : float
-        The log-partition, and what share of it the backward pass has not found again; nan where a sum has
-        left the range of a double.
+    That is what the backward pass has not found again; nan where a sum has left the range of a double.
+    ``match`` (n, m) has the factors of matches, ``forward`` (n + 1, m + 1) is to work in. What is kept goes
+    to ``columns`` and ``values``, with room for n min(m, 1 / least), the last residue of x first: residue i
+    gets ``starts[i + 1]:starts[i]``, of ``starts`` (n + 1,).
     """
     n, m = match.shape
     logs, ends = np.zeros(n + 1), np.zeros(n + 1)

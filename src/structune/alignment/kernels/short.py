@@ -15,24 +15,13 @@ from structune.kernels.jit import kernel
 def align(
     pairs, offsets, left, right, terminal, sides, steps, both, gamma, most_lost, starts, partners, is_known
 ):
-    """The alignments of maximum expected accuracy, where sums stay in range.
+    """The alignments of maximum expected accuracy, where sums stay in range: there ``is_known`` (n_pairs,).
 
-    Parameters
-    ----------
-    pairs : (n_pairs, 2)
-        Numbers of sequences, each of which is somewhere among those of all.
-    offsets : (n_sequences + 1,)
-        Of residues. Sites, of which each sequence has one more, begin at ``offsets[s] + s``.
-    left, right : (n_residues, n_columns)
-        The products of two rows are scores of matches, of which ``terminal`` (n_residues,) of both is taken.
-    sides : Side
-        Factors of all sequences.
-    most_lost : float
-        The share of all alignments that may be lost to the limits of a double.
-    starts : (n_pairs + 1,)
-        Where the partners of the residues of each first sequence begin.
-    is_known : (n_pairs,) of bool
-        Gets where sums stayed in range.
+    ``pairs`` (n_pairs, 2) are numbers of sequences. Residues of sequence s begin at ``offsets[s]``, its
+    sites, of which it has one more, at ``offsets[s] + s``. The products of two rows of ``left`` and ``right``
+    (n_residues, n_columns) are scores of matches, of which ``terminal`` (n_residues,) of both is taken.
+    ``most_lost`` is the share of all alignments that may be lost to the limits of a double. Partners of the
+    residues of each first sequence begin at ``starts``.
     """
     for p in range(len(pairs)):
         x, y = pairs[p]

@@ -26,21 +26,11 @@ if TYPE_CHECKING:  # pairs are aligned without SciPy's sparse tables, which take
 
 @dataclass(frozen=True)
 class Matches:
-    """A symmetric table of the matches of all residues of all sequences; none are of one sequence.
+    """A symmetric table of the matches of all residues of all sequences; none are of one sequence."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
-    table : csr_array of float32, shape (n_residues, n_residues)
-        Columns of a row rise.
-    compared : ndarray of bool, shape (n_sequences, n_sequences)
-        Symmetric; False on the diagonal. Two that were not compared have no matches.
-    """
-
-    offsets: IntArray
-    table: Table
-    compared: NDArray[np.bool_]
+    offsets: IntArray  # (n_sequences + 1,): residues of sequence s are ``offsets[s]:offsets[s + 1]``
+    table: Table  # float32, (n_residues, n_residues); columns of a row rise
+    compared: NDArray[np.bool_]  # (n_sequences, n_sequences), symmetric; others have no matches
 
     def __len__(self) -> int:
         return self.offsets.size - 1

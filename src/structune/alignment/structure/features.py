@@ -31,40 +31,18 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceFeatures:
-    """Features of one sequence of n residues.
+    """Features of one sequence of n residues."""
 
-    Attributes
-    ----------
-    pairing : ndarray, shape (n, n_columns)
-        A match scores the products of these columns of both residues.
-    residues : ndarray, shape (n, n_residues)
-    hydrophilic : ndarray of int64, shape (n + 1,)
-        How many of the six residues around each place between two are hydrophilic.
-    """
-
-    pairing: FloatArray
-    residues: FloatArray
-    hydrophilic: IntArray
+    pairing: FloatArray  # (n, n_columns): a match scores the products of these columns of both residues
+    residues: FloatArray  # (n, n_residues)
+    hydrophilic: IntArray  # (n + 1,): how many of the six residues around each place between two are
 
     def __len__(self) -> int:
         return len(self.residues)
 
 
 class FeatureSet:
-    """The weights of a model of alignments.
-
-    Parameters
-    ----------
-    name : {"affine", "full"}
-        A substitution matrix and affine gaps; or more, see `Alignment`.
-    overhangs : {"both", "one"}
-        How many of the sequences may have terminal residues at the same end.
-    profile : int
-        Columns of the profile of each sequence.
-    secondary : bool
-        Whether each sequence has a secondary structure.
-    alphabet : {"protein", "nucleotide"}
-    """
+    """The weights of a model of alignments; the parameters are those of `Alignment`."""
 
     def __init__(
         self,
@@ -253,17 +231,12 @@ class FeatureSet:
 
 
 class Uses(NamedTuple):
-    """How often each part of the score is used.
+    """How often each part of the score is used."""
 
-    ``products``: of each block of pairing features, the sum over matches of their products; ``factors``: of
-    gaps; ``matched``: of both sequences, how often each residue is matched; ``none``: how often there is no
-    match at all.
-    """
-
-    products: list[Array]
-    factors: Factors
-    matched: tuple[Array, Array]
-    none: Any
+    products: list[Array]  # of each block of pairing features, the sum over matches of their products
+    factors: Factors  # of gaps
+    matched: tuple[Array, Array]  # of both sequences, how often each residue is matched
+    none: Any  # how often there is no match at all
 
 
 def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, partner: IntArray) -> Uses:

@@ -23,20 +23,9 @@ Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched wi
 class Pair:
     """Two sequences and the scores of all that an alignment of them may have.
 
-    Parameters
-    ----------
-    features : FeatureSet
-    w, matrix : ndarray
-        Weights, and what `FeatureSet.bilinear` makes of them.
-    x, y : SequenceFeatures
-    forced : pair of ndarray of int, optional
-        Matches that an alignment must have.
-    band : int, optional
-        How many residues of the longer sequence paths may be off the line from the first cell to the last.
-    bonus : function of two slices, optional
-        Added to the scores of the matches of some residues of x with some of y.
-    most_bonus : float
-        A bound of that, of either sign.
+    `matrix` is what `FeatureSet.bilinear` makes of the weights `w`. Alignments must have the matches
+    `forced`, and keep to the `band` of `Alignment`. `bonus` is added to the scores of the matches of some
+    residues of x with some of y; `most_bonus` is a bound of it, of either sign.
     """
 
     def __init__(
