@@ -206,19 +206,12 @@ def test_annotation_is_learned(kinds, groups, features, tmp_path):
 def test_other_annotation_than_learned_is_refused():
     pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
     model, (x, y) = aligner(features="affine").fit(pairs, rows), pairs[0]
-    for call in (model.predict, model.predict_viterbi, model.predict_confidence):
-        with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
-            call([(x, y.residues)])
+    with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
+        model.predict([(x, y.residues)])
     with pytest.raises(DataError, match="pair 0, x: found no secondary structure, expected one"):
         model.posterior(Protein(x.residues, x.profile), y)
-    with pytest.raises(DataError, match="pair 1, x: found no profile, expected one of 2 columns"):
-        aligner().fit([pairs[0], residues_of(rows[1])], rows[:2])
     with pytest.raises(DataError, match="pair 1, x: found a profile of 2 columns, expected none"):
         aligner().fit([residues_of(rows[0]), pairs[1]], rows[:2])
-    with pytest.raises(
-        DataError, match=re.escape("pair 0, x: found a profile of shape (1,), expected (1, n_co")
-    ):
-        aligner().fit([(Protein("A", [1.0]), "A")], [("A", "A")])
 
 
 def test_proteins_without_annotation_are_sequences(fitted):
@@ -249,12 +242,11 @@ def test_matrices_that_are_not_known():
 
 def test_a_prior_around_a_matrix():
     strong = aligner(center="BLOSUM62", penalty=1e6).fit(PAIRS, ROWS)
-    classical = SequenceAligner.from_matrix("BLOSUM62", ends="semi-global").set_params(overhangs="both")
+    classical = SequenceAligner.from_matrix("BLOSUM62", ends="semi-global")
     by_name = dict(zip(classical.alignment_.weight_names(), classical.coef_.tolist(), strict=True))
-    named = [by_name.get(name, -1.0) for name in strong.alignment_.weight_names()]
     named = [
-        value if name.startswith(("substitution", "gap length")) else 0.0
-        for name, value in zip(strong.alignment_.weight_names(), named, strict=True)
+        by_name.get(name, -1.0) if name.startswith(("substitution", "gap length")) else 0.0
+        for name in strong.alignment_.weight_names()
     ]
     scale = strong.coef_ @ named / np.dot(named, named)
     assert 0.2 < scale < 0.4  # half bits are 0.35
@@ -389,11 +381,3 @@ def test_empty_sequences_and_nothing_matched(loss):
 def test_unknown_residues(fitted):
     ((x, y),) = fitted.predict([("XBZUO*", "xbzuo*")])
     assert (x.replace("-", ""), y.replace("-", "")) == ("XBZUO*", "xbzuo*")
-
-
-@pytest.mark.parametrize("scale", [1e3, -1e3])
-def test_large_weights(scale, fitted):
-    model = copy(fitted)
-    model.coef_ = scale * np.sign(model.coef_)
-    assert np.all(np.isfinite(model.log_loss(PAIRS[:3], ROWS[:3])))
-    assert [residues_of(rows) for rows in model.predict(PAIRS[:3])] == PAIRS[:3]

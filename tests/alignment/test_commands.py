@@ -121,11 +121,6 @@ def test_what_is_read_is_not_written_over(tmp_path, files, args):
         assert path.read_bytes() == before
 
 
-def test_align_with_the_pretrained_model(files):
-    assert read(succeed("align", files / "test.fa", "--pairs", *QUIET))[0].names == ["p0", "p1"]
-    assert "recall" in succeed("evaluate", "alignment", "pretrained", files / "test.aln")
-
-
 @pytest.mark.parametrize("how", [[], ["--multiple"]])
 def test_nucleotides_aligned_as_proteins_are_told_of(tmp_path, how):
     file = tmp_path / "two.fa"
@@ -165,23 +160,15 @@ def test_names_that_are_not_ascii(files, tmp_path):
     assert gzip.decompress((tmp_path / "out.fa.gz").read_bytes()) == b">caf\xe9\nAC\n>\xc3\xa9\nAC\n\n"
 
 
-@pytest.mark.parametrize(("method", "gamma"), [("viterbi", []), ("mea", ["--gamma", "0.5"])])
-def test_json(files, method, gamma):
-    args = ["--pairs", "--format", "json", "--method", method, *gamma, *QUIET]
-    rows = [
-        json.loads(line)
-        for line in succeed("align", files / "test.fa", "-m", files / "m.structune", *args).splitlines()
-    ]
+def test_json(files):
+    args = ["align", files / "test.fa", "--pairs", "--format", "json", *QUIET]
+    out = succeed(*args, "-m", files / "m.structune", "--method", "mea", "--gamma", "0.5").splitlines()
+    rows = [json.loads(line) for line in out]
     assert [row["names"] for row in rows] == [["p0", "p1"], ["p2", "p3"]]
     for row in rows:
-        columns = list(zip(*row["rows"], strict=True))
-        assert len(row["confidence"]) == len(columns)
-        assert [c is None for c in row["confidence"]] == ["-" in column for column in columns]
-        assert all(c is None or 0.0 <= c <= 1.0 for c in row["confidence"])
-    shown = json.loads(
-        succeed("align", files / "test.fa", "-m", "BLOSUM62", *args[:3], *QUIET).splitlines()[0]
-    )
-    assert "confidence" not in shown
+        is_gap = ["-" in column for column in zip(*row["rows"], strict=True)]
+        assert [c is None for c in row["confidence"]] == is_gap
+    assert "confidence" not in json.loads(succeed(*args, "-m", "BLOSUM62").splitlines()[0])
 
 
 def test_confidences_are_posteriors(files):
@@ -272,7 +259,7 @@ def test_models_that_are_none(files, tmp_path):
         assert told in fail(*evaluate, path)
 
 
-def test_long_pairs_are_announced(files, monkeypatch):
+def test_long_pairs_are_announced(monkeypatch):
     monkeypatch.setattr(align, "_LONG", 20)
     stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
     told = "structune: -, a and b: 5 and 4 residues may take 0.0 GB of memory and 2 minutes"
@@ -280,6 +267,10 @@ def test_long_pairs_are_announced(files, monkeypatch):
     assert run("align", "--pairs", "--band", 2, stdin=stdin).stderr.startswith(f"{told}\n")
     assert told not in run("align", "--pairs", "--band", 1, stdin=stdin).stderr
     assert not run("align", "--pairs", "--quiet", stdin=stdin).stderr
+    monkeypatch.setattr(align, "_LONG", 500_000_000)
+    monkeypatch.setenv("STRUCTUNE_MEMORY", "1")
+    stdin = f">a\n{'W' * 400}\n>b\n{'W' * 400}\n"
+    assert "a and b: 400 and 400 residues may take 0.0 GB of memory" in run("align", stdin=stdin).stderr
 
 
 def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):
@@ -287,25 +278,14 @@ def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
     long = "A" * 50_000
     text = f">a\nWY\n>b\nWYW\n>c\n{long}\n>d\n{long}\n"
-    for which in ("pairs", "all"):
-        message = fail("align", "-", "--model", files / "m.structune", "--which", which, *QUIET, stdin=text)
-        assert re.search(
-            r"-, c and d: 50,000 and 50,000 residues need [\d.]+ GB of memory, found 1\.0 GB available: "
-            r"expected shorter sequences, or a band \(--band, band=\)\n$",
-            message,
-        )
+    message = fail("align", "-", "--model", files / "m.structune", "--which", "all", *QUIET, stdin=text)
+    assert re.search(
+        r"-, c and d: 50,000 and 50,000 residues need [\d.]+ GB of memory, found 1\.0 GB available: "
+        r"expected shorter sequences, or a band \(--band, band=\)\n$",
+        message,
+    )
     with pytest.raises(DataError, match="pair 1: 50,000 and 50,000 residues need"):
         structune.load(files / "m.structune").predict([("WY", "WYW"), (long, long)])
-
-
-def test_large_pairs_are_announced(files, monkeypatch):
-    monkeypatch.setenv("STRUCTUNE_MEMORY", "1")
-    said = run(
-        "align", "-", "--model", files / "m.structune", stdin=f">a\n{'W' * 400}\n>b\n{'W' * 400}\n"
-    ).stderr
-    assert said.startswith("structune: -, a and b: 400 and 400 residues may take 0.0 GB of memory")
-    said = run("align", files / "test.fa", "--model", files / "m.structune").stderr
-    assert "memory" not in said
 
 
 def test_batches_change_nothing(files, monkeypatch):

@@ -34,14 +34,9 @@ def test_multiple(families, format):
     assert ("a first" in out) == (format == "fasta")
     if format == "json":
         shown = json.loads(out)
-        assert [row.replace("-", "") for row in shown["rows"]] == [
-            "MKVLAAGIVGAGPAG",
-            "mkvlaagivgagpa",
-            "MKVLAAGVGAGPAG",
-        ]
+        rows = [row.replace("-", "") for row in shown["rows"]]
+        assert rows == ["MKVLAAGIVGAGPAG", "mkvlaagivgagpa", "MKVLAAGVGAGPAG"]
         assert len(shown["confidence"]) == len(shown["rows"][0])
-        assert shown["tree"].count("(") == 2
-        assert shown["tree"].endswith(";")
         assert shown["names"] == ["a", "b", "a_2"]
         assert "a_2:" in shown["tree"]
 

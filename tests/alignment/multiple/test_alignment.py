@@ -132,11 +132,6 @@ def test_numbers_that_are_none(name, value):
         MODEL.align(FAMILY, **{name: value})
 
 
-def test_a_matrix_that_there_is_not():
-    with pytest.raises(DataError, match="found the matrix 'BLOSUM61'"):
-        MODEL.align(FAMILY, matrix="BLOSUM61")
-
-
 def test_a_model_that_is_a_matrix_has_no_other_one_beside_it():
     model = SequenceAligner.from_matrix("BLOSUM45", log_odds=True)
     assert model.align(FAMILY).value == model.align(FAMILY, matrix=None).value

@@ -60,10 +60,6 @@ def test_scores_that_leave_the_range_of_numbers_are_found_in_another_way():
     check(model, [*PAIR[0], "MKIVWWR"])
 
 
-def test_bands():
-    check(SequenceAligner.pretrained().set_params(band=2), [*PAIR[0], "MKIVWWR"])
-
-
 def test_a_band_that_holds_the_path_changes_nothing_and_takes_less():
     rng = np.random.default_rng(0)
     gene = rng.choice(list("ACGT"), 1500)
