@@ -115,6 +115,8 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     scored, wanted = sizes > 1, sizes * (sizes - 1)
     if not scored.any():
         return ColumnScores(1.0, 1.0)
+    # of a column of k scored residues, c_1, c_2, ... of which are in columns of the other alignment,
+    # sum_i c_i (c_i - 1) of k (k - 1) ordered pairs are found
     whole = right[scored] == wanted[scored]
     return ColumnScores(float(right.sum() / wanted.sum()), float(whole.mean()))
 

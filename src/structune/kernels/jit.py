@@ -57,6 +57,7 @@ def cache_folder(sources: Path) -> Path | None:
     whole = whole_cache()
     if whole is None:
         return None
+    # versions have folders of their own: programs of two versions do not write over each other's files
     folder = whole / _fingerprint(sources)
     try:
         make_writable(folder)

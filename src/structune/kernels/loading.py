@@ -33,6 +33,7 @@ class _Files(IndexDataCacheFile):
 
     def _write(self, path, data):
         content = self._dump(data)
+        # numba writes to a file beside it and renames that, so a reader never finds half a file
         with self._open_for_write(path) as file:
             file.write(_checksum(content) + content)
 
@@ -60,6 +61,7 @@ class KernelCache(FunctionCache):
         )
 
     def load_overload(self, sig, target_context):
+        # numba's own way first refreshes its target, which loads all that it needs to compile
         try:
             rtsys.initialize(target_context)  # counts references to arrays
             with self._guard_against_spurious_io_errors():

@@ -43,6 +43,7 @@ def best_rows(match, first, f, cells, rows, ends):
 @part_of_bare_kernel
 def _gaps_in_x(f, y, i, match, above, out, a):
     """Gaps that reach this row, from the row above; from cell a on."""
+    # the recursions at the top of `sums`, with + for products and max for sums
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1], a + y.site.size
     opens, before, row = residue + t[0] + f.x.opens[i - 1], match[a:b], out[0, a:b]
     for j in range(row.size):
@@ -149,6 +150,7 @@ def trace(state, i, j, first, f, cells, rows, partner):
 
 @part_of_bare_kernel
 def _before_match(f, rows, r, i, j, c):
+    # in row 0 and column 0 one sequence alone has residues before the matches
     L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
     if i and j:
         best += f.both[1]
@@ -183,6 +185,7 @@ def _before_gap_y(f, rows, k, r, i, j, c):
         value, state = rows.gap_y[r, k - 1, c] + t[k], _GAP + L + k - 1
     else:
         value, state = rows.match[r, c], MATCH
+        # the first residue of a gap in y follows a match, or a gap in x that has ended in this row
         for a in range(L if i else 0):
             after_x = rows.gap_x[r, a, c] + f.x.closes[i - 1] + f.both[0]
             if after_x > value:

@@ -102,6 +102,7 @@ def log_backward(f, cells, rows, log_z, shares, posterior, used):
     """Hand the probability of each cell on to what it follows; ``shares`` are rows of zeros."""
     # The probability of a state is split among what it may follow, in proportion to the terms of its sum.
     # That needs no backward values, whose range is another one, and no part can exceed the whole.
+    # Within a row first what runs along it, from the right; then gaps in x and matches, which go up a row.
     for i in range(posterior.shape[0], 0, -1):
         for j in range(cells.high[i], cells.low[i] - 1, -1):
             _hand_on_end(f, rows, i, j, log_z, shares, used)

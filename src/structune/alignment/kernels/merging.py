@@ -63,6 +63,7 @@ def _best(starts, residues, group, column, m, sequence, table):
     best, last = np.zeros(m + 1), np.full(m + 1, -1)
     found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
     for i in range(starts.size - 1):
+        # the worth of column i with each of the other group, and the span of those that have any
         low, high = m, -1
         for r in residues[starts[i] : starts[i + 1]]:
             for k in range(table.starts[r], table.starts[r + 1]):
@@ -83,6 +84,7 @@ def _best(starts, residues, group, column, m, sequence, table):
             if j <= high:
                 value = before + worth[j]
                 worth[j] = 0.0
+                # a match is kept as it is found better than what is known; its chain goes back by numbers
                 if value > above and value >= here:
                     found[n_found, 0], found[n_found, 1], found[n_found, 2] = i, j, match
                     here, own, n_found = value, n_found, n_found + 1

@@ -85,6 +85,8 @@ def _collect(match, f, forward, logs, log_z, least, starts, columns, values):
     total, size = 0.0, 0
     starts[n] = 0
     for i in range(n, 0, -1):
+        # from the last row up: S of this row is known, then what follows it within the row, then the row
+        # above
         total += _began(f, i, scaled(f.x.begins[i], -logs[i]), start)
         after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1:]
@@ -148,6 +150,7 @@ def _gaps_in_x_above(f, i, scale, start, opened, down):
 @part_of_bare_kernel
 def _match_probabilities(forward, backward, least, out):
     """Fill a row; returns how many are worth keeping."""
+    # counted in a loop of its own, which has vectors; most rows of distant sequences have few, and many none
     for j in range(out.size):
         out[j] = forward[j] * backward[j]
     count = 0

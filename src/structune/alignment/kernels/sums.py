@@ -236,6 +236,7 @@ def into_end(f, y, i, is_last, match):
     for j in range(width):
         value += match[j] * y.ends[j]
     last = match[width] * y.ends[width]
+    # `both` counts where residues of both sequences are left: not in the last row, nor in the last column
     if i < f.x.residue.size:
         value *= f.both[1]
         if not is_last:
@@ -360,6 +361,7 @@ def _count_finished(used, i, both, done, start, opened):
 def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
     """Backward values of matches, but for gaps in x."""
     width, total = out.size - 1, 0.0 * start[0]
+    # B_M = ends + S (the next match) + gaps in y that begin here; gaps in x are added by `_open_gaps_in_x`
     corner = end * f.both[1] if i < f.x.residue.size else end
     for j in range(width):
         value = corner * y.ends[j]

@@ -116,6 +116,9 @@ def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int3
     """
     there = np.zeros((len(matches), width), np.float32)
     there[matches.sequence, column] = 1.0
+    # How many compared pairs a column has, of any values; most matches of the table are in no column. What
+    # has no value counts as the least, so each column's sum is that of all its pairs at the least, and for
+    # those in the table the difference.
     pairs = (there * (matches.compared.astype(np.float32) @ there)).sum(axis=0, dtype=np.float64)
     i, key, p = _in_columns(matches, column)
     v = np.zeros_like(p)

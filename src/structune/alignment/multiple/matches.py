@@ -67,6 +67,7 @@ class Matches:
         out, best = np.zeros((n, n)), np.empty(n_residues + n)
         for x in range(n):
             kernels.chains(self.sparse, x, self.offsets, self.sequence, best, out[x])
+        # `chains` has found the sums of the sequences after each
         lengths = np.maximum(1, np.minimum.outer(self.lengths, self.lengths))
         return np.asarray((out + out.T) / lengths + np.eye(n))
 
@@ -90,6 +91,8 @@ class Matches:
         for the original.
         """
         weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
+        # P'_xy = sum_z w_xz w_zy P_xz P_zy / sum_z w_xz w_zy, where P_xx is the identity and w_xx is 1; only
+        # where P_xy has a value. Small values are left out of the products.
         scale = (1.0 / (weight @ weight + np.finfo(np.float32).tiny)).astype(np.float32)
         # values times weights, and 1 for each residue with itself
         handed_on = self.table.copy()

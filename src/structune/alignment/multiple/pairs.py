@@ -43,6 +43,8 @@ Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows
 
 def every_pair(n: int) -> list[IntArray]:
     """Of each of n sequences those that it is compared with, as many each: every pair is there once."""
+    # Sequence x with the n / 2 after it, around a circle: so all have as much work. With an even number the
+    # one opposite would come twice, and is left to the first half.
     after = np.arange(1, n // 2 + 1)
     found = [(x + after) % n for x in range(n)]
     return [y[:-1] if n % 2 == 0 and x >= n // 2 else y for x, y in enumerate(found)]
@@ -158,6 +160,7 @@ class _Memory:
             self._n_done, self._n_found = self._n_done + 1, self._n_found + n_found
             if self._n_done % _ASKED_EVERY:
                 return
+        # matches a residue has with another sequence, of those that were found so far
         share = max(_FEWEST, self._n_found / max(1.0, self._looked_at))
         needed = _MATCH * share * self._all + self._tables - _HELD * self._n_found
         require_memory(needed, self._name, "fewer or shorter ones, or a band (--band, band=)")
@@ -198,7 +201,9 @@ class _Model:
 
     def _prepare(self, x: SequenceFeatures) -> _Prepared:
         side, terminal = self._structure.feature_set.sides(self._w, x)
-        ones = np.ones(len(x))  # scores are relative to residues being terminal
+        # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
+        # residues being terminal
+        ones = np.ones(len(x))
         left = np.column_stack([x.pairing @ self._matrix, -terminal, ones])
         right = np.column_stack([x.pairing, ones, -terminal])
         return _Prepared(left.astype(np.float32), right.T.astype(np.float32), Side(*map(np.exp, side)))
@@ -222,6 +227,7 @@ class _Model:
         _, lost = sparse_posterior(match, factors, LEAST, forward.reshape(n + 1, m + 1), *found)
         if not abs(lost) < _LOST:
             return self._slowly(x, y)
+        # the kernel goes from the last residue to the first, so counts are differences the other way round
         size, counts = starts[0], (starts[:-1] - starts[1:])[::-1]
         return np.repeat(np.arange(n)[::-1], counts), room.columns[:size].copy(), room.values[:size].copy()
 

@@ -72,10 +72,12 @@ class Progressive:
     def value(self) -> float:
         """The sum of the values of all matches."""
         table = self._matches.table
+        # the table is symmetric, so each match is there twice
         inside = self._matches.of_rows(self.column) == self.column[table.indices]
         return float(table.data[inside].sum(dtype=np.float64)) / 2.0
 
     def _merge(self, a: IntArray, b: IntArray, widths: tuple[int, int]) -> int:
+        # the kernel goes through the matches of the first group: the smaller one has fewer
         if a.size > b.size:
             a, b, widths = b, a, widths[::-1]
         matches = self._matches

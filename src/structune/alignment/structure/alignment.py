@@ -280,6 +280,7 @@ class Alignment(Structure):
         if within and shard.whole.any():
             self._own_scores(w, shard, log_z, expected, weights)
         for p, pair in self._pairs(w, shard, within):
+            # gradients of the log-partition are expected features, E[F] = d log Z / d w
             if expected is None:
                 log_z[p] = inference.log_partition(pair)
             else:

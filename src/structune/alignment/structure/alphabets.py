@@ -154,6 +154,8 @@ def _are_nucleotides(counts: NDArray[np.int64], least: int) -> bool:
     def of(letters: str) -> int:
         return int(counts[list(letters.encode())].sum())
 
+    # X and * say nothing of either. Of amino acids, A, C, G and T are also letters, so three kinds must be
+    # there, and U counts as T.
     n, sure = of(LETTERS) - of("X*"), of("ACGTUN")
     if n < least or 2 * sure <= n or sum(of(letters) > 0 for letters in ("A", "C", "G", "TU")) < 3:
         return False

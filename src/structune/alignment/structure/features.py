@@ -132,6 +132,7 @@ class FeatureSet:
 
     def bilinear(self, w: Array) -> Array:
         """The matrix between the pairing features of two residues, shape (n_columns, n_columns)."""
+        # w . F of a match is x' B y for the pairing features of both: B is symmetric, so x and y may swap
         out = np.zeros((self.n_columns, self.n_columns), w.dtype)
         for block in self.blocks:
             part, upper = out[block.columns, block.columns], block.upper
@@ -154,6 +155,8 @@ class FeatureSet:
     ) -> tuple[Side, Array]:
         """Scores that sequences one after the other bring in, and those of their residues if terminal."""
         offsets = np.array([0, len(sequence)]) if offsets is None else offsets
+        # Of a sequence of n residues there are n + 1 places: so that sequence s of several begins at residue
+        # offsets[s], and at place offsets[s] + s.
         n, number = len(sequence), np.arange(offsets.size - 1)
         n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
         terminal = np.full(n, w[self.terminal][1])
@@ -194,6 +197,7 @@ class FeatureSet:
         """Add the features of the uses of all factors, times `weight`."""
         for block, products in zip(self.blocks, uses.products, strict=True):
             upper = block.upper
+            # a weight stands for two cells of the symmetric matrix, or for one on the diagonal
             both_ways = (products + products.T)[upper]
             out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
         out[self.steps] += weight * uses.factors.steps
@@ -205,6 +209,8 @@ class FeatureSet:
     def _gather_side(
         self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
     ) -> None:
+        # A residue is matched, in a gap, or terminal. Terminal gaps are open where the first and last
+        # residues are not matched; an alignment without matches has one, and would count both.
         terminal = 1.0 - matched - side.residue
         opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
         out[self.terminal] += weight * np.array([opened, terminal.sum()])
@@ -290,6 +296,7 @@ def _tally(numbers: IntArray, values: Array) -> Array:
 
 def _places(hydrophilic: FloatArray, offsets: IntArray) -> IntArray:
     """Around each place of each sequence, one more than it has residues."""
+    # differences of running sums; letters that may be several residues count in part, so it is rounded
     sums, n_places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.diff(offsets) + 1
     first, last = np.repeat(offsets[:-1], n_places), np.repeat(offsets[1:], n_places)
     places = np.arange(first.size) - np.repeat(np.arange(n_places.size), n_places)

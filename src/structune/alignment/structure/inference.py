@@ -61,6 +61,7 @@ def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
 
 def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
     """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`."""
+    # doubles, beside what the sums take; longer pairs look at them in blocks, and find them again each time
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
     return sums_memory(n, m, band, n_steps) + 8.0 * posteriors
 
@@ -97,6 +98,7 @@ def best(pair: Pair) -> tuple[IntArray, float]:
             r = int(np.argmax(ends))
             if ends[r] > score:
                 score, last = ends[r], block.start + r
+    # Back from the row of the best last match: all before its block is known by the first row that was kept.
     partner, state, i, j = np.full(pair.n, -1), best_kernels.BEGIN, last, 0
     for k, block in reversed(list(enumerate(blocks))):
         if i <= block.start:
@@ -135,8 +137,11 @@ class Inference:
 
     def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
         self.pair, self._tilt = pair, tilt
+        # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
         if pair.most_score > _MOST_SCORE:
             raise RangeError("scores are too large for the linear domain")
+        # Each residue of y is before the matches, in a match, in a gap, or after them. Where it is terminal
+        # it has no factor of its own, so what is lost there goes to `begins` and `ends`.
         y, before = pair.scores.y, tilt * np.arange(pair.m + 1)
         y = y._replace(residue=y.residue - tilt, begins=y.begins - before, ends=y.ends - before[::-1])
         self._factors = map_factors(np.exp, pair.scores._replace(y=y))
@@ -152,6 +157,7 @@ class Inference:
                 ends.append(values[1:])
                 logs.append(rows.logs[1:])
                 row = row_of(pair, rows, block, block.stop)
+        # Z = sum_i ends[i] exp(logs[i]); with the largest scale in front, as scales alone may overflow
         values, scales = np.concatenate(ends), np.concatenate(logs)
         values, scales = values[values != 0.0], scales[values != 0.0]
         with np.errstate(invalid="ignore"):  # the caller is told below
@@ -182,6 +188,8 @@ class Inference:
         with step("sums backward", lambda: 1.0 - k / n_blocks):
             for k in reversed(range(n_blocks)):
                 yield self._blocks[k], self._backward(k, below, used)
+        # Probabilities of where the matches begin must add up to one, with that of no match. They have gone
+        # through all of the backward pass: what underflows there or in the forward pass is missing here.
         first = slice(0, int(pair.cells.high[0]) + 1)
         used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
         lost = 1.0 - used.x.begins.sum() - self.no_match
@@ -244,7 +252,7 @@ def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
 
 def _diagonal_tilt(pair: Pair) -> float:
     """A share of the best score for each residue, so that about as much is left all along the diagonal."""
-    real = pair.real
+    real = pair.real  # with complex weights the step must not change how much is taken away
     score = best(real)[1] - real.base
     return float(max(0.0, score) / max(1, pair.n + pair.m))
 
@@ -276,6 +284,7 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
         matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
         for rows, posterior in inference.posteriors(used):
             columns = pair.columns(rows)
+            # sum_ij p_ij x_i y_j' in two products, the first of which serves all blocks of features
             right = posterior @ pair.y.pairing[columns]
             for block, total in zip(blocks, products, strict=True):
                 total += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
@@ -317,6 +326,9 @@ class Posteriors:
         partner = np.full(n, -1)
         if not gamma:
             return partner
+        # Accuracy counts gamma for a right match and one half for each residue rightly left out. A match is
+        # then worth gamma p_ij - (free_x[i] + free_y[j]) / 2 more than to leave both out, where free_x[i] is
+        # 1 - sum_j p_ij; it is divided by gamma, which may be infinite.
         free_x, free_y = np.ones(n), np.ones(m)
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
@@ -327,6 +339,7 @@ class Posteriors:
             worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
             left, choices = columns.start, np.empty(worth.shape, np.uint8)
             best_kernels.accuracy_rows(worth, below[left : columns.stop + 1], choices)
+            # to the left of a band nothing can be matched: the rows above go on from here
             below[:left] = below[left]
             chosen.append((choices, rows.start, left))
         j = 0
@@ -417,6 +430,7 @@ def most_accurate_short(
     if band is not None or features.profile or not is_short.any():
         return partners, left
     some = shard.take(np.flatnonzero(is_short))
+    # sequences are described once, however many pairs they are in; then one call does all pairs
     described = features.describe_joined(some.letters, some.annotation, some.offsets)
     sides, terminal = features.sides(w, described, some.offsets)
     scores = np.concatenate((*sides, w[features.steps], features.both_scores(w)))

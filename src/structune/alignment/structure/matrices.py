@@ -80,6 +80,8 @@ def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
     shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
         raise DataError("found a matrix whose scores are not log odds")
+    # The sum at scale 0 is 1, and falls from there, for the mean score is negative. One term alone, that of
+    # the largest score, is e at `high`: the other root lies between.
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1
 
     def excess(scale: float) -> float:

@@ -50,6 +50,8 @@ class Pair:
             side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
             self.cells = _cells_through(self.cells, *forced)
         self.scores = Factors(side_x, side_y, w[features.steps], features.both_scores(w))
+        # Scores are relative to all residues being terminal, so that what lies outside the matches costs no
+        # work: an alignment scores `base`, and what its matches and gaps have beyond that.
         self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
 
@@ -112,10 +114,13 @@ def block_shape(cells: Cells, n_steps: int) -> tuple[int, int]:
 
     Those of a band begin further right with each row, and so are wider than it.
     """
+    # A block of s rows of a band that rises by r columns a row has s (width + r s) cells. The largest s with
+    # at most F of them is the positive root of r s^2 + width s - F, written so that r may be 0.
     n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables(n_steps)
     rise = int(cells.low[n]) / max(1, n)
     fitting = int(2 * fitting / (width + sqrt(width**2 + 4 * rise * fitting)))  # size (width + rise size)
-    size = min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
+    # The first row of each block is kept, too: sqrt(n) blocks of sqrt(n) rows are the least of both together.
+    size = min(max(fitting, isqrt(n) + 1), max(1, n))
     return size, min(int(width + rise * size), int(cells.high[n]) + 1)
 
 
@@ -133,6 +138,7 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
     """Cells at most `band` residues of the longer sequence off the line from first to last; or all."""
     if band is None:
         return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
+    # cell (i, j) with |j n - i m| <= band max(n, m): in whole numbers, so that both ends are exact
     line, reach, n_rows = m * np.arange(n + 1), band * max(n, m), max(1, n)
     low, high = -((reach - line) // n_rows), (line + reach) // n_rows
     high[n] = m
@@ -141,6 +147,7 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
 
 def _cells_through(cells: Cells, i: IntArray, j: IntArray) -> Cells:
     """Those of the cells that a path through the matches may have."""
+    # After a match (i, j) a path is to the right of column j, and before it not beyond it.
     rows = np.arange(cells.low.size)
     low = np.concatenate(([0], j + 1))[np.searchsorted(i, rows - 1, side="right")]
     high = np.concatenate((j, [cells.high[-1]]))[np.searchsorted(i, rows)]

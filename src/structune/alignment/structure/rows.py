@@ -60,6 +60,7 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
         raise DataError(f"{name}, column {column} (from 0): found a gap in both rows")
     for row, inside, sequence, which in zip((a, b), (in_x, in_y), pair, "xy", strict=True):
         _check_residues("".join(row[inside]), sequence, f"{name}, {which}")
+    # which residue of x and of y each column has, or had last
     i, j = np.cumsum(in_x) - 1, np.cumsum(in_y) - 1
     both = in_x & in_y
     upper = np.char.isupper(a) & np.char.isupper(b) if a.size else both
@@ -122,6 +123,8 @@ def check_space(alignment: AlignedPair, m: int, p: int, overhangs: str, band: in
 
 def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
     """How many residues of the longer sequence the path through matches is off the line between both ends."""
+    # The path goes through both corners of the cell of a match. The line is j n = i m, and the distance from
+    # it is measured along the longer sequence.
     n, j = partner.size, partner[i]
     rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
     if whole:  # corners between two matches, too
