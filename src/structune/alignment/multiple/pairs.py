@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -105,9 +104,21 @@ def match_probabilities(
     of work; `tell` is called with the number of sequences that are done since the last call.
     """
     lengths = np.array([len(x) for x in sequences], np.int64)
-    memory = _Memory(structure, lengths, compared, executor.n_workers)
-    memory.check()
-    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)) if structure.band is None else 0)
+    longest, band = int(lengths.max(initial=0)), structure.band
+    steps = structure.feature_set.n_steps
+    table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
+    tables = min(executor.n_workers, lengths.size) * table
+    places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
+    name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
+
+    def check_memory(n_found: int, looked_at: float) -> None:
+        """Refuse a family that needs too much, which is known the better the more of its matches are found."""
+        share = max(_FEWEST, n_found / max(1.0, looked_at))  # matches of a residue with another sequence
+        needed = _MATCH * share * sum(places) + tables - _HELD * n_found
+        require_memory(needed, name, "fewer or shorter ones, or a band (--band, band=)")
+
+    check_memory(0, 0.0)
+    offsets, room = offsets_of(lengths), _Room(longest if band is None else 0)
     models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
@@ -125,54 +136,21 @@ def match_probabilities(
         table.eliminate_zeros()
         return table
 
-    parts = []
+    parts: list[Table] = []
+    n_found, looked_at = 0, 0.0
     with one_thread():
-        for table in executor.map(rows_of, range(len(sequences))):
-            parts.append(table)
-            memory.check(table.nnz)
+        for part in executor.map(rows_of, range(len(sequences))):
+            looked_at += places[len(parts)]
+            parts.append(part)
+            n_found += part.nnz
+            if len(parts) % _ASKED_EVERY == 0:
+                check_memory(n_found, looked_at)
             tell(1)
-    table = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
+    both = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
     are_compared = np.zeros((lengths.size, lengths.size), bool)
     for x, others in enumerate(compared):
         are_compared[x, others] = are_compared[others, x] = True
-    return Matches(offsets, table, are_compared)
-
-
-class _Memory:
-    """What a family needs: known the better, the more of its matches are found."""
-
-    def __init__(
-        self, structure: Alignment, lengths: IntArray, compared: Sequence[IntArray], n_threads: int
-    ) -> None:
-        self._places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
-        self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
-        longest, band = int(lengths.max(initial=0)), structure.band
-        steps = structure.feature_set.n_steps
-        table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
-        self._tables = min(n_threads, lengths.size) * table
-        self._n_done = self._n_found = 0
-        self._all, self._looked_at = sum(self._places), 0.0
-
-    def check(self, n_found: int | None = None) -> None:
-        """Refuse a family that needs more than there is, with so many matches of one more sequence."""
-        if n_found is not None:
-            self._looked_at += self._places[self._n_done]
-            self._n_done, self._n_found = self._n_done + 1, self._n_found + n_found
-            if self._n_done % _ASKED_EVERY:
-                return
-        # matches a residue has with another sequence, of those that were found so far
-        share = max(_FEWEST, self._n_found / max(1.0, self._looked_at))
-        needed = _MATCH * share * self._all + self._tables - _HELD * self._n_found
-        require_memory(needed, self._name, "fewer or shorter ones, or a band (--band, band=)")
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What one sequence brings in: its match scores with others are ``left @ right``."""
-
-    left: NDArray[np.float32]
-    right: NDArray[np.float32]
-    factors: Side
+    return Matches(offsets, both, are_compared)
 
 
 class _Room(threading.local):
@@ -199,30 +177,31 @@ class _Model:
             self._steps, self._both = np.exp(w[features.steps]), np.exp(features.both_scores(w))
             self._prepared = [self._prepare(x) for x in sequences]
 
-    def _prepare(self, x: SequenceFeatures) -> _Prepared:
+    def _prepare(self, x: SequenceFeatures) -> tuple[NDArray[np.float32], NDArray[np.float32], Side]:
+        """What one sequence brings in: its match scores with others are ``left @ right``."""
         side, terminal = self._structure.feature_set.sides(self._w, x)
         # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
         # residues being terminal
         ones = np.ones(len(x))
-        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones])
-        right = np.column_stack([x.pairing, ones, -terminal])
-        return _Prepared(left.astype(np.float32), right.T.astype(np.float32), Side(*map(np.exp, side)))
+        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones]).astype(np.float32)
+        right = np.column_stack([x.pairing, ones, -terminal]).T.astype(np.float32)
+        return left, right, Side(*map(np.exp, side))
 
     def matches(self, x: int, y: int) -> Found:
         """Those of two sequences from `LEAST` on, rounded the same whichever is first."""
         if x > y:
             columns, rows, values = self.matches(y, x)
             return rows.astype(np.int64), columns.astype(np.int32), values
-        a, b = self._prepared[x], self._prepared[y]
-        n, m = len(a.left), b.right.shape[1]
+        (left, _, of_x), (_, right, of_y) = self._prepared[x], self._prepared[y]
+        n, m = len(left), right.shape[1]
         if self._structure.band is not None or not n * m:
             return self._slowly(x, y)
         room = self._room
         match, forward = room.match[: n * m].reshape(n, m), room.forward[: (n + 1) * (m + 1)]
-        np.matmul(a.left, b.right, out=match)
+        np.matmul(left, right, out=match)
         with np.errstate(over="ignore"):
             np.exp(match, out=match)
-        starts, factors = np.empty(n + 1, np.int64), Factors(a.factors, b.factors, self._steps, self._both)
+        starts, factors = np.empty(n + 1, np.int64), Factors(of_x, of_y, self._steps, self._both)
         found = starts, room.columns, room.values
         _, lost = sparse_posterior(match, factors, LEAST, forward.reshape(n + 1, m + 1), *found)
         if not abs(lost) < _LOST:

@@ -52,15 +52,14 @@ class Alphabet:
 
     @cached_property
     def class_table(self) -> FloatArray:
-        return self.residue_table @ self._sums(list(self.classes.values()))
+        """The same of classes."""
+        is_of = [[residue in letters for letters in self.classes.values()] for residue in self.residues]
+        return self.residue_table @ np.array(is_of, np.float64)
 
     @cached_property
     def hydrophilic_table(self) -> FloatArray:
-        return self.residue_table @ self._sums([self.hydrophilic])[:, 0]
-
-    def _sums(self, sets: list[str]) -> FloatArray:
-        """Which residues are in each of some sets of them."""
-        return np.array([[float(residue in name) for name in sets] for residue in self.residues])
+        """Of each letter, the share that is hydrophilic."""
+        return self.residue_table @ np.array([float(c in self.hydrophilic) for c in self.residues])
 
     @cached_property
     def _numbers(self) -> NDArray[np.int8]:
