@@ -112,7 +112,7 @@ def match_probabilities(
     name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
 
     def check_memory(n_found: int, looked_at: float) -> None:
-        """Refuse a family that needs too much, which is known the better the more of its matches are found."""
+        """Refuse a family that needs too much, which is known the better the more matches are found."""
         share = max(_FEWEST, n_found / max(1.0, looked_at))  # matches of a residue with another sequence
         needed = _MATCH * share * sum(places) + tables - _HELD * n_found
         require_memory(needed, name, "fewer or shorter ones, or a band (--band, band=)")
