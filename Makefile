@@ -68,6 +68,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/report_picture.py
 	$(BIN)/python benchmarks/front_picture.py
 	$(BIN)/python benchmarks/tables.py
