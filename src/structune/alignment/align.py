@@ -49,6 +49,7 @@ Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a C
 def align_files(files: Sequence[str], request: Request) -> int:
     """Read, and align two by two or families; returns the exit code."""
     assert request.written_as
+    # files that would be written over what is read are refused before anything is read
     if request.output is None or not request.output.is_dir():
         check_apart([*files, request.model], [request.output, request.report])
     given = [Path(name) for name in files]
@@ -202,6 +203,7 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
         both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
         largest = list(zip(proteins[::2], proteins[1::2], strict=True))
     for (a, x), (b, y) in largest:
+        # the two longest need most, of all against all; a band of width b has 2 b + 1 cells a row
         short, long = sorted((len(x), len(y)))
         needed = aligner.memory_of(len(x), len(y), keep=is_drawn)
         check_room(needed, len(x), len(y), f"{file}, {a} and {b}")
@@ -332,6 +334,7 @@ def newick(names: Sequence[str], found: MultipleAlignment) -> str:
         for name in names
     ]
     heights = [0.0] * len(names)
+    # SciPy's distances of merges are twice the heights; a branch is the difference of two heights
     for left, right, distance, _ in found.tree.tolist():
         height = distance / 2.0
         parts = [f"{texts[k]}:{height - heights[k]:.5f}" for k in (int(left), int(right))]

@@ -214,6 +214,8 @@ def _read_fasta(lines: Lines) -> Iterator[ProteinAlignment]:
 
 def _filled(rows: list[str]) -> list[str]:
     """Rows of A3M as those of A2M, with ``.`` where others have residues in lower case."""
+    # Before, between and after the columns a row has any number of residues in lower case. Each such stretch
+    # gets the width of the longest one of all rows.
     inserted, columns = [_LOWER.split(row) for row in rows], [[*_OTHER.sub("", row), ""] for row in rows]
     widths = [max(map(len, between)) for between in zip(*inserted, strict=True)]
     out = []
@@ -232,6 +234,7 @@ def _read_clustal(lines: Lines) -> Iterator[ProteinAlignment]:
     for number, text in lines:
         words = text.split()
         is_row = len(words) == 2 or (len(words) == 3 and words[2].isdigit())
+        # a blank line, or one of marks below a block, ends it; a second header begins another alignment
         if set(text) <= _CLUSTAL_MARKS:
             rows.block.clear()
         elif is_first or (_is_clustal_header(text) and not is_row):
@@ -287,6 +290,7 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
             except DataError as error:
                 refused.append(error)
         if found is None:
+            # with the lines of whole blocks the usual layout was meant, and what it lacks is told
             if len(rest) % n_rows == 0 and refused:
                 raise refused[0]
             raise piece.refuse(
@@ -390,6 +394,7 @@ def alignment_text(
         raise DataError(f"format={format!r}: expected one of {', '.join(map(repr, _WRITERS))}")
     names = alignment.names
     if format != "fasta":
+        # FASTA alone takes any text for a name
         names = distinct(_plain(name, format) for name in names)
     return _WRITERS[format](names, alignment.rows, confidence)
 
@@ -443,6 +448,7 @@ def _phylip_text(names: list[str], rows: list[str], _: Sequence[float] | None) -
 def _msf_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
     kind, width, n_columns = "N" if look_like_nucleotides(rows) else "P", _longest(names) + 3, _longest(rows)
     rows = [row.replace("-", ".") for row in rows]
+    # GCG's checksum: letters are weighted by their places, 1 to 57 again and again
     checks = [sum((k % 57 + 1) * ord(letter) for k, letter in enumerate(row.upper())) % 10000 for row in rows]
     head = f" structune.msf  MSF: {n_columns}  Type: {kind}  Check: {sum(checks) % 10000}  ..\n\n"
     named = zip(names, checks, strict=True)

@@ -71,6 +71,7 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
         pair = residues_of(rows)
         reference = parse_alignment(rows, pair, f"reference {p}")
         found = parse_alignment(predicted_rows, pair, f"prediction {p}").partner
+        # in part known, a predicted match counts if it touches a scored residue: only then may it be wrong
         looked_at = found >= 0
         if not reference.whole:
             scored_y = np.zeros(len(pair[1]) + 1, bool)

@@ -110,6 +110,7 @@ def _draw_matches(plot: DotPlot, partner: IntArray) -> None:
 
     i = np.flatnonzero(partner >= 0)
     matches = np.column_stack([partner[i], i])
+    # a run of matches goes along the diagonal, both residues by one; it ends where either jumps
     ends = np.flatnonzero(np.any(np.diff(matches, axis=0) != 1, axis=1))
     runs = np.array_split(matches + 1.0, ends + 1) if i.size else []
     first, last = [[-1, 1], [-1, -1], [1, -1]], [[1, -1], [1, 1], [-1, 1]]
@@ -153,6 +154,7 @@ def plot_guide_tree(
     axes = figure.subplots()
     from matplotlib.collections import LineCollection
 
+    # a group is at the mean of its two parts, and its lines at their distances; SciPy limits the depth
     leaves: list[int] = scipy.cluster.hierarchy.leaves_list(alignment.tree).tolist()  # from below
     place, distance, lines = np.empty(2 * n - 1), np.zeros(2 * n - 1), []
     place[leaves] = np.arange(n)

@@ -67,6 +67,7 @@ class MultipleAlignment:
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
         """With the sequences in another order: the places that they have here."""
+        # the tree's leaves are numbers of sequences: leaf k was sequence k here, and is now where k stands
         leaves, tree = np.argsort(order), self.tree.copy()
         is_leaf = tree[:, :2] < len(self)
         tree[:, :2][is_leaf] = leaves[tree[:, :2][is_leaf].astype(np.int64)]
@@ -138,6 +139,7 @@ def features(probability: NDArray[np.floating], value: NDArray[np.floating], n_s
     Those of two sequences alone have the probabilities of their model; the more third sequences there are,
     the more often is right what they agree with.
     """
+    # logistic regression on log odds; bounded, for probabilities of 0 and 1 have none
     both = np.clip([probability, value], LEAST, 1.0 - LEAST, dtype=np.float64)
     ones = np.ones(probability.size)
     return np.column_stack([ones, *np.log(both / (1.0 - both)), (1.0 - 2.0 / max(2, n_sequences)) * ones])

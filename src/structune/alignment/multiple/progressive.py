@@ -19,6 +19,7 @@ def guide_tree(accuracies: FloatArray) -> Tree:
     """UPGMA by 1 - expected accuracies, as SciPy's linkage: (n_sequences - 1, 4)."""
     if len(accuracies) < 2:
         return np.empty((0, 4))
+    # an expected share of right matches is at most 1 but for roundings
     distances = np.clip(1.0 - accuracies, 0.0, None)
     np.fill_diagonal(distances, 0.0)
     found: Tree = scipy.cluster.hierarchy.linkage(
@@ -57,6 +58,9 @@ class Progressive:
         for k in range(rounds):
             before = self.column.copy()
             for group in self._groups[:-2]:  # the last two edges are the same
+                # Cutting an edge of the tree leaves two groups, whose columns of gaps alone are closed.
+                # Aligned again the sum of values can only grow, for the old alignment is one of those looked
+                # at.
                 rest = everything.copy()
                 rest[group] = False
                 other = np.flatnonzero(rest)

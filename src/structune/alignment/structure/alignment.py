@@ -374,6 +374,7 @@ def _match_costs(shard: AlignmentShard, p: int, cost: float) -> Bonus | None:
     size = known[0].size
     if not size:
         return None
+    # cost (1 - right / size) = cost - sum over right matches of cost / size; the constant goes to `base`
     table = scipy.sparse.csr_array((np.full(size, -cost / size), known), shape=(n, m))
     return lambda rows, columns: table[rows][:, columns].toarray()
 
