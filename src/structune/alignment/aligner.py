@@ -453,8 +453,8 @@ class SequenceAligner(BlockEstimator):
         structure, executor = self._structure, make_executor(self.n_jobs)
         described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
         features = structure.feature_set
-        # The model learned from remote homologues makes too little of what close sequences share: the mean
-        # with a general matrix is better on both (decision 035).
+        # A model learned from remote homologues makes too little of what close sequences share, so the mean
+        # with a general matrix is taken (docs/decisions/035).
         if matrix == "auto":
             is_learned = self.status_ != "imported"
             matrix = "BLOSUM62" if is_learned and features.alphabet is PROTEIN else None

@@ -64,7 +64,7 @@ def read_pairs(
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             alone += len(alignment.names) < 2
-            # which pairs are taken depends on the seed and the order of files alone, not on what is in them
+            # which pairs are taken depends on the seed and the numbers of sequences, not on their letters
             for a, b in _chosen(len(alignment.names), most, rng):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)

@@ -67,7 +67,7 @@ class MultipleAlignment:
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
         """With the sequences in another order: the places that they have here."""
-        # the tree's leaves are numbers of sequences: leaf k was sequence k here, and is now where k stands
+        # the tree's leaves are numbers of sequences: sequence s goes to the place of s in `order`
         leaves, tree = np.argsort(order), self.tree.copy()
         is_leaf = tree[:, :2] < len(self)
         tree[:, :2][is_leaf] = leaves[tree[:, :2][is_leaf].astype(np.int64)]

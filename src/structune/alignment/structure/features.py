@@ -65,7 +65,7 @@ class FeatureSet:
         self.shifts = _SHIFTS if name == "full" else ()
         self.blocks: list[Block] = []
         self._block("substitution", tuple(self.alphabet.residues))
-        # classes of the residues near a match, as in CONTRAlign (Do, Gross & Batzoglou 2006)
+        # classes of the residues near a match, each at the same distance in both sequences
         for shift in self.shifts:
             self._block(f"context {shift:+d}", tuple(self.alphabet.classes))
         self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
@@ -254,7 +254,7 @@ def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, part
     matched = np.zeros(len(x)), np.zeros(len(y))
     matched[0][i] = matched[1][j] = 1.0
     used = features.no_uses(len(x), len(y), np.float64)
-    # between matches (a, b) and (c, d): the gap in x is at the place after b, and that in y before c
+    # between matches (a, b) and (c, d) the gap in x comes first: at place b + 1 of y, that in y at place c of x
     for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
         _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
         _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
