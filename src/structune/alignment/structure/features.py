@@ -254,7 +254,7 @@ def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, part
     matched = np.zeros(len(x)), np.zeros(len(y))
     matched[0][i] = matched[1][j] = 1.0
     used = features.no_uses(len(x), len(y), np.float64)
-    # between matches (a, b) and (c, d) the gap in x comes first: at place b + 1 of y, that in y at place c of x
+    # between matches (a, b) and (c, d) the gap in x is first, at place b + 1 of y; that in y at place c of x
     for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
         _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
         _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
