@@ -255,12 +255,13 @@ class Alignment(Structure):
             with inference.held_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
                 known = _known_matches(shard, p) if within or forced else None
                 parts = self.feature_set, w, matrix, described[x], described[y], known, self.band
-                bonus = None if cost is None else _match_costs(shard, p, float(cost[p]))
+                rate = 0.0 if cost is None else float(cost[p])
+                bonus = None if cost is None else _match_costs(shard, p, rate)
                 if bonus is None:
                     yield p, Pair(*parts)
                 else:
-                    pair = Pair(*parts, bonus, abs(float(cost[p])))
-                    pair.base += float(cost[p])
+                    pair = Pair(*parts, bonus, abs(rate))
+                    pair.base += rate
                     yield p, pair
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:

@@ -54,12 +54,13 @@ class Alphabet:
     def class_table(self) -> FloatArray:
         """The same of classes."""
         is_of = [[residue in letters for letters in self.classes.values()] for residue in self.residues]
-        return self.residue_table @ np.array(is_of, np.float64)
+        return np.asarray(self.residue_table @ np.array(is_of, np.float64))
 
     @cached_property
     def hydrophilic_table(self) -> FloatArray:
         """Of each letter, the share that is hydrophilic."""
-        return self.residue_table @ np.array([float(c in self.hydrophilic) for c in self.residues])
+        is_of = np.array([residue in self.hydrophilic for residue in self.residues], np.float64)
+        return np.asarray(self.residue_table @ is_of)
 
     @cached_property
     def _numbers(self) -> NDArray[np.int8]:

@@ -137,7 +137,9 @@ def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -
 
     Of alignments are given the partners of the residues of x, and the number of those of y.
     """
-    for partner, m in alignments if band is not None else ():
+    if band is None:
+        return
+    for partner, m in alignments:
         shorter, matched = min(partner.size, m), np.flatnonzero(partner >= 0)
         if band < shorter and (  # else all cells are within it
             2 * matched.size < shorter or _off_line(matched, partner, m, True) > band - 1
