@@ -56,10 +56,11 @@ def aligning_sections(
     drawn = [p for p in order if 0 < max(map(len, pairs[p])) <= _LONGEST_DRAWN][:_MOST_DRAWN]
     folds = list[Block]()
     for p in drawn:
-        blocks = [Text("Known:"), Verbatim(_wrapped(known[p]))]
+        blocks: list[Block] = [Text("Known:"), Verbatim(_wrapped(known[p]))]
         blocks += [Text("Predicted:"), Verbatim(_wrapped(predicted[p]))]
         if aligner.has_probabilities:
-            plot = partial(plot_match_probabilities, *pairs[p], aligner.posterior(*pairs[p]), known[p])
+            x, y = pairs[p]
+            plot = partial(plot_match_probabilities, x, y, aligner.posterior(x, y), known[p])
             caption = "Probabilities of matches, and the known alignment."
             blocks.append(picture(plot, f"probabilities of the matches of {names[p]}", caption))
         folds.append(Fold(f"{names[p]}: recall {scores.recall[p]:.3f}", blocks, is_open=p == drawn[0]))
