@@ -3,6 +3,7 @@
 import pickle
 import re
 from collections import Counter
+from copy import copy
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
 
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
-LOSSES = ["log", "margin", "ramp", "equivalent"]
 
 
 def related(n, rng, length=25):
@@ -46,24 +46,33 @@ def aligner(**options):
     return SequenceAligner(**{"n_jobs": 1, "penalty": 0.3, **options})
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """A model that no test changes."""
+    return aligner(features="affine").fit(PAIRS, ROWS)
+
+
 def lowered(rows):
     """Half of the columns in lower case: not known."""
     k = len(rows[0]) // 2
     return tuple(row[:k] + row[k:].lower() for row in rows)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("features", ["affine", "full"])
+@pytest.mark.parametrize(
+    ("loss", "features"),
+    [("log", "full"), ("margin", "affine"), ("ramp", "affine"), ("equivalent", "affine")],
+)
 def test_fit_and_predict(loss, features):
     model = aligner(loss=loss, features=features).fit(PAIRS, ROWS)
     assert model.status_ == "converged"
     assert [residues_of(rows) for rows in model.predict(PAIRS)] == PAIRS
-    score = model.score([residues_of(rows) for rows in TEST], TEST)
+    test = [residues_of(rows) for rows in TEST]
+    score = model.score(test, TEST)
     assert score > (0.5 if features == "full" else 0.7)
-    assert score == alignment_scores(TEST, model.predict([residues_of(rows) for rows in TEST])).recall.mean()
+    assert score == alignment_scores(TEST, model.predict(test)).recall.mean()
 
 
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid"])
+@pytest.mark.parametrize("tuning", ["implicit", "majorize"])
 def test_tuning(tuning):
     model = aligner(features="affine", tuning=tuning).fit(PAIRS, ROWS)
     assert model.group_names_ == ("substitution", "gap length", "terminal gap", "gap both")
@@ -73,21 +82,24 @@ def test_tuning(tuning):
 
 @pytest.mark.parametrize("loss", ["log", "ramp", "equivalent"])
 def test_what_is_not_known(loss):
-    rows = [lowered(each) for each in ROWS]
-    model = aligner(loss=loss, features="affine").fit(PAIRS, rows)
+    pairs, rows = PAIRS[:10], [lowered(each) for each in ROWS[:10]]
+    model = aligner(loss=loss, features="affine").fit(pairs, rows)
     assert model.status_ == "converged"
-    assert model.score(PAIRS, rows) > 0.85
+    assert model.score(pairs, rows) > 0.85
 
 
-def test_gamma_decides_how_much_is_matched():
-    model = aligner(features="affine").fit(PAIRS, ROWS)
+def test_gamma_decides_how_much_is_matched(fitted):
     counts = [
-        alignment_scores(ROWS, model.predict(PAIRS, gamma=gamma)).n_predicted.sum()
-        for gamma in (0.0, 0.3, 1.0, 4.0, 1e308, np.inf)
+        alignment_scores(ROWS, fitted.predict(PAIRS, gamma=gamma)).n_predicted.sum()
+        for gamma in (0.0, 0.3, 4.0, 1e308, np.inf)
     ]
     assert counts == sorted(counts)
     assert counts[0] == 0 < counts[1] < counts[-1]
-    assert model.predict(PAIRS) == model.predict(PAIRS, gamma=4.0)
+    assert fitted.predict(PAIRS) == fitted.predict(PAIRS, gamma=4.0)
+    assert fitted.predict(PAIRS, gamma=10**400) == fitted.predict(PAIRS, gamma=np.inf)
+    for gamma in (-1, "4", np.nan):
+        with pytest.raises(DataError, match=r"gamma=.*expected a number >= 0"):
+            fitted.predict(PAIRS, gamma=gamma)
 
 
 def test_posteriors_and_losses():
@@ -101,10 +113,9 @@ def test_posteriors_and_losses():
     assert model.log_loss(PAIRS, ROWS).sum() == pytest.approx(total, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["mea", "viterbi"])
-@pytest.mark.parametrize("posteriors", [False, True])
-def test_confidences(method, posteriors, monkeypatch):
-    model, passes = aligner(features="affine").fit(PAIRS, ROWS), Counter()
+@pytest.mark.parametrize(("method", "posteriors"), [("mea", False), ("viterbi", True)])
+def test_confidences(method, posteriors, monkeypatch, fitted):
+    model, passes = copy(fitted), Counter()
     plain = model.predict_viterbi(PAIRS) if method == "viterbi" else model.predict(PAIRS)
 
     class Counted(inference.Inference):
@@ -127,20 +138,19 @@ def test_confidences(method, posteriors, monkeypatch):
             assert_allclose(table, expected, rtol=1e-12)
 
 
-def test_confidences_are_refused():
-    model = aligner(features="affine").fit(PAIRS, ROWS)
+def test_confidences_are_refused(fitted):
     with pytest.raises(DataError, match="method='centroid': expected 'mea' or 'viterbi'"):
-        model.predict_confidence(PAIRS, method="centroid")
+        fitted.predict_confidence(PAIRS, method="centroid")
     with pytest.raises(DataError, match="gamma=-1"):
-        model.predict_confidence(PAIRS, gamma=-1)
+        fitted.predict_confidence(PAIRS, gamma=-1)
     with pytest.raises(CapabilityError, match="has scores, no probabilities"):
         SequenceAligner.from_matrix().predict_confidence(PAIRS)
 
 
-def test_threads_do_not_change_predictions():
-    one, two = (aligner(features="affine", n_jobs=n).fit(PAIRS, ROWS) for n in (1, 2))
-    assert_allclose(two.coef_, one.coef_, rtol=1e-6, atol=1e-9)
-    assert_array_equal(two.set_params(n_jobs=2).predict(PAIRS), one.predict(PAIRS))
+def test_threads_do_not_change_predictions(fitted):
+    two = aligner(features="affine", n_jobs=2).fit(PAIRS, ROWS)
+    assert_allclose(two.coef_, fitted.coef_, rtol=1e-6, atol=1e-9)
+    assert_array_equal(two.predict(PAIRS), fitted.predict(PAIRS))
 
 
 # --- annotation -------------------------------------------------------------------------------------------
@@ -169,14 +179,13 @@ def annotated(n, rng, kinds, length=20):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "groups"),
+    ("kinds", "groups", "features"),
     [
-        (("profile",), {"profile"}),
-        (("secondary",), {"secondary", "secondary gap"}),
-        (("profile", "secondary"), {"profile", "secondary", "secondary gap"}),
+        (("profile",), {"profile"}, "affine"),
+        (("secondary",), {"secondary", "secondary gap"}, "affine"),
+        (("profile", "secondary"), {"profile", "secondary", "secondary gap"}, "full"),
     ],
 )
-@pytest.mark.parametrize("features", ["affine", "full"])
 def test_annotation_is_learned(kinds, groups, features, tmp_path):
     (pairs, rows), (test, truth) = (
         zip(*annotated(15, np.random.default_rng(seed), kinds), strict=True) for seed in (0, 1)
@@ -194,34 +203,19 @@ def test_annotation_is_learned(kinds, groups, features, tmp_path):
     assert_array_equal(again.log_loss(test, truth), model.log_loss(test, truth))
 
 
-def test_annotation_around_a_matrix():
-    pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
-    model = aligner(center="BLOSUM62", features="affine", tuning="majorize").fit(pairs, rows)
-    assert model.score(pairs, rows) > 0.8
-
-
 def test_other_annotation_than_learned_is_refused():
     pairs, rows = zip(*annotated(5, np.random.default_rng(0), ("profile", "secondary")), strict=True)
     model, (x, y) = aligner(features="affine").fit(pairs, rows), pairs[0]
-    for call in (model.predict, model.predict_viterbi, model.predict_confidence):
-        with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
-            call([(x, y.residues)])
+    with pytest.raises(DataError, match="pair 0, y: found no profile, expected one of 2 columns"):
+        model.predict([(x, y.residues)])
     with pytest.raises(DataError, match="pair 0, x: found no secondary structure, expected one"):
         model.posterior(Protein(x.residues, x.profile), y)
-    with pytest.raises(DataError, match="pair 1, x: found no profile, expected one of 2 columns"):
-        aligner().fit([pairs[0], residues_of(rows[1])], rows[:2])
     with pytest.raises(DataError, match="pair 1, x: found a profile of 2 columns, expected none"):
         aligner().fit([residues_of(rows[0]), pairs[1]], rows[:2])
-    with pytest.raises(
-        DataError, match=re.escape("pair 0, x: found a profile of shape (1,), expected (1, n_co")
-    ):
-        aligner().fit([(Protein("A", [1.0]), "A")], [("A", "A")])
 
 
-def test_proteins_without_annotation_are_sequences():
-    model = aligner(features="affine").fit(PAIRS, ROWS)
-    mixed = [(Protein(x), y) for x, y in PAIRS]
-    assert model.predict(mixed) == model.predict(PAIRS)
+def test_proteins_without_annotation_are_sequences(fitted):
+    assert fitted.predict([(Protein(x), y) for x, y in PAIRS]) == fitted.predict(PAIRS)
 
 
 # --- matrices -----------------------------------------------------------------------------------------------
@@ -248,12 +242,11 @@ def test_matrices_that_are_not_known():
 
 def test_a_prior_around_a_matrix():
     strong = aligner(center="BLOSUM62", penalty=1e6).fit(PAIRS, ROWS)
-    classical = SequenceAligner.from_matrix("BLOSUM62", ends="semi-global").set_params(overhangs="both")
+    classical = SequenceAligner.from_matrix("BLOSUM62", ends="semi-global")
     by_name = dict(zip(classical.alignment_.weight_names(), classical.coef_.tolist(), strict=True))
-    named = [by_name.get(name, -1.0) for name in strong.alignment_.weight_names()]
     named = [
-        value if name.startswith(("substitution", "gap length")) else 0.0
-        for name, value in zip(strong.alignment_.weight_names(), named, strict=True)
+        by_name.get(name, -1.0) if name.startswith(("substitution", "gap length")) else 0.0
+        for name in strong.alignment_.weight_names()
     ]
     scale = strong.coef_ @ named / np.dot(named, named)
     assert 0.2 < scale < 0.4  # half bits are 0.35
@@ -261,8 +254,7 @@ def test_a_prior_around_a_matrix():
     rows, test = [residues_of(pair) for pair in TEST], TEST
     few = [aligner(center=center, penalty=3.0).fit(PAIRS[:2], ROWS[:2]) for center in (None, "BLOSUM62")]
     assert few[1].log_loss(rows, test).sum() < few[0].log_loss(rows, test).sum()
-    assert aligner(center="BLOSUM62").fit([("GAWGHE", "AWHE")], [("GAWGHE", "-AW-HE")]).status_ == "converged"
-    tuned = aligner(center="BLOSUM62", tuning="majorize", features="affine").fit(PAIRS, ROWS)
+    tuned = aligner(center="BLOSUM62", tuning="majorize", features="affine").fit(PAIRS[:5], ROWS[:5])
     assert tuned.status_ == "converged"
 
 
@@ -273,7 +265,7 @@ def test_a_prior_around_a_matrix_needs_probabilities():
         aligner(center="PAM").fit(PAIRS, ROWS)
 
 
-def test_a_band_counts_in_fits_and_in_predictions():
+def test_a_band_counts_in_fits_and_in_predictions(fitted):
     model = SequenceAligner.from_matrix(ends="semi-global")
     free, near = (model.set_params(band=band).predict([("HEAG", "WWWWWWHEAG")])[0] for band in (None, 1))
     assert free == ("------HEAG", "WWWWWWHEAG")
@@ -282,6 +274,8 @@ def test_a_band_counts_in_fits_and_in_predictions():
         aligner(features="affine", band=1).fit(PAIRS, ROWS)
     banded = aligner(features="affine", band=20).fit(PAIRS, ROWS)
     assert banded.score(PAIRS, ROWS) > 0.7
+    wide = aligner(features="affine", band=10**30).fit(PAIRS, ROWS)  # beyond all sequences
+    assert wide.predict(PAIRS) == fitted.predict(PAIRS)
 
 
 def test_the_pretrained_model():
@@ -293,10 +287,7 @@ def test_the_pretrained_model():
     )
     ((x, y),) = model.predict([(globin, myoglobin)])
     pairs = {(x[:k].replace("-", ""), y[:k].replace("-", "")) for k in range(len(x))}
-    distal, proximal = (
-        globin.index("HGKK"),
-        globin.index("HAHK"),
-    )  # they hold the haem
+    distal, proximal = globin.index("HGKK"), globin.index("HAHK")  # they hold the haem
     assert (globin[:distal], myoglobin[: myoglobin.index("HGAT")]) in pairs
     assert (globin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
 
@@ -304,13 +295,11 @@ def test_the_pretrained_model():
 # --- files --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"features": "affine", "overhangs": "one"}, {"loss": "ramp", "features": "affine"}]
-)
+@pytest.mark.parametrize("options", [{"overhangs": "one"}, {"loss": "ramp"}])
 def test_files(options, tmp_path):
-    rows = [(x + "A", y + "A") for x, y in (("A" + x, "A" + y) for x, y in ROWS)]  # no overhangs
+    rows = [(f"A{x}A", f"A{y}A") for x, y in ROWS[:10]]  # no overhangs
     pairs = [residues_of(each) for each in rows]
-    model = aligner(**options).fit(pairs, rows)
+    model = aligner(features="affine", **options).fit(pairs, rows)
     model.save(tmp_path / "m.structune")
     again = structune.load(tmp_path / "m.structune")
     assert_array_equal(again.coef_, model.coef_)
@@ -318,22 +307,24 @@ def test_files(options, tmp_path):
     assert again.predict(pairs) == model.predict(pairs) == pickle.loads(pickle.dumps(model)).predict(pairs)
 
 
-def test_files_of_other_features_are_refused(tmp_path):
-    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"features": "full"}, "the weights are those of another feature set"),
+        ({"profile": 1}, "the weights are those of another feature set"),
+        ({"profile": 10**9}, "the weights are those of another feature set"),  # whose names fit in no memory
+        ({"profile": -0.0}, "found profile=-0.0, expected the type int"),
+        ({"secondary": 5}, "found secondary=5, expected the type bool"),
+        ({"features": ["affine"]}, "found features=.*expected the type str"),
+        ({"band": 1}, "found the entries .*'band'.*, expected"),
+    ],
+)
+def test_files_of_other_models_are_refused(change, said, tmp_path, fitted):
+    fitted.save(tmp_path / "m.structune")
     header, arrays = read_model(tmp_path / "m.structune")
-    header["alignment"]["features"] = "full"
+    header["alignment"] |= change
     save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
-    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
-        structune.load(tmp_path / "n.structune")
-
-
-@pytest.mark.parametrize("profile", [1, 200, 10**9])  # of 200 columns, 20100 products have weights
-def test_files_of_other_annotation_are_refused(profile, tmp_path):
-    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
-    header, arrays = read_model(tmp_path / "m.structune")
-    header["alignment"]["profile"] = profile
-    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
-    with pytest.raises(ModelFileError, match="the weights are those of another feature set"):
+    with pytest.raises(ModelFileError, match=said):
         structune.load(tmp_path / "n.structune")
 
 
@@ -360,24 +351,20 @@ def test_before_a_fit():
 def test_what_is_wrong_is_named(pairs, rows, message):
     with pytest.raises(DataError, match=re.escape(message)):
         aligner().fit(pairs, rows)
-    for gamma in (-1, "4", [1.0], np.nan):
-        with pytest.raises(DataError, match=r"gamma=.*expected a number >= 0"):
-            aligner().fit(PAIRS, ROWS).predict(PAIRS, gamma=gamma)
 
 
 def test_margins_of_what_is_not_known():
     rows = [lowered(each) for each in ROWS]
     with pytest.raises(DataError, match="known in part, which have no score for loss='margin'"):
         aligner(loss="margin").fit(PAIRS, rows)
-    assert aligner(loss="equivalent", overhangs="one", features="affine").fit(PAIRS, rows).coef_.any()
 
 
-def test_no_pairs_to_score():
+def test_no_pairs_to_score(fitted):
     with pytest.raises(DataError, match="found no pairs to score"):
-        aligner(features="affine").fit(PAIRS, ROWS).score([], [])
+        fitted.score([], [])
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["log", "margin", "ramp", "equivalent"])
 def test_empty_sequences_and_nothing_matched(loss):
     pairs = [("", ""), ("A", ""), ("", "C"), ("AC", "DE")]
     rows = [("", ""), ("A", "-"), ("-", "C"), ("AC--", "--DE")]
@@ -391,44 +378,6 @@ def test_empty_sequences_and_nothing_matched(loss):
         ]
 
 
-def test_unknown_residues():
-    model = aligner(features="affine").fit(PAIRS, ROWS)
-    ((x, y),) = model.predict([("XBZUO*", "xbzuo*")])
+def test_unknown_residues(fitted):
+    ((x, y),) = fitted.predict([("XBZUO*", "xbzuo*")])
     assert (x.replace("-", ""), y.replace("-", "")) == ("XBZUO*", "xbzuo*")
-
-
-@pytest.mark.parametrize("scale", [1e3, -1e3])
-def test_large_weights(scale):
-    model = aligner().fit(PAIRS[:3], ROWS[:3])
-    model.coef_ = scale * np.sign(model.coef_)
-    assert np.all(np.isfinite(model.log_loss(PAIRS[:3], ROWS[:3])))
-    assert [residues_of(rows) for rows in model.predict(PAIRS[:3])] == PAIRS[:3]
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"profile": -0.0}, "found profile=-0.0, expected the type int"),
-        ({"profile": True}, "found profile=True, expected the type int"),
-        ({"secondary": 5}, "found secondary=5, expected the type bool"),
-        ({"features": ["affine"]}, "found features=.*expected the type str"),
-        ({"band": 1}, "found the entries .*'band'.*, expected"),
-    ],
-)
-def test_files_of_other_types_are_refused(change, said, tmp_path):
-    aligner(features="affine").fit(PAIRS, ROWS).save(tmp_path / "m.structune")
-    header, arrays = read_model(tmp_path / "m.structune")
-    header["alignment"] |= change
-    save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
-    with pytest.raises(ModelFileError, match=said):
-        structune.load(tmp_path / "n.structune")
-
-
-def test_a_gamma_beyond_all_floats():
-    model = aligner(features="affine").fit(PAIRS, ROWS)
-    assert model.predict(PAIRS, gamma=10**400) == model.predict(PAIRS, gamma=np.inf)
-
-
-def test_a_band_beyond_all_sequences():
-    wide, all_cells = (aligner(features="affine", band=b).fit(PAIRS, ROWS) for b in (10**30, None))
-    assert wide.predict(PAIRS) == all_cells.predict(PAIRS)

@@ -43,7 +43,7 @@ def add_by_cell(a, out):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize("n", [*range(1, 19), 22, 33])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 17])
 def test_runs_do_what_rows_do(n, dtype):
     check_runs(n, dtype, lanes_for(dtype, n))
     if n >= all_lanes(dtype).width:
@@ -95,7 +95,7 @@ def test_only_doubles_come_in_runs():
         add_by_cell(np.ones((4, 2))[:, 0], np.ones(4))
 
 
-@pytest.mark.parametrize("at", [-1, 3, 6])
+@pytest.mark.parametrize("at", [-1, 3])
 def test_bounds_are_checked_when_numba_is_asked_to(at):
     program = f"""
 import numpy as np

@@ -11,7 +11,7 @@ import rich.console
 import rich.progress  # before the console is replaced: it takes its own reference
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
-from structune.alignment.structure import best, sums
+from structune.alignment.structure import inference as alignment_inference
 from structune.cli import batches
 from structune.rna.structure import decoding, inference
 from structune.running.progress import Bars
@@ -88,7 +88,7 @@ def test_steps_of_examples_go_from_nothing_to_all(monkeypatch):
         yield
         told.append((name, before, done()))
 
-    for module in (inference, decoding, sums, best):
+    for module in (inference, decoding, alignment_inference):
         monkeypatch.setattr(module, "step", recorded)
     rna, residues = "GGGAAACCC" * 20, "ARNDCQEGHILK" * 9
     for span in (None, 20):

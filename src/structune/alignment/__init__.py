@@ -4,13 +4,12 @@ A conditional log-linear model of matches and gaps, with the probability of ever
 ``SequenceAligner.pretrained().predict(pairs)`` or ``.align(family)``, or `SequenceAligner` to learn one of
 your own; on the command line with ``structune align``.
 
-- ``aligner``: the estimator; ``inputs``: what it takes; ``confidence``: what it says of alignments of two
+- ``aligner``: the estimator
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``multiple/``: alignments of families, from those of two
-- ``formats/``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF
-- ``metrics``: matches found; ``plots``: probabilities of matches; ``report``: pages
-- ``data``: reference alignments; ``task``, ``options``, ``align_pairs``, ``align_families``, ``examples``,
-  ``scores``: the command line
+- ``formats``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF; ``data``: reference alignments
+- ``metrics``: matches found; ``plots``: probabilities of matches, guide trees; ``report``: pages
+- ``task``, ``options``, ``align``, ``examples``, ``scores``: the command line
 """
 
 import lazy_loader

@@ -1,19 +1,21 @@
-"""Pairwise alignments of proteins, with scikit-learn's face."""
+"""Alignments of two proteins, and of families, with scikit-learn's face."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any, ClassVar, Self, TypeVar
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from structune.alignment.confidence import ConfidentAlignment, confident
-from structune.alignment.inputs import Pairs, Rows, checked_gamma, checked_pairs
 from structune.alignment.metrics import alignment_scores
-from structune.alignment.multiple.families import AlignsFamilies
+from structune.alignment.multiple.alignment import MultipleAlignment, align
+from structune.alignment.multiple.pairs import every_pair, match_probabilities, pairs_along, word_tree
 from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.alphabets import PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.matrices import (
     GAP_EXTEND,
@@ -24,10 +26,9 @@ from structune.alignment.structure.matrices import (
     matrix_weights,
     read_matrix,
 )
-from structune.alignment.structure.proteins import Protein, as_protein
-from structune.alignment.structure.rows import rows_of
+from structune.alignment.structure.proteins import Protein, ProteinPair, as_protein
+from structune.alignment.structure.rows import rows_of, warn_of_band, warn_of_narrow_band
 from structune.alignment.structure.shard import AlignmentShard
-from structune.alignment.structure.space import warn_of_band
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import load_shipped
@@ -37,13 +38,29 @@ from structune.learning.estimator_file import Arrays, entries, pack_names, unpac
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.learning.ranges import Range
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, IntArray
 
+Pairs = Sequence[ProteinPair]
+Rows = Sequence[tuple[str, str]]
 T = TypeVar("T")
+_STANDING = 8  # sequences that stand for a side of a merge
+
+
+class ConfidentAlignment(NamedTuple):
+    """An alignment of two proteins, as `SequenceAligner.predict_confidence` gives it.
+
+    ``rows``: with ``-`` for gaps; ``confidence`` (n_columns,): the probability of each match, nan where there
+    is a gap; ``posterior`` (n, m): the probability of each match of any two residues, None if not asked for.
+    """
+
+    rows: tuple[str, str]
+    confidence: FloatArray
+    posterior: FloatArray | None
 
 
 @parameters
-class SequenceAligner(AlignsFamilies, BlockEstimator):
+class SequenceAligner(BlockEstimator):
     """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
 
     Parameters
@@ -175,7 +192,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
     def _encode_training(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        pairs, rows = checked_pairs(X, y)
+        pairs, rows = _checked_pairs(X, y)
         alignment = self._alignment_for(pairs)
         shard = alignment.encode(pairs, rows, sample_weight)
         return Encoded(alignment, shard, groups, {"alignment_": alignment})
@@ -187,7 +204,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         for number, (X, y, *more) in enumerate(blocks()):
             weights, groups = [*more, None, None][:2]
             with in_block(number):
-                pairs, rows = checked_pairs(X, y)
+                pairs, rows = _checked_pairs(X, y)
                 self.alignment_ = self.alignment_ if number else self._alignment_for(pairs)
                 shard = self.alignment_.encode(pairs, rows, weights)
             yield shard, groups
@@ -232,7 +249,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         """
-        chosen = checked_gamma(gamma, self.gamma, self.has_probabilities)
+        chosen = self._checked_gamma(gamma, self.has_probabilities)
         if not self.has_probabilities:
             return self.predict_viterbi(X)
         return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, chosen))
@@ -269,13 +286,20 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
-        checked = checked_gamma(gamma, self.gamma, method == "mea")
+        checked = self._checked_gamma(gamma, method == "mea")
         chosen = checked if method == "mea" else None
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )
         warn_of_band(((decoded.partner, len(y)) for (_, y), decoded in found), self.band)
-        return [confident(pair, decoded) for pair, decoded in found]
+        aligned = []
+        for pair, decoded in found:
+            rows = rows_of(pair, decoded.partner)
+            is_match = np.array(["-" not in column for column in zip(*rows, strict=True)], dtype=bool)
+            confidence = np.full(is_match.size, np.nan)
+            confidence[is_match] = decoded.confidence[decoded.partner >= 0]
+            aligned.append(ConfidentAlignment(rows, confidence, decoded.posterior))
+        return aligned
 
     def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
         """Probability of each match of two residues of one pair, shape (n, m).
@@ -320,6 +344,17 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
             raise DataError("found no pairs to score, expected at least one")
         return float(found.mean())
 
+    def _checked_gamma(self, given: float | None, is_used: bool) -> float:
+        """The one that is given, or that of the constructor; infinite if it is larger than doubles are."""
+        if given is not None and not is_used:
+            raise DataError(
+                f"gamma={given!r}: expected none with method='viterbi', or of a model without probabilities"
+            )
+        gamma = self.gamma if given is None else given
+        if not (isinstance(gamma, Real) and gamma >= 0.0):
+            raise DataError(f"gamma={gamma!r}: expected a number >= 0")
+        return float(gamma) if gamma <= sys.float_info.max else np.inf
+
     def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
         def split(part: AlignmentShard) -> list[IntArray]:
             partners = align(part)
@@ -340,6 +375,102 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
             check_room(self.memory_of(n, m, keep), n, m, f"pair {p}")
         texts = [(as_protein(x).residues, as_protein(y).residues) for x, y in pairs]
         return list(zip(texts, self._each(shard, function), strict=True))
+
+    # --- families -----------------------------------------------------------------------------------------
+
+    def align(
+        self,
+        sequences: Sequence[str | Protein],
+        consistency: int = 1,
+        refinements: int = 3,
+        matrix: str | None = "auto",
+        all_pairs: int = 100,
+        progress: Callable[[int], None] | None = None,
+    ) -> MultipleAlignment:
+        """A multiple alignment of any number of sequences.
+
+        Parameters
+        ----------
+        sequences : sequence of str or Protein
+        consistency : int
+            How many times the probabilities of matches are made consistent with those of third sequences.
+        refinements : int
+            How many times, at most, the alignment is taken apart at each edge of the guide tree, and put
+            together again for the highest sum of values of matches.
+        matrix : str, optional
+            A matrix of Biopython: probabilities are the means of those of the model and of this matrix, with
+            its scores and those of affine gaps as log odds. A model that was learned from remote homologues
+            makes too little of what close ones have in common. "auto" for BLOSUM62 with models of proteins
+            that were learned, and none with others; None for the model alone.
+        all_pairs : int
+            Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
+            which: at each of its merges at most eight sequences of either side.
+        progress : function of int, optional
+            Called with the number of sequences that were compared since the last call.
+
+        Returns
+        -------
+        MultipleAlignment
+            With ``rows``, in the order of the sequences; ``confidence`` of each column; the guide ``tree``.
+
+        Raises
+        ------
+        DataError
+            No sequences, a character that is no residue, a matrix that is not known, or a number that is no
+            whole one. Names the sequence.
+        CapabilityError
+            A model that was not fitted by log loss.
+
+        Notes
+        -----
+        As in ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005): probabilities of the matches of any two
+        sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
+        values of matches. Third sequences count by the expected accuracies of their alignments with both.
+        Memory is that of the probabilities from 0.01 on: some 16 bytes each, a few for each residue and
+        other sequence that it is compared with.
+
+        Examples
+        --------
+        >>> from structune import SequenceAligner
+        >>> family = ["MKVLVVGAGIAGLTAAYLL", "MRVLVVGAGLTAAYLL", "KVAVIGAGIAGLSTAYCL"]
+        >>> print(*SequenceAligner.pretrained().align(family).rows, sep="\\n")
+        MKVLVVGAGIAGLTAAYLL
+        MRVLVVGAG---LTAAYLL
+        -KVAVIGAGIAGLSTAYCL
+        """
+        self._require_probabilities()
+        self._check_fitted()
+        proteins = [as_protein(sequence) for sequence in as_list(sequences, "sequences")]
+        counts = {"consistency": consistency, "refinements": refinements, "all_pairs": all_pairs}
+        for name, value in counts.items():
+            if not isinstance(value, int | np.integer) or value < 0:
+                raise DataError(f"{name}={value!r}: expected a whole number >= 0")
+        if not proteins:
+            raise DataError("found no sequences to align, expected at least one")
+        # Sums of floats depend on their order, and so do ties: sequences are put in the order of their
+        # letters, so that the order of the input changes nothing.
+        order = sorted(range(len(proteins)), key=lambda k: proteins[k].residues)
+        structure, executor = self._structure, make_executor(self.n_jobs)
+        described = [structure.describe(proteins[k], f"sequence {k} (from 0)") for k in order]
+        features = structure.feature_set
+        # A model learned from remote homologues makes too little of what close sequences share, so the mean
+        # with a general matrix is taken (docs/decisions/035).
+        if matrix == "auto":
+            is_learned = self.status_ != "imported"
+            matrix = "BLOSUM62" if is_learned and features.alphabet is PROTEIN else None
+        weights = [self.coef_] if matrix is None else [self.coef_, log_odds(features, matrix)]
+        residues = [proteins[k].residues for k in order]
+        warn_of_nucleotides(features.alphabet, residues)
+        # without probabilities of all pairs, words tell the tree, and the tree which pairs are worth
+        # comparing
+        tree = word_tree(residues, features.alphabet.words) if len(residues) > all_pairs else None
+        compared = every_pair(len(residues)) if tree is None else pairs_along(tree, _STANDING)
+        tell = progress or (lambda _: None)
+        found = match_probabilities(structure, weights, described, compared, executor, tell)
+        if structure.band is not None and found.may_need_more_than(structure.band):
+            warn_of_narrow_band(structure.band)
+        family = align(residues, found, tree, consistency, refinements, executor)
+        return family.reordered(np.argsort(order))
 
     # --- matrices and files -------------------------------------------------------------------------------
 
@@ -399,6 +530,7 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         aligner = cls(features="affine", overhangs=overhangs, loss=loss, alphabet=alphabet.name)
         structure = Alignment(aligner.features, aligner.overhangs, alphabet=alphabet.name)
         scores = read_matrix(matrix, alphabet)
+        # scores of a matrix are log odds but for a factor; with it they have probabilities
         scale = log_odds_scale(scores, alphabet) if log_odds else 1.0
         aligner._import(scale * matrix_weights(structure.feature_set, scores, gap_open, gap_extend, free))
         aligner.alignment_ = structure
@@ -430,3 +562,11 @@ class SequenceAligner(AlignsFamilies, BlockEstimator):
         aligner.set_params(**{key: options[key] for key in ("features", "overhangs", "alphabet")})
         aligner.alignment_ = structure
         return aligner
+
+
+def _checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    """What was given to learn from, as lists."""
+    pairs, rows = as_list(X, "pairs"), as_list(y, "alignments")
+    if not pairs:
+        raise DataError("the training set is empty: expected at least one pair")
+    return pairs, rows

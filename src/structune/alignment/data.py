@@ -6,8 +6,7 @@ import io
 import tarfile
 from pathlib import PurePosixPath
 
-from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats import ProteinAlignment, read_protein_alignments
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
 

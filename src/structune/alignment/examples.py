@@ -12,15 +12,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.formats.fasta import NamedProtein, read_proteins
-from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet, look_like_nucleotides
-from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of, without_gaps
+from structune.alignment.formats import read_protein_alignments
+from structune.alignment.structure.alphabets import find_alphabet
+from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
 from structune.cli.checks import say
-from structune.cli.streams import binary_source
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
-from structune.structure import FloatArray
 
 
 @dataclass(frozen=True)
@@ -67,10 +64,14 @@ def read_pairs(
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
             alone += len(alignment.names) < 2
+            # which pairs are taken depends on the seed and the numbers of sequences, not on their letters
             for a, b in _chosen(len(alignment.names), most, rng):
                 rows, names = alignment.pair(a, b), f"{alignment.names[a]} and {alignment.names[b]}"
                 pair = residues_of(rows)
-                known = _parsed(rows, pair, letters, f"{path}: alignment {number}, {names}")
+                told = f"{path}: alignment {number}, {names}"
+                for sequence in pair:
+                    letters.parse(sequence, told)
+                known = parse_alignment(rows, pair, told)
                 if all(pair) and (known.whole or known.scored.any()):
                     n_found += 1
                     yield KnownPair(pair, rows, known, f"{path}:{number}", names)
@@ -93,17 +94,14 @@ def read_pairs(
 def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
     """All two of n sequences, or some of them; never a list of all."""
     if most is None:
-        return combinations(range(n), 2)
+        yield from combinations(range(n), 2)
+        return
     n_pairs = n * (n - 1) // 2
-    numbers = np.sort(rng.choice(n_pairs, min(most, n_pairs), replace=False, shuffle=False)).tolist()
-    return (_pair(n, k) for k in numbers)
-
-
-def _pair(n: int, k: int) -> tuple[int, int]:
-    """Number k of all two of n sequences, in the order of `combinations`."""
-    left = n * (n - 1) // 2 - 1 - k  # pairs behind it, counted from the last
-    row = (math.isqrt(8 * left + 1) - 1) // 2
-    return n - 2 - row, n - 1 - (left - row * (row + 1) // 2)
+    for k in np.sort(rng.choice(n_pairs, min(most, n_pairs), replace=False, shuffle=False)).tolist():
+        # pair k in the order of `combinations`: rows of 1, 2, 3, ... pairs, counted from the last pair on
+        left = n_pairs - 1 - k
+        row = (math.isqrt(8 * left + 1) - 1) // 2
+        yield n - 2 - row, n - 1 - (left - row * (row + 1) // 2)
 
 
 def files_of(paths: Iterable[Path | str]) -> Iterator[Path]:
@@ -120,49 +118,6 @@ def files_of(paths: Iterable[Path | str]) -> Iterator[Path]:
 def stem(path: Path) -> str:
     """The name of a file without its ending, and without ``.gz``."""
     return Path(path.name.removesuffix(".gz")).stem
-
-
-class Sequences(NamedTuple):
-    """Those of a file, without gaps, and what is to be told of them."""
-
-    file: str
-    proteins: list[NamedProtein]
-    told: list[str]
-
-
-def read_sequences(file: str) -> Sequences:
-    """Sequences to align; told is which gaps were left out, and which have no residues."""
-    found = read_proteins(binary_source(file))
-    proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
-    n_gapped = sum(a.residues != b.residues for a, b in zip(found, proteins, strict=True))
-    empty, told = [protein.name for protein in proteins if not protein.residues], []
-    if len(empty) == len(proteins) > 0:
-        raise DataError(f"{file}: found {len(empty):,} names and no residues, expected some below the names")
-    if n_gapped:
-        told.append(f"{file}: left out the gaps of {n_gapped:,} of {len(proteins):,} sequences")
-    if empty:
-        n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
-        told.append(f"{file}: {n_empty} have no residues, {empty[0]} first")
-    return Sequences(file, proteins, told)
-
-
-def check_letters(file: str, named: Sequence[tuple[str, str]], alphabet: Alphabet) -> None:
-    """Refuse other letters than those of a model, and say where it takes nucleotides for amino acids."""
-    for name, sequence in named:
-        alphabet.parse(sequence, f"{file}, {name}")
-    if alphabet is PROTEIN and look_like_nucleotides(sequence for _, sequence in named):
-        say(f"{file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model NUC.4.4")
-
-
-def _parsed(rows: tuple[str, str], pair: tuple[str, str], alphabet: Alphabet, name: str) -> AlignedPair:
-    for sequence in pair:
-        alphabet.parse(sequence, name)
-    return parse_alignment(rows, pair, name)
-
-
-def null_for_nan(confidence: FloatArray) -> list[float | None]:
-    """Of each column, as JSON has it: null where there is no match."""
-    return [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
 
 
 def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAligner:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.structure.rows import GAPS, AlignedPair, parse_alignment, residues_of
+from structune.alignment.formats import ProteinAlignment
+from structune.alignment.structure.rows import GAPS, parse_alignment, residues_of
 from structune.errors import DataError
 from structune.learning.bootstrap import FloatArray
 
@@ -67,10 +67,18 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
     if len(true) != len(predicted):
         raise DataError(f"found {len(predicted)} predicted alignments, expected {len(true)}")
     counts = np.zeros((len(true), 3), np.int64)
-    for p, (rows, found) in enumerate(zip(true, predicted, strict=True)):
+    for p, (rows, predicted_rows) in enumerate(zip(true, predicted, strict=True)):
         pair = residues_of(rows)
         reference = parse_alignment(rows, pair, f"reference {p}")
-        counts[p] = _counts(reference, parse_alignment(found, pair, f"prediction {p}").partner, len(pair[1]))
+        found = parse_alignment(predicted_rows, pair, f"prediction {p}").partner
+        # in part known, a predicted match counts if it touches a scored residue: only then may it be wrong
+        looked_at = found >= 0
+        if not reference.whole:
+            scored_y = np.zeros(len(pair[1]) + 1, bool)
+            scored_y[reference.partner[reference.scored]] = True
+            looked_at &= reference.scored | scored_y[found]  # the last is that of none
+        right = reference.scored & (found == reference.partner)
+        counts[p] = reference.scored.sum(), looked_at.sum(), right.sum()
     return AlignmentScores(*counts.T)
 
 
@@ -108,6 +116,8 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     scored, wanted = sizes > 1, sizes * (sizes - 1)
     if not scored.any():
         return ColumnScores(1.0, 1.0)
+    # of a column of k scored residues, c_1, c_2, ... of which are in columns of the other alignment,
+    # sum_i c_i (c_i - 1) of k (k - 1) ordered pairs are found
     whole = right[scored] == wanted[scored]
     return ColumnScores(float(right.sum() / wanted.sum()), float(whole.mean()))
 
@@ -134,16 +144,6 @@ def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntAr
         places[inside] = np.flatnonzero(there)
         places[np.char.islower(letters)] = -1
     return out
-
-
-def _counts(reference: AlignedPair, found: IntArray, m: int) -> tuple[int, int, int]:
-    looked_at = found >= 0
-    if not reference.whole:
-        scored_y = np.zeros(m + 1, bool)
-        scored_y[reference.partner[reference.scored]] = True
-        looked_at &= reference.scored | scored_y[found]  # the last is that of none
-    right = reference.scored & (found == reference.partner)
-    return int(reference.scored.sum()), int(looked_at.sum()), int(right.sum())
 
 
 def _ratio(above: IntArray, below: IntArray, other: IntArray) -> FloatArray:

@@ -13,8 +13,7 @@ from rich.table import Table
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.examples import Aligned, files_of, open_aligner, stem
-from structune.alignment.formats.any import is_alignment_file, read_protein_alignments
-from structune.alignment.formats.record import ProteinAlignment
+from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
 from structune.alignment.metrics import (
     AlignmentScores,
     ColumnScores,
@@ -44,21 +43,28 @@ class PairScores:
     scores: AlignmentScores
     identity: np.ndarray[Any, np.dtype[np.float64]]
 
-    def _bins(self) -> Iterator[tuple[str, Any]]:
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON shows it."""
         bins = np.searchsorted(_IDENTITIES, self.identity)
-        for k, (low, high) in enumerate(pairwise((0.0, *_IDENTITIES))):
-            if np.any(bins == k):
-                yield f"identity {low:.0%} to {high:.0%}", bins == k
-        yield "all", np.ones(self.identity.size, bool)
+        parts = [
+            (f"identity {low:.0%} to {high:.0%}", bins == k)
+            for k, (low, high) in enumerate(pairwise((0.0, *_IDENTITIES)))
+        ]
+        return {
+            name: {
+                "pairs": int(inside.sum()),
+                "recall": float(self.scores.recall[inside].mean()),
+                "precision": float(self.scores.precision[inside].mean()),
+            }
+            for name, inside in [*parts, ("all", bins >= 0)]
+            if inside.any()
+        }
 
     def tables(self) -> list[Table]:
         """As the terminal shows it."""
         rows = [
-            (
-                f"{name} ({inside.sum():,})",
-                [self.scores.recall[inside].mean(), self.scores.precision[inside].mean()],
-            )
-            for name, inside in self._bins()
+            (f"{name} ({row['pairs']:,})", [row["recall"], row["precision"]])
+            for name, row in self.as_dict().items()
         ]
         record = [
             ("recall (Q)", "share of the known matches that were found, mean over pairs"),
@@ -68,17 +74,6 @@ class PairScores:
             numbers_table("Alignments", "pairs", ["recall", "precision"], rows),
             record_table("What was compared", record),
         ]
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
-        return {
-            name: {
-                "pairs": int(inside.sum()),
-                "recall": float(self.scores.recall[inside].mean()),
-                "precision": float(self.scores.precision[inside].mean()),
-            }
-            for name, inside in self._bins()
-        }
 
     def sections(self) -> Iterator[Section]:
         """As a page shows it."""
@@ -113,9 +108,6 @@ class FamilyScores:
     def mean(self) -> ColumnScores:
         return ColumnScores(*np.mean(list(self.scores.values()), axis=0).tolist())
 
-    def _worst_first(self) -> list[tuple[str, ColumnScores]]:
-        return sorted(self.scores.items(), key=lambda item: item[1])
-
     def tables(self) -> list[Table]:
         """As the terminal shows it."""
         record = [
@@ -142,7 +134,7 @@ class FamilyScores:
 
         rows = [
             (name, f"{len(self.references[name].names):,}", f"{score.pairs:.3f}", f"{score.columns:.3f}")
-            for name, score in self._worst_first()
+            for name, score in sorted(self.scores.items(), key=lambda item: item[1])  # the worst first
         ]
         share = [score.pairs for score in self.scores.values()]
         yield Section(
@@ -158,7 +150,13 @@ class FamilyScores:
 
 def score_families(model: str, references: Families, n_jobs: int) -> FamilyScores:
     """Compare alignments, or those that a model makes of the same sequences, with known ones."""
-    found = _aligned(model, references, n_jobs) if not is_alignments(model) else read_families([model])
+    if is_alignments(model):
+        found = read_families([model])
+    else:
+        aligner, found = open_aligner(model, n_jobs, log_odds=True), dict[str, ProteinAlignment]()
+        for name, reference in references.items():
+            family = aligner.align([without_gaps(row) for row in reference.rows])
+            found[name] = ProteinAlignment(reference.names, family.rows)
     if (n_more := len(found.keys() - references.keys())) and len(found) > 1:
         say(f"{model}: left out {n_more:,} alignments, for there is no known one of the same name")
     scores = {}
@@ -182,16 +180,7 @@ def is_alignments(path: str) -> bool:
     return Path(path).is_dir() or (Path(path).is_file() and is_alignment_file(Path(path)))
 
 
-def _aligned(model: str, references: Families, n_jobs: int) -> Families:
-    """What a model makes of the sequences."""
-    aligner, found = open_aligner(model, n_jobs, log_odds=True), {}
-    for name, reference in references.items():
-        family = aligner.align([without_gaps(row) for row in reference.rows])
-        found[name] = ProteinAlignment(reference.names, family.rows)
-    return found
-
-
-def read_families(paths: Sequence[Path | str]) -> Families:
+def read_families(paths: Sequence[Path | str]) -> dict[str, ProteinAlignment]:
     """The alignments of files and folders by the names of their files, numbered where a file has several."""
     found: dict[str, ProteinAlignment] = {}
     for path in files_of(paths):

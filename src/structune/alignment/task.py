@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structune.alignment.options import Learning, Request, Scoring
@@ -12,75 +11,16 @@ from structune.errors import DataError
 
 if TYPE_CHECKING:
     from structune.alignment.aligner import SequenceAligner
-    from structune.alignment.examples import Sequences
     from structune.alignment.scores import FamilyScores, PairScores
     from structune.files.shards import ShardFolder, ShardWriter
 
 _MOST_RESIDUES, _MOST_PAIRS = 1 << 21, 1 << 14  # that are in memory at a time, or one pair
-_MOST = 2000  # sequences that are a family if nobody says so
-_TWO_BY_TWO = "--pairs aligns them two by two"
-
-
-# --- align ------------------------------------------------------------------------------------------------
 
 
 def _align(files: Sequence[str], request: Request) -> int:
-    """Read, and align two by two or families; returns the exit code."""
-    from structune.alignment.examples import files_of, read_sequences
-    from structune.alignment.structure.alphabets import NucleotideWarning
-    from structune.cli.checks import check_apart, short_warnings
+    from structune.alignment.align import align_files
 
-    assert request.written_as
-    if request.output is None or not request.output.is_dir():
-        check_apart([*files, request.model], [request.output, request.report])
-    given = [Path(name) for name in files]
-    if request.are_pairs and (len(given) > 1 or given[0].is_dir()):
-        raise DataError(
-            f"found {', '.join(files)}, expected one file with --pairs or --which; without these each file "
-            "is a family"
-        )
-    read = [read_sequences(str(path)) for path in files_of(given)]
-    if not read:
-        raise DataError(f"{given[0]}: found a folder without files, expected one for each family")
-    are_families = request.multiple or (not request.are_pairs and _look_like_families(given, read))
-    if are_families and not request.multiple:
-        _check_guess(request, read)
-    with short_warnings(NucleotideWarning):  # is told with the name of the file
-        if are_families:  # the one imports what the other does not need
-            from structune.alignment.align_families import align_families
-
-            return align_families(request, files, read)
-        from structune.alignment.align_pairs import align_pairs
-
-        return align_pairs(request, read[0])
-
-
-def _look_like_families(given: Sequence[Path], read: Sequence[Sequences]) -> bool:
-    """Whether there are several files, or one of more than two sequences."""
-    return len(given) > 1 or given[0].is_dir() or len(read[0].proteins) > 2
-
-
-def _check_guess(request: Request, read: Sequence[Sequences]) -> None:
-    """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
-    for file, proteins, _ in read:
-        n = len(proteins)
-        if n > _MOST:
-            raise DataError(
-                f"{file}: found {n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: "
-                f"--multiple aligns all as one family, {_TWO_BY_TWO}"
-            )
-        if n < 2 and len(read) > 1:
-            raise DataError(
-                f"{file}: found {n} sequences, expected at least two, for each file is a family. Put the "
-                "sequences into one file, or give --multiple"
-            )
-        for name in request.of_pairs:
-            raise DataError(
-                f"{file}: found {name} and {n} sequences, which are a family: {name} is for two. "
-                f"{_TWO_BY_TWO}"
-            )
-    n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
-    read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
+    return align_files(files, request)
 
 
 _PAIRWISE = ("--pairs", "--which", "--method", "--gamma")
@@ -171,7 +111,7 @@ class AlignmentTask(Task):
         from itertools import chain, islice
 
         from structune.alignment.examples import files_of, read_pairs
-        from structune.alignment.formats.any import read_protein_alignments
+        from structune.alignment.formats import read_protein_alignments
         from structune.cli.batches import Progress
         from structune.running.batches import batches
 

@@ -1,13 +1,11 @@
-"""The one way kernels are compiled, and where their machine code is kept."""
+"""The one way kernels are compiled, and where their machine code is kept; `loading` says how."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import platform
 import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,72 +13,11 @@ from typing import Any
 import numba
 import numpy as np
 import platformdirs
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.runtime.nrt import rtsys
 
 # not True: that lets the compiler assume that no nan or inf exists, and range checks vanish
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-
-
 _GROUND = Path(__file__).parent
 _in_use = set[Path]()  # folders of the kernels that are imported
-
-
-class _Files(IndexDataCacheFile):
-    """The files of a kernel's cache, each with a checksum: damaged machine code would run all the same."""
-
-    def _save_index(self, overloads):
-        self._write(self._index_path, (self._source_stamp, overloads))
-
-    def _load_index(self):
-        stamp, overloads = self._read(self._index_path) or (None, {})
-        return overloads if stamp == self._source_stamp else {}
-
-    def _save_data(self, name, data):
-        self._write(self._data_path(name), data)
-
-    def _load_data(self, name):
-        return self._read(self._data_path(name))
-
-    def _write(self, path, data):
-        content = self._dump(data)
-        with self._open_for_write(path) as file:
-            file.write(_checksum(content) + content)
-
-    def _read(self, path):
-        """What a file holds, or None if there is none, or a damaged one: it is compiled anew then."""
-        try:
-            whole = Path(path).read_bytes()
-        except OSError:
-            return None
-        size = len(_checksum(b""))
-        return pickle.loads(whole[size:]) if _checksum(whole[size:]) == whole[:size] else None
-
-
-def _checksum(content):
-    return hashlib.sha256(content).digest()
-
-
-class _Cache(FunctionCache):
-    """Loads machine code without what numba imports to compile, which takes longer than most predictions."""
-
-    def __init__(self, function):
-        super().__init__(function)
-        self._cache_file = _Files(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
-
-    def load_overload(self, sig, target_context):
-        try:
-            rtsys.initialize(target_context)  # counts references to arrays
-            with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
-        except Exception:  # of another release of numba, perhaps
-            return super().load_overload(sig, target_context)
-
-    def save_overload(self, sig, data):
-        with suppress(OSError):  # what cannot be kept, on a full disk, can be used all the same
-            super().save_overload(sig, data)
 
 
 def _fingerprint(sources: Path) -> str:
@@ -120,6 +57,7 @@ def cache_folder(sources: Path) -> Path | None:
     whole = whole_cache()
     if whole is None:
         return None
+    # versions have folders of their own: programs of two versions do not write over each other's files
     folder = whole / _fingerprint(sources)
     try:
         make_writable(folder)
@@ -179,11 +117,16 @@ def _compile(function, fastmath: Any = _FASTMATH, **options):
     if folder is None:
         return numba.njit(**options)(function)
     _in_use.add(folder)
-    compiled = numba.njit(**options)(function)
+    compiled: Any = numba.njit(**options)(function)
     config: Any = numba.config
     previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # read once, here
     try:
-        compiled._cache = _Cache(function)
+        try:
+            from structune.kernels.loading import KernelCache
+
+            compiled._cache = KernelCache(function)
+        except Exception:  # of a numba that has changed inside: by its own cache, which loads more slowly
+            compiled.enable_caching()
     finally:
         config.CACHE_DIR = previous
     return compiled

@@ -60,11 +60,13 @@ def lanes_for(dtype: Any, n: int) -> Lanes:
     """The widest runs that fit in rows of `n` cells; one lane for complex numbers, whose runs have no exp."""
     if np.dtype(dtype) != np.float64:
         return _all_lanes(1)
+    # the largest power of two that is not above n: registers hold no other numbers of lanes
     return _all_lanes(1 << (min(max(n, 1), _MOST_LANES).bit_length() - 1))
 
 
 def all_lanes(dtype: Any) -> Lanes:
     """The widest runs, for rows with room beside them and kernels that take no exponentials."""
+    # a complex number takes two lanes of a register
     return _all_lanes(_MOST_LANES if np.dtype(dtype) == np.float64 else _MOST_LANES // 2)
 
 
@@ -165,6 +167,7 @@ def _shuffle(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
 
 
 def _spread(builder: Any, value: Any, width: int) -> Any:
+    # as compilers write it: put into the first lane, then shuffle the first lane into all
     nothing = ir.Constant(_vector(value.type, width), ir.Undefined)
     first = builder.insert_element(nothing, value, ir.Constant(_LANE, 0))
     return builder.shuffle_vector(first, nothing, ir.Constant(_vector(_LANE, width), [0] * width))
@@ -254,7 +257,9 @@ def load(_typing, cells, at, lanes):
         if width == 1:
             return context.unpack_value(builder, cells.dtype, cell)
         if isinstance(run, _RunType):
+            # runs begin at any cell, so the alignment is that of a double, not of the register
             return builder.load(_as_vector(builder, cell, width), align=8)
+        # complex numbers lie as real, imaginary, real, ...: even lanes are real parts, odd ones imaginary
         both = builder.load(_as_vector(builder, cell, 2 * width), align=8)
         parts = [_shuffle(builder, both, both, list(range(k, 2 * width, 2))) for k in (0, 1)]
         return _whole(context, builder, run, parts)
@@ -309,6 +314,7 @@ def fresh(_typing, run, n):
     def generate(context, builder, signature, args):
         if not _is_run(run):
             return args[0]
+        # with n new cells at the end of a run, lane k is old where k < width - n
         seen = _spread(builder, builder.sub(ir.Constant(_INDEX, run.width), args[1]), run.width)
         lanes = ir.Constant(_vector(_INDEX, run.width), list(range(run.width)))
         old = builder.icmp_signed("<", lanes, seen)
@@ -321,7 +327,7 @@ def fresh(_typing, run, n):
 
 def _sum_of_lanes(builder: Any, vector: Any) -> Any:
     parts = [builder.extract_element(vector, ir.Constant(_LANE, k)) for k in range(vector.type.count)]
-    while len(parts) > 1:
+    while len(parts) > 1:  # halves are added to each other: log2(width) steps depend on each other
         half = len(parts) // 2
         parts = [builder.fadd(a, b) for a, b in zip(parts[:half], parts[half:], strict=True)]
     return parts[0]
@@ -377,9 +383,11 @@ def _exp_run(_typing, run):
         series = constant(1.0 / math.factorial(_EXP_TERMS))
         for n in range(_EXP_TERMS - 1, -1, -1):
             series = call("fma", series, r, constant(1.0 / math.factorial(n)))
+        # 2^k by its bits: k is added to the exponent of the series, which begins at bit 52 of a double
         k = builder.sext(builder.fptosi(k, _vector(ir.IntType(32), run.width)), integers)
         exponent = builder.shl(k, ir.Constant(integers, [52] * run.width))
         result = builder.bitcast(builder.add(builder.bitcast(series, integers), exponent), vector)
+        # below -708 the exponent would leave its bits: such numbers are nothing beside others
         vanishes = builder.fcmp_ordered("<", x, constant(_LEAST_EXPONENT))
         return builder.select(vanishes, constant(0.0), result)
 

@@ -1,4 +1,4 @@
-"""Probabilities of the matches of any two sequences: those of the model of two."""
+"""Which sequences are compared, and the probabilities of their matches: those of the model of two."""
 
 import itertools
 from unittest import mock
@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 from memory_use import peak_of
 from structune import Protein, SequenceAligner
 from structune.alignment.multiple import pairs
-from structune.alignment.multiple.compared import every_pair
 from structune.alignment.multiple.matches import LEAST
-from structune.alignment.multiple.pairs import match_probabilities
+from structune.alignment.multiple.pairs import every_pair, match_probabilities, pairs_along, word_tree
+from structune.alignment.multiple.progressive import guide_tree
+from structune.alignment.structure.alphabets import PROTEIN
 from structune.running.executors import ThreadExecutor
 
 PAIR = ("MKVLAAGIVWWRDE", "MKVLGIVWRDE"), ("MKVLAAGIVWWRDE", "MKVL--GIVW-RDE")
@@ -41,15 +42,14 @@ def check(model, sequences):
             assert np.all(expected[part == 0.0] < LEAST + 1e-5)
 
 
-@pytest.mark.parametrize("features", ["full", "affine"])
-@pytest.mark.parametrize("overhangs", ["both", "one"])
+@pytest.mark.parametrize(("features", "overhangs"), [("full", "one"), ("affine", "both")])
 def test_models(features, overhangs):
     model = SequenceAligner(features=features, overhangs=overhangs, n_jobs=1).fit([PAIR[0]], [PAIR[1]])
     check(model, [*PAIR[0], "MKIVWWR", "W", ""])
 
 
 @given(st.lists(st.text("ACDEFGHIKLMNPQRSTVWYXBZU", max_size=12), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 def test_any_sequences(sequences):
     check(SequenceAligner.pretrained(), sequences)
 
@@ -60,17 +60,13 @@ def test_scores_that_leave_the_range_of_numbers_are_found_in_another_way():
     check(model, [*PAIR[0], "MKIVWWR"])
 
 
-def test_bands():
-    check(SequenceAligner.pretrained().set_params(band=2), [*PAIR[0], "MKIVWWR"])
-
-
 def test_a_band_that_holds_the_path_changes_nothing_and_takes_less():
     rng = np.random.default_rng(0)
-    gene = rng.choice(list("ACGT"), 3000)
-    family = ["".join(np.where(rng.random(3000) < 0.9, gene, "A"))[k : 3000 - 2 * k] for k in (0, 5, 9)]
+    gene = rng.choice(list("ACGT"), 1500)
+    family = ["".join(np.where(rng.random(1500) < 0.9, gene, "A"))[k : 1500 - 2 * k] for k in (0, 5, 9)]
     model = SequenceAligner.from_matrix("NUC.4.4", log_odds=True).set_params(n_jobs=1)
     whole, peak = model.align(family), peak_of(lambda: model.align(family))
-    model.set_params(band=60)
+    model.set_params(band=30)
     asked = []
     with mock.patch.object(pairs, "require_memory", lambda needed, *_: asked.append(needed)):
         taken = peak_of(lambda: model.align(family))
@@ -101,3 +97,61 @@ def test_several_models_are_averaged():
     )
     mean = (alone + half) / 2.0
     assert_allclose(both, np.where(mean >= LEAST, mean, 0.0), atol=1e-6)
+
+
+# --- which are compared -----------------------------------------------------------------------------------
+
+FAMILIES = ["MKVLAAGIVWWRDEKLMN", "HHHPPQQSTNNDEYFWCC"]
+
+
+def random_tree(rng, n):
+    likeness = rng.random((n, n))
+    return guide_tree((likeness + likeness.T) / 2.0)
+
+
+def pairs_of(compared):
+    return sorted(tuple(sorted((x, y))) for x, others in enumerate(compared) for y in others.tolist())
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 6])
+def test_every_pair_is_there_once_and_work_is_even(n):
+    compared = every_pair(n)
+    assert pairs_of(compared) == list(itertools.combinations(range(n), 2))
+    assert np.ptp([len(others) for others in compared] or [0]) <= 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_a_tree_of_few_sequences_compares_all(n):
+    tree = random_tree(np.random.default_rng(n), n)
+    assert pairs_of(pairs_along(tree, most=n)) == list(itertools.combinations(range(n), 2))
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_some_stand_for_each_side_of_a_merge(most):
+    n, rng = 40, np.random.default_rng(0)
+    tree = random_tree(rng, n)
+    compared = pairs_along(tree, most)
+    pairs = pairs_of(compared)
+    assert len(set(pairs)) == len(pairs) <= most**2 * (n - 1)
+    table, members = np.zeros((n, n), bool), [{x} for x in range(n)]
+    for x, y in pairs:
+        table[x, y] = table[y, x] = True
+    for a, b in tree[:, :2].astype(int).tolist():
+        between = table[np.ix_(list(members[a]), list(members[b]))]
+        assert between.sum() == min(most, len(members[a])) * min(most, len(members[b]))
+        assert between.any(axis=1).sum() == min(most, len(members[a]))
+        members.append(members[a] | members[b])
+
+
+def test_words_find_families():
+    rng = np.random.default_rng(0)
+    sequences = []
+    for k in range(12):
+        letters = list(FAMILIES[k % 2])
+        letters[rng.integers(len(letters))] = "A"
+        sequences.append("".join(letters).lower() if k % 3 else "".join(letters))
+    tree, members = word_tree([*sequences, "", "XXXXXXX", "MK"], PROTEIN.words), [{x} for x in range(15)]
+    for a, b in tree[:, :2].astype(int).tolist():
+        members.append(members[a] | members[b])
+    assert {0, 2, 4, 6, 8, 10} in members
+    assert {1, 3, 5, 7, 9, 11} in members

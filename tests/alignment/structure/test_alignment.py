@@ -10,11 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import laws
 import loss_laws
-from alignments import RESIDUES, annotate, problem_of, problems
+from alignments import RESIDUES, problem_of, problems
 from structune import Protein, SequenceAligner
 from structune.alignment.structure import inference
 from structune.alignment.structure import pair as alignment_pair
-from structune.alignment.structure import sums as alignment_sums
 from structune.alignment.structure.alignment import Alignment
 from structune.errors import DataError
 
@@ -28,46 +27,33 @@ MODELS = {
     "banded": {"band": 1},
     "affine, banded, partial": {"full": False, "partial": True, "band": 2},
 }
+FEW = "full", "one overhang, partial", "affine, annotated, partial", "banded"
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
 
 @EVERY_MODEL
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_laws(options, data):
     laws.hold(data.draw(problems(**options)))
 
 
-@EVERY_MODEL
-@settings(max_examples=6)
+@pytest.mark.parametrize("options", [MODELS[name] for name in FEW], ids=FEW)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_laws_with_extreme_weights(options, data):
-    laws.hold(data.draw(problems(scale=50.0, **options)))
+    laws.hold(data.draw(problems(most=4, scale=50.0, **options)))
 
 
-@EVERY_MODEL
-@settings(max_examples=6)
+@pytest.mark.parametrize("options", [MODELS[name] for name in FEW], ids=FEW)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_laws_of_losses(options, data):
     loss_laws.hold(data.draw(problems(most=4, **options)))
 
 
-@EVERY_MODEL
-def test_laws_in_small_blocks(options, monkeypatch):
-    monkeypatch.setattr(alignment_pair, "_CELLS", 1)
-    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
-    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
-
-
 def refuse(*_):
     raise inference.RangeError
-
-
-@EVERY_MODEL
-def test_laws_in_the_log_domain(options, monkeypatch):
-    monkeypatch.setattr(inference, "Inference", refuse)
-    pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
-    laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
 
 class Tilted(inference.Inference):
@@ -79,11 +65,22 @@ class Tilted(inference.Inference):
         super().__init__(pair, tilt)
 
 
+WAYS = {
+    "small blocks": [(alignment_pair, "_CELLS", 1)],
+    "log domain": [(inference, "Inference", refuse)],
+    "tilted": [
+        (inference, "Inference", Tilted),
+        (inference, "LogInference", refuse),
+        (inference, "_diagonal_tilt", lambda _: 0.3),
+    ],
+}
+
+
 @EVERY_MODEL
-def test_laws_with_tilted_scores(options, monkeypatch):
-    monkeypatch.setattr(inference, "Inference", Tilted)
-    monkeypatch.setattr(inference, "LogInference", refuse)
-    monkeypatch.setattr(inference, "_diagonal_tilt", lambda _: 0.3)
+@pytest.mark.parametrize("way", WAYS)
+def test_laws_in_other_ways(options, way, monkeypatch):
+    for changed in WAYS[way]:
+        monkeypatch.setattr(*changed)
     pairs = [("ARNDC", "RNDAE"), ("WYV", "GHILKM"), ("", "AC"), ("AC", "")]
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
@@ -98,7 +95,7 @@ def random_pairs(n, most, rng):
         yield x, "".join(c for c in x if rng.random() < 0.9) + y[: rng.integers(0, 20)] or "A"
 
 
-@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (0, 0), (20, 0)])
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (0, 0)])
 def test_global_scores_are_those_of_parasail(opens, extends):
     parasail = pytest.importorskip("parasail")
     model = SequenceAligner.from_matrix("BLOSUM62", opens, extends)
@@ -111,13 +108,13 @@ def test_global_scores_are_those_of_parasail(opens, extends):
     assert_allclose(structure.score(w, shard, partners), scores, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (3, 3), (20, 0)])
+@pytest.mark.parametrize(("opens", "extends"), [(11, 1), (20, 0)])
 def test_semi_global_scores_are_those_of_parasail(opens, extends):
     """Unless its best alignment has a gap in the one sequence next to free residues of the other."""
     parasail = pytest.importorskip("parasail")
     model = SequenceAligner.from_matrix("BLOSUM62", opens, extends, "semi-global")
     structure, w = model.alignment_, model.coef_
-    pairs = list(random_pairs(40, 150, np.random.default_rng(0)))
+    pairs = list(random_pairs(20, 150, np.random.default_rng(0)))
     _, scores = structure.best(w, structure.encode(pairs))
     peers = [parasail.sg_trace_scan_32(x, y, opens, extends, parasail.blosum62) for x, y in pairs]
     assert np.all(scores <= [peer.score for peer in peers])
@@ -149,25 +146,13 @@ def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
     monkeypatch.setattr(alignment_pair, "_CELLS", 1)
     monkeypatch.setattr(inference, "_MOST_KEPT", 0)
     again = found()
-    assert_allclose(again[0], once[0], rtol=1e-13)
-    assert_allclose(again[1], once[1], rtol=1e-9, atol=1e-12)
-    assert_array_equal(again[2], once[2])
+    for one, other in zip(again[:3], once[:3], strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-12)
     for one, other in zip(again[3], once[3], strict=True):
         assert_array_equal(one.partner, other.partner)
         assert_allclose(one.confidence, other.confidence, rtol=1e-9)
     partners = np.concatenate([each.partner for each in once[3]])
     assert_array_equal(structure.best_accuracy(w, shard, 4.0), partners)
-
-
-def test_the_log_domain_agrees_on_long_sequences(monkeypatch):
-    rng = np.random.default_rng(0)
-    structure, pairs = Alignment(), list(random_pairs(1, 120, rng))
-    shard, w = structure.encode(pairs), 0.5 * rng.normal(size=structure.n_weights)
-    sums = [np.zeros(w.size) for _ in range(2)]
-    once = structure.log_partition(w, shard, sums[0])
-    monkeypatch.setattr(inference, "Inference", refuse)
-    assert_allclose(structure.log_partition(w, shard, sums[1]), once, rtol=1e-12)
-    assert_allclose(sums[1], sums[0], rtol=1e-9, atol=1e-11)
 
 
 def test_what_the_scaled_sums_lose_is_noticed():
@@ -234,7 +219,7 @@ def test_a_wide_band_is_none_and_a_narrow_one_costs_less():
     assert max(scores.tables(slice(i, i + 10)).start.shape[1] for i in range(0, 290, 10)) < 75
 
 
-@pytest.mark.parametrize("lengths", [(60, 860), (860, 60), (5, 3000), (3000, 5), (1, 3000), (300, 600)])
+@pytest.mark.parametrize("lengths", [(60, 860), (3000, 5), (1, 3000)])
 def test_bands_of_sequences_of_different_length(lengths):
     """Along the line between both ends there is always room to match all of the shorter one."""
     x, y = ("A" * n for n in lengths)
@@ -248,7 +233,7 @@ def test_bands_of_sequences_of_different_length(lengths):
         assert np.all(np.abs(found[i] * lengths[0] - i * lengths[1]) <= max(lengths))
 
 
-@pytest.mark.parametrize("band", [0, -1, 1.5, "10"])
+@pytest.mark.parametrize("band", [0, 1.5, "10"])
 def test_bands_that_are_none(band):
     with pytest.raises(DataError, match="expected a whole number from 1 on"):
         Alignment("affine", band=band)
@@ -266,7 +251,7 @@ def test_alignments_beyond_the_band():
 
 def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
     monkeypatch.setattr(inference, "Inference", refuse)
-    monkeypatch.setattr(alignment_sums, "_MOST_LOG_CELLS", 5)
+    monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
     structure = Alignment("affine")
     with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
@@ -292,12 +277,6 @@ def test_residues_in_lower_case_are_not_known():
     assert costs == [0.0, 0.5, 1.0]
 
 
-def test_sequences_of_several_pairs_are_held_once():
-    shard = Alignment().encode([("ACD", "ADE"), ("ADE", "ACD"), ("ACD", "ACD")])
-    assert (shard.offsets.tolist(), shard.sequences.tolist()) == ([0, 3, 6], [[0, 1], [1, 0], [0, 0]])
-    assert shard.take([2]).offsets.tolist() == [0, 3]
-
-
 def test_a_swap_of_the_sequences_changes_nothing():
     rng = np.random.default_rng(0)
     structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
@@ -313,10 +292,8 @@ def test_a_swap_of_the_sequences_changes_nothing():
 
 def test_scores_of_large_profiles_leave_the_linear_domain():
     structure = Alignment("affine", profile=1)
-    x, marks = (
-        Protein("AC", [[1e3], [-1e3]]),
-        np.array([name == "profile: 0 0" for name in structure.weight_names()]),
-    )
+    marks = np.array([name == "profile: 0 0" for name in structure.weight_names()])
+    x = Protein("AC", [[1e3], [-1e3]])
     shard = structure.encode([(x, x)])
     assert structure.log_partition(1.0 * marks, shard) == pytest.approx(2e6, rel=1e-15)
     assert_allclose(structure.log_partition(-1.0 * marks, shard), 1e6 + np.log(2), rtol=1e-15)
@@ -329,24 +306,8 @@ def test_sequences_of_the_same_annotation_are_held_once():
     assert one != Protein("AC", [[1, 2]], "H-")
     shard = Alignment(profile=1, secondary=True).encode([(one, other), (same, same)])
     assert shard.sequences.tolist() == [[0, 1], [0, 0]]
+    assert shard.take([1]).annotation.tolist() == [[1, 1, 0, 0], [2, 0, 0, 1]]
     assert shard.annotation.tolist() == [[1, 1, 0, 0], [2, 0, 0, 1], [1, 1, 0, 0], [3, 0, 0, 1]]
-
-
-@given(data=st.data())
-def test_parts_of_a_shard_keep_the_annotation(data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
-    distinct = [annotate("".join(rng.choice(list(RESIDUES), n)), rng) for n in (0, 3, 5, 5)]
-    pairs = data.draw(st.lists(st.tuples(*2 * [st.sampled_from(distinct)]), min_size=1))
-    chosen = data.draw(st.lists(st.integers(0, len(pairs) - 1)))
-    structure = Alignment(profile=2, secondary=True)
-    shard = structure.encode(pairs).take(chosen)
-    for p, k in enumerate(chosen):
-        whole = structure.encode([pairs[k]])
-        for s, t in zip(shard.sequences[p], whole.sequences[0], strict=True):
-            found, expected = (
-                part.annotation[part.offsets[n] : part.offsets[n + 1]] for part, n in ((shard, s), (whole, t))
-            )
-            assert_array_equal(found, expected)
 
 
 def test_letters_of_dssp_are_those_of_three_states():
@@ -366,19 +327,14 @@ GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
     ("annotation", "message"),
     [
         ({"secondary": "HC"}, "found no profile, expected one of 2 columns"),
-        (
-            {"profile": [[1], [2]], "secondary": "HC"},
-            "found a profile of 1 columns, expected one of 2 columns",
-        ),
+        ({"profile": [[1], [2]], "secondary": "HC"}, "found a profile of 1 columns, expected one of 2"),
         ({"profile": np.ones((2, 2))}, "found no secondary structure, expected one"),
         ({"profile": np.ones((3, 2))}, "found a profile of shape (3, 2), expected (2, n_columns)"),
-        ({"profile": np.ones(2)}, "found a profile of shape (2,), expected (2, n_columns)"),
         ({"profile": np.ones((2, 0))}, "found a profile of shape (2, 0), expected (2, n_columns)"),
         (
             {"profile": [[1, 1], [1, np.nan]]},
             "found nan in column 1 of the profile at residue 1 (from 0), expected a finite number of at most",
         ),
-        ({"profile": [[1, -np.inf], [1, 1]]}, "found -inf in column 1 of the profile at residue 0"),
         ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "a secondary structure of 3 letters, expected 2"),
         (
             {"profile": np.ones((2, 2)), "secondary": "HZ"},
@@ -391,19 +347,11 @@ def test_wrong_annotation_is_named(annotation, message):
         Alignment(profile=2, secondary=True).encode([(GIVEN, GIVEN), (GIVEN, Protein("AC", **annotation))])
 
 
-@pytest.mark.parametrize(
-    ("protein", "message"),
-    [
-        (GIVEN, "pair 0, x: found a profile of 2 columns, expected none"),
-        (
-            Protein("AC", None, "HC"),
-            "pair 0, x: found a secondary structure, expected none",
-        ),
-    ],
-)
-def test_annotation_that_is_not_known(protein, message):
-    with pytest.raises(DataError, match=message):
-        Alignment().encode([(protein, "AC")])
+def test_annotation_that_is_not_known():
+    with pytest.raises(DataError, match="pair 0, x: found a profile of 2 columns, expected none"):
+        Alignment().encode([(GIVEN, "AC")])
+    with pytest.raises(DataError, match="pair 0, x: found a secondary structure, expected none"):
+        Alignment().encode([(Protein("AC", None, "HC"), "AC")])
     with pytest.raises(DataError, match="profile=-1: expected a number of columns"):
         Alignment(profile=-1)
 
@@ -413,7 +361,6 @@ def test_annotation_that_is_not_known(protein, message):
     [
         ((1,), "found residues 1, expected a string"),
         (("AC", None, ["H", "C"]), "found a secondary structure ['H', 'C'], expected a string"),
-        (("AC", [["a"], ["b"]]), "found a profile that is no array of numbers"),
         (("AC", [[1], [2, 3]]), "found a profile that is no array of numbers"),
     ],
 )
@@ -429,13 +376,10 @@ def test_what_is_no_protein(arguments, message):
     ("pairs", "rows", "message"),
     [
         ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
-        ([("AC", "A"), ("A", "A C")], None, "pair 1, y: found ' ' at residue 1"),
         ([("AC", "é")], None, "pair 0, y: found 'é' at residue 0"),
         (["AC"], None, "pair 0: found 'AC', expected two strings or Proteins"),
-        ([Protein("AC")], None, "pair 0: found Protein(residues='AC', profile=None, secondary=None)"),
         ([("AC", 5)], None, "pair 0: found ('AC', 5), expected two strings or Proteins"),
         ([("AC", "A")], [("AC", Protein("A"))], "expected two strings"),
-        ([("AC", "A", "A")], None, "expected two strings"),
         ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),
         ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns, expected as many"),
         ([("AC", "A")], [("A-", "-A")], "pair 0, x: found 1 residues in the alignment, expected 2"),
@@ -456,3 +400,5 @@ def test_what_is_wrong_is_named(pairs, rows, message):
 def test_features_that_are_not_known():
     with pytest.raises(DataError, match="features='all': expected one of"):
         Alignment("all")
+    with pytest.raises(DataError, match="overhangs='none': expected 'both' or 'one'"):
+        Alignment(overhangs="none")

@@ -5,11 +5,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from structune import SequenceAligner
-from structune.alignment.structure import inference, short
-from structune.alignment.structure.short import best_short
+from structune.alignment.structure import inference
 from structune.running import Run
 
-GAMMAS = (0.0, 0.3, 2.0, np.inf)
+GAMMAS = (0.0, 0.3, np.inf)
 
 
 def drawn(n, longest, letters="ARNDCQEGHILKMFPSTWYV"):
@@ -50,14 +49,14 @@ def aligner(request):
 @pytest.mark.filterwarnings("ignore:the fit has not converged")
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_all_at_once(aligner, gamma):
-    pairs = drawn(60, 30, "ACGU" if aligner.alphabet == "nucleotide" else "ARNDCQEGHILKMFPSTWYV")
+    pairs = drawn(40, 30, "ACGU" if aligner.alphabet == "nucleotide" else "ARNDCQEGHILKMFPSTWYV")
     structure, w = aligner._structure, aligner.coef_
     shard = structure.encode([*pairs, ("A" * 70, "A" * 3), ("", "A"), pairs[0]])
-    partners, left = best_short(structure.feature_set, w, shard, gamma, None)
-    assert left.tolist() == [60]
+    partners, left = inference.most_accurate_short(structure.feature_set, w, shard, gamma, None)
+    assert left.tolist() == [40]
     expected = each(structure, w, shard, gamma)
     assert_as_accurate(structure, w, shard, gamma, structure.best_accuracy(w, shard, gamma), expected)
-    is_short = np.repeat(np.arange(len(shard)) != 60, shard.lengths[:, 0])
+    is_short = np.repeat(np.arange(len(shard)) != 40, shard.lengths[:, 0])
     partners[~is_short] = expected[~is_short]
     assert_as_accurate(structure, w, shard, gamma, partners, expected)
 
@@ -69,9 +68,9 @@ def test_what_leaves_the_range_is_left(monkeypatch):
     expected = each(structure, 12.0 * w, shard, 1.0)
     found = structure.best_accuracy(12.0 * w, shard, 1.0)
     assert_as_accurate(structure, 12.0 * w, shard, 1.0, found, expected)
-    _, left = best_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
+    _, left = inference.most_accurate_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
     assert_array_equal(left, np.arange(40))
-    monkeypatch.setattr(short, "LOST", 0.0)
-    _, left = best_short(structure.feature_set, w, shard, 1.0, None)
+    monkeypatch.setattr(inference, "_LOST", 0.0)
+    _, left = inference.most_accurate_short(structure.feature_set, w, shard, 1.0, None)
     assert left.size > 30
     assert_array_equal(structure.best_accuracy(w, shard, 1.0), each(structure, w, shard, 1.0))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import simulated_genes as simulated
 from genes import transcripts
-from structune.alignment.formats.fasta import read_proteins
+from structune.alignment.formats import read_proteins
 from structune.errors import DataError
 from structune.genes import read_genbank, write_genbank, write_table
 from structune.genes.formats.gff import read_gff3

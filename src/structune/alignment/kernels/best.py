@@ -9,7 +9,8 @@ import numpy as np
 from structune.alignment.kernels.sums import extend, window
 from structune.kernels.jit import kernel, part_of_bare_kernel
 
-BEGIN, MATCH, _GAP = 0, 1, 2  # states; from _GAP on the L of a gap in x, then those of a gap in y
+# states of a path; those of gaps in x are _GAP + k - 1, those of gaps in y _GAP + L + k - 1
+BEGIN, MATCH, _GAP = 0, 1, 2
 
 
 @kernel
@@ -42,6 +43,7 @@ def best_rows(match, first, f, cells, rows, ends):
 @part_of_bare_kernel
 def _gaps_in_x(f, y, i, match, above, out, a):
     """Gaps that reach this row, from the row above; from cell a on."""
+    # the recursions at the top of `sums`, with + for products and max for sums
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1], a + y.site.size
     opens, before, row = residue + t[0] + f.x.opens[i - 1], match[a:b], out[0, a:b]
     for j in range(row.size):
@@ -128,7 +130,8 @@ def last_match(f, i, first, cells, match):
 def trace(state, i, j, first, f, cells, rows, partner):
     """Follow the best path from a cell up to row ``first``; returns the state and the cell where it goes on.
 
-    What a state follows is found again from the scores: to keep it would take more bytes a cell.
+    What a state follows is found again from the scores: to keep it would take more bytes a cell. Scores of
+    what the alternatives have in common are left out of the comparisons.
     """
     L, left = rows.gap_x.shape[1], cells.low[first]
     while state != BEGIN and i > first:
@@ -147,6 +150,7 @@ def trace(state, i, j, first, f, cells, rows, partner):
 
 @part_of_bare_kernel
 def _before_match(f, rows, r, i, j, c):
+    # in row 0 and column 0 one sequence alone has residues before the matches
     L, best, state = rows.gap_x.shape[1], f.x.begins[i] + f.y.begins[j], BEGIN
     if i and j:
         best += f.both[1]
@@ -181,6 +185,7 @@ def _before_gap_y(f, rows, k, r, i, j, c):
         value, state = rows.gap_y[r, k - 1, c] + t[k], _GAP + L + k - 1
     else:
         value, state = rows.match[r, c], MATCH
+        # the first residue of a gap in y follows a match, or a gap in x that has ended in this row
         for a in range(L if i else 0):
             after_x = rows.gap_x[r, a, c] + f.x.closes[i - 1] + f.both[0]
             if after_x > value:
@@ -197,6 +202,8 @@ def accuracy_rows(worth, below, choices):
     ``below`` (m + 1,) holds the row after the last, and then the first. ``choices`` (B, m): 0 leaves out the
     residue of x, 1 that of y, 2 matches them.
     """
+    # A[i, j] = max(A[i + 1, j], A[i, j + 1], A[i + 1, j + 1] + worth[i, j]), in one row: at column j,
+    # ``below`` holds A[i + 1] up to j, and A[i] after it. A tie leaves the match out.
     B, m = worth.shape
     for r in range(B - 1, -1, -1):
         diagonal = below[m]
@@ -222,5 +229,6 @@ def accuracy_trace(choices, first, left, j, partner):
         choice = choices[i - first, j - left]
         if choice == 2:
             partner[i] = j
+        # 0 moves down, 1 to the right, 2 along the diagonal
         i, j = i + (choice != 1), j + (choice != 0)
     return j

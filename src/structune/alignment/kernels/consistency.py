@@ -17,24 +17,14 @@ class Sparse(NamedTuple):
 
 @kernel
 def relax(rows, later, table, scale, sequence, pattern, out):
-    """Products of rows of a symmetric table of residues, for those of them that there is a match of.
+    """Products of rows of a symmetric table of residues, where ``pattern`` has a value: they become ``out``.
 
-    Parameters
-    ----------
-    rows : (int, int)
-        The first residue, and that after the last.
-    later : ndarray of int64, shape (n_sequences,)
-        The first residue after each sequence: products are made with these rows only.
-    table : Sparse
-    scale : ndarray, shape (n_sequences, n_sequences)
-        Products of residues of two sequences are multiplied by this.
-    sequence : ndarray of int32, shape (n_residues,)
-        That of each residue.
-    pattern : Sparse
-        Which products are wanted.
-    out : ndarray, as the values of ``pattern``
-        Becomes the products, elsewhere as it is.
+    Of residues ``rows[0]:rows[1]``, with those after their own sequence, which begin at ``later``
+    (n_sequences,). Products of residues of two sequences are multiplied by ``scale`` (n_sequences,
+    n_sequences). ``sequence`` (n_residues,) is that of each residue.
     """
+    # sum_z P_xz P_zy (Do et al. 2005), Gustavson's way: a row is spread out once, and each product that is
+    # wanted is a sparse row of the other residue times it (the table is symmetric)
     own = np.zeros(sequence.size, np.float32)
     for r in range(rows[0], rows[1]):
         x = sequence[r]
@@ -74,21 +64,15 @@ def _from(table, r, first):
 
 @kernel
 def chains(table, x, offsets, sequence, best, out):
-    """The most that matches of an alignment add up to: of one sequence with each of those after it.
+    """The most that matches of an alignment add up to, of sequence x with each after it, into ``out``.
 
-    Parameters
-    ----------
-    table : Sparse
-    x : int
-        The sequence.
-    offsets, sequence : ndarray
-        Of sequences where their residues begin, and of each residue its sequence.
-    best : ndarray, shape (n_residues + n_sequences,)
-        To work in.
-    out : ndarray, shape (n_sequences,)
-        Becomes the sums of the sequences after x.
+    ``offsets`` (n_sequences + 1,) tell where residues of sequences begin, ``sequence`` (n_residues,) that of
+    each; ``best`` (n_residues + n_sequences,) is to work in.
     """
-    best[:] = 0.0  # for each sequence a tree of the best that ends at each of its residues (Fenwick 1994)
+    # The heaviest chain of matches that rise in both sequences: for residues of x in their order, a match
+    # with residue c of y adds to the best chain that ends before c. A tree of prefix maxima for each y
+    # (Fenwick 1994) finds it in log time, so that only matches cost, and not cells.
+    best[:] = 0.0
     found = np.empty(sequence.size - offsets[x + 1])
     for r in range(offsets[x], offsets[x + 1]):
         first, last = _from(table, r, offsets[x + 1]), table.starts[r + 1]
@@ -96,7 +80,7 @@ def chains(table, x, offsets, sequence, best, out):
             c = table.columns[k]
             y = sequence[c]
             found[k - first] = table.values[k] + _most(best[offsets[y] + y :], c - offsets[y])
-        for k in range(first, last):
+        for k in range(first, last):  # only now, or two matches of one residue would follow each other
             c = table.columns[k]
             y = sequence[c]
             _raise(best[offsets[y] + y : offsets[y + 1] + y + 1], c - offsets[y] + 1, found[k - first])
@@ -107,7 +91,7 @@ def chains(table, x, offsets, sequence, best, out):
 @kernel
 def _most(best, j):
     value = 0.0
-    while j > 0:
+    while j > 0:  # j & -j is the lowest bit that is set: the number of places that best[j] is the maximum of
         value = max(value, best[j])
         j -= j & -j
     return value

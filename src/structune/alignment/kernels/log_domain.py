@@ -24,6 +24,7 @@ class Shares(NamedTuple):
 
 @kernel
 def _share(part, whole):
+    # where both are log 0, part - whole would be nan
     return np.exp(part - whole) if part.real > -np.inf else np.exp(part)
 
 
@@ -99,6 +100,9 @@ def _into_y(f, rows, i, j, k):
 @kernel
 def log_backward(f, cells, rows, log_z, shares, posterior, used):
     """Hand the probability of each cell on to what it follows; ``shares`` are rows of zeros."""
+    # The probability of a state is split among what it may follow, in proportion to the terms of its sum.
+    # That needs no backward values, whose range is another one, and no part can exceed the whole.
+    # Within a row first what runs along it, from the right; then gaps in x and matches, which go up a row.
     for i in range(posterior.shape[0], 0, -1):
         for j in range(cells.high[i], cells.low[i] - 1, -1):
             _hand_on_end(f, rows, i, j, log_z, shares, used)
@@ -158,7 +162,7 @@ def _hand_on_gap_y(f, rows, i, j, shares, used):
         share, whole = shares.gap_y[i, k, j], rows.gap_y[i, k, j]
         used.y.residue[j - 1] += share
         used.x.site[i] += share
-        if k == L - 1:
+        if k == L - 1:  # from itself, or from the state before it, which has what is left
             part = share * _share(rows.gap_y[i, k, j - 1] + residue + t[L], whole)
             used.steps[L] += part
             shares.gap_y[i, k, j - 1] += part

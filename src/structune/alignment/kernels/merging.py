@@ -7,29 +7,15 @@ from structune.kernels.jit import kernel
 
 @kernel
 def merge(members, other, group, column, widths, sequence, offsets, table):
-    """Align two groups and give their residues columns of the whole.
+    """Align two groups and give their residues columns of the whole; returns how many there are.
 
-    Parameters
-    ----------
-    members, other : ndarray of int64
-        Sequences of both groups; best the fewer ones first.
-    group : ndarray of bool, shape (n_sequences,)
-        Whether a sequence is one of ``other``.
-    column : ndarray of int32, shape (n_residues,)
-        Columns of residues in their group; become those in the whole.
-    widths : (int, int)
-        Columns of both groups.
-    sequence, offsets : ndarray
-        Of each residue its sequence, and of those where their residues begin.
-    table : Sparse
-        Values of matches, symmetric.
-
-    Returns
-    -------
-    int
-        Columns of the whole.
+    ``members`` and ``other`` are the sequences of both groups, best the fewer ones first; ``group`` tells
+    which are of ``other``. ``column`` (n_residues,) has the columns of residues in their group, of
+    ``widths``, which become those in the whole. ``sequence`` is that of each residue, ``offsets`` where
+    residues of each begin, and ``table`` the values of matches, symmetric.
     """
     n, m = widths
+    # the worth of a column of the one group with one of the other is the sum of the values of their matches
     starts, residues = _by_column(members, column, offsets, n)
     matched = _best(starts, residues, group, column, m, sequence, table)
     mine, others = np.empty(n, np.int32), np.empty(m, np.int32)
@@ -46,6 +32,7 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
 @kernel
 def _by_column(members, column, offsets, n):
     """The residues of each column of a group, by its sequences, and where those of each begin."""
+    # a counting sort: sizes of columns two places on, then where they begin, then the next place to fill
     starts = np.zeros(n + 2, np.int64)
     for x in members:
         for r in range(offsets[x], offsets[x + 1]):
@@ -69,12 +56,14 @@ def _best(starts, residues, group, column, m, sequence, table):
     the last one of the other.
     """
     worth = np.zeros(m, np.float32)
-    best, last = (
-        np.zeros(m + 1),
-        np.full(m + 1, -1),
-    )  # of the first columns: what is worth most, its last match
+    # Of the first j columns of the other group: what is worth most, and its last match. As gaps cost nothing,
+    # best[j + 1] = max(best[j + 1] of the row above, best[j], best[j] of the row above + worth[j]), which
+    # never falls along j. So a row changes nothing before its first match, nor after its last one from where
+    # the row above is as good.
+    best, last = np.zeros(m + 1), np.full(m + 1, -1)
     found, n_found = np.empty((m + 1, 3), np.int64), 0  # matches, and those before them
     for i in range(starts.size - 1):
+        # the worth of column i with each of the other group, and the span of those that have any
         low, high = m, -1
         for r in residues[starts[i] : starts[i + 1]]:
             for k in range(table.starts[r], table.starts[r + 1]):
@@ -95,6 +84,7 @@ def _best(starts, residues, group, column, m, sequence, table):
             if j <= high:
                 value = before + worth[j]
                 worth[j] = 0.0
+                # a match is kept as it is found better than what is known; its chain goes back by numbers
                 if value > above and value >= here:
                     found[n_found, 0], found[n_found, 1], found[n_found, 2] = i, j, match
                     here, own, n_found = value, n_found, n_found + 1

@@ -21,26 +21,12 @@ from structune.kernels.jit import kernel, part_of_bare_kernel
 
 @kernel
 def sparse_posterior(match, f, least, forward, starts, columns, values):
-    """Keep the probabilities of matches from `least` on.
+    """Keep the probabilities of matches from `least` on; returns the log-partition, and what share is lost.
 
-    Parameters
-    ----------
-    match : ndarray, shape (n, m)
-        Factors of matches.
-    f : Factors
-    forward : ndarray, shape (n + 1, m + 1)
-        To work in.
-    starts : ndarray of int64, shape (n + 1,)
-        Becomes where those of each residue of x are in the next two, the last residue first: residue i has
-        ``starts[i + 1]:starts[i]``.
-    columns, values : ndarray
-        With room for n min(m, 1 / least).
-
-    Returns
-    -------
-    log_z, lost : float
-        The log-partition, and what share of it the backward pass has not found again; nan where a sum has
-        left the range of a double.
+    That is what the backward pass has not found again; nan where a sum has left the range of a double.
+    ``match`` (n, m) has the factors of matches, ``forward`` (n + 1, m + 1) is to work in. What is kept goes
+    to ``columns`` and ``values``, with room for n min(m, 1 / least), the last residue of x first: residue i
+    gets ``starts[i + 1]:starts[i]``, of ``starts`` (n + 1,).
     """
     n, m = match.shape
     logs, ends = np.zeros(n + 1), np.zeros(n + 1)
@@ -62,6 +48,7 @@ def sparse_posterior(match, f, least, forward, starts, columns, values):
 @kernel
 def _fill(match, f, forward, logs, ends):
     """Sums of what ends with each match; row i is scaled by exp(-logs[i])."""
+    # the recursions of `forward`; gaps in x need the row above, so two rows of them take turns
     n, m = match.shape
     L = f.steps.size - 1
     gap_x, gap_y = np.zeros((2, L, m + 1)), np.zeros((L, m + 1))
@@ -89,6 +76,8 @@ def _fill(match, f, forward, logs, ends):
 @kernel
 def _collect(match, f, forward, logs, log_z, least, starts, columns, values):
     """The backward pass; returns the probability that there is a match at all."""
+    # A first match at (i, j) has the probability begins_x begins_y S_backward: their sum is what the forward
+    # pass has found, if no digits were lost.
     n, m = match.shape
     L, t, y = f.steps.size - 1, f.steps, f.y
     start, opened, here, worth = np.zeros((4, m + 1))
@@ -96,6 +85,8 @@ def _collect(match, f, forward, logs, log_z, least, starts, columns, values):
     total, size = 0.0, 0
     starts[n] = 0
     for i in range(n, 0, -1):
+        # from the last row up: S of this row is known, then what follows it within the row, then the row
+        # above
         total += _began(f, i, scaled(f.x.begins[i], -logs[i]), start)
         after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1:]
@@ -142,6 +133,7 @@ def _after_match(f, i, end, start, opened, down, out):
 @part_of_bare_kernel
 def _gaps_in_x_above(f, i, scale, start, opened, down):
     """Backward values of gaps in x: those of the row below become those of this row; ``opened`` is lent."""
+    # The state after the last is the last, so `down` can be overwritten from the first state on.
     L, closes, both, site = down.shape[0], f.x.closes[i - 1] * scale, f.both[0], f.y.site
     residue = f.x.residue[i] * scale if i < f.x.residue.size else 0.0
     for j in range(start.size):
@@ -158,6 +150,7 @@ def _gaps_in_x_above(f, i, scale, start, opened, down):
 @part_of_bare_kernel
 def _match_probabilities(forward, backward, least, out):
     """Fill a row; returns how many are worth keeping."""
+    # counted in a loop of its own, which has vectors; most rows of distant sequences have few, and many none
     for j in range(out.size):
         out[j] = forward[j] * backward[j]
     count = 0

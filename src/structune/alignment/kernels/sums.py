@@ -8,9 +8,20 @@ comes after the other.
 
 Row i of a table is what is left after i residues of x, column j after j of y. Of each row there are only some
 cells, next to each other, and paths stay within them; what is in the tables beside them has no meaning. The
-first column of a block's tables is that of its first cell. Rows
-are scaled: a cell holds its value times ``exp(-logs[i])``. All loops run over rows of cells, next to each
-other in memory, but for that along a gap in y, whose last state feeds itself.
+first column of a block's tables is that of its first cell. Rows are scaled: a cell holds its value times
+``exp(-logs[i])``. All loops run over rows of cells, next to each other in memory, but for that along a gap in
+y, whose last state feeds itself.
+
+With factors of x by residue i, of y by residue j, S for ``start``, M for ``match``, X_k and Y_k for the k-th
+residue of a gap, k = 1..L, and t for ``steps``, the sums are (affine gaps of Gotoh 1982 if L = 1)::
+
+    M[i, j]   = match[i, j] S[i - 1, j - 1]
+    X_1[i, j] = M[i - 1, j] t_1 opens_x residue_x site_open_y site_y
+    X_k[i, j] = X_{k - 1}[i - 1, j] t_k residue_x site_y, and X_L also from itself, with t_{L + 1}
+    D[i, j]   = closes_x sum_k X_k[i, j]
+    Y_1[i, j] = (M[i, j - 1] + both_0 D[i, j - 1]) t_1 opens_y residue_y site_open_x site_x; Y_k as X_k
+    S[i, j]   = M[i, j] + D[i, j] + closes_y sum_k Y_k[i, j] + both_1 begins_x begins_y
+    end[i]    = both_1 ends_x sum_j M[i, j] ends_y
 """
 
 from typing import Any, NamedTuple
@@ -92,6 +103,7 @@ def window(side, low, high):
 @part_of_bare_kernel
 def extend(rows, r, high, to, nothing):
     """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
+    # a band moves to the right: the next row reads cells of this one that no path has
     for j in range(high + 1, to + 1):
         rows.start[r, j] = rows.match[r, j] = nothing
         for k in range(rows.gap_x.shape[1]):
@@ -140,8 +152,10 @@ def forward(match, first, f, cells, rows, ends):
         i = first + r
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, 0.0)
+        # The scale is real even with complex weights: a complex step may not pass through anything that is
+        # not analytic, and a constant factor is taken out again by the logs.
         total = total_of(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
-        if not total > 0.0:
+        if not total > 0.0:  # nothing reaches this row
             total = 1.0
         scale = 1.0 / total
         rows.logs[r] = rows.logs[r - 1] + np.log(total)
@@ -149,7 +163,7 @@ def forward(match, first, f, cells, rows, ends):
         y, width = window(f.y, left + a, left + b), b - a
         here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
         here[0] = 0.0
-        if a > low[i - 1]:
+        if a > low[i - 1]:  # the first cell of a band has one on its diagonal, too
             here[0] = (by[a - 1] * scale) * before[a - 1]
         out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
@@ -173,6 +187,7 @@ def into_gaps_in_x(f, y, i, scale, match, above, out, a):
         factor, before, row = residue * t[k], above[k - 1, a:b], out[k, a:b]
         for j in range(row.size):
             row[j] = before[j] * factor * y.site[j]
+    # the last state also feeds itself: it stands for residue L of a gap and all after it
     factor, before, row = residue * t[L], above[L - 1, a:b], out[L - 1, a:b]
     for j in range(row.size):
         row[j] += before[j] * factor * y.site[j]
@@ -192,6 +207,7 @@ def into_gaps_in_y(f, y, i, match, done, out, a):
         for j in range(width):
             row[j] = before[j] * factor * y.residue[j]
     factor, row, last = site * t[L], out[L - 1, a + 1 : b + 1], out[L - 1, a]
+    # Y_L[j] = from Y_{L - 1} + t_{L + 1} Y_L[j - 1] is a recurrence along the row: a loop without vectors
     for j in range(width):
         last = row[j] + last * (factor * y.residue[j])
         row[j] = last
@@ -200,6 +216,7 @@ def into_gaps_in_y(f, y, i, match, done, out, a):
 @part_of_bare_kernel
 def into_start(f, y, begins, is_first, match, done, gap_y, a, out):
     """What a match may follow, from cell a on."""
+    # In row 0 and column 0 one sequence alone has residues before the matches, so `both` does not count.
     corner = begins * f.both[1]
     for j in range(out.size):
         out[j] = match[j] + done[j] + corner * y.begins[j]
@@ -219,6 +236,7 @@ def into_end(f, y, i, is_last, match):
     for j in range(width):
         value += match[j] * y.ends[j]
     last = match[width] * y.ends[width]
+    # `both` counts where residues of both sequences are left: not in the last row, nor in the last column
     if i < f.x.residue.size:
         value *= f.both[1]
         if not is_last:
@@ -229,6 +247,7 @@ def into_end(f, y, i, is_last, match):
 @part_of_bare_kernel
 def after_gaps_in_y(start, y, t, site, out):
     """Backward values of the states of a gap in y, from the right."""
+    # B_k[j] = closes S[j] + t_{k + 1} residue[j + 1] site B_{min(k + 1, L)}[j + 1]
     L, width = out.shape[0], start.size - 1
     out[:, 0] = 0.0
     if not width:
@@ -255,6 +274,9 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
     ``posterior`` becomes the probabilities of the matches, in the columns of ``match``; ``below`` holds what
     row B hands up, zeros for the last row of all, and then what row 0 is handed.
     """
+    # Backward values of row i are scaled by exp(logs[i] - log_z), so that forward times backward is a
+    # probability. In each row they are found in the order of what follows what: S (from the row below), gaps
+    # in y from the right, matches, gaps in x of the row above, and S of the row above.
     left, L, t, both = cells.low[first], rows.gap_x.shape[1], f.steps, f.both[0]
     low, high = cells.low - left, cells.high - left
     size, dtype = rows.start.shape[1], below.start.dtype
@@ -271,6 +293,7 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
         _count_begins(f, y, used, i, scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
         after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1 : width + 1]
+        # what a gap in y that begins to the right of a cell is worth; none begins at the last column
         opened[width] = 0.0
         for j in range(width):
             opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
@@ -288,7 +311,7 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
             out[j] = cell[j + 1] * by[j]
 
         _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r], a, gap_y)
-        scale = np.exp(rows.logs[r - 1] - rows.logs[r])
+        scale = np.exp(rows.logs[r - 1] - rows.logs[r])  # from the scale of this row to that of the one above
         _gaps_in_x_above(
             f, y, used, counts, i, scale, rows.gap_x[r], a, start, opened, done, below.gap_x, left + a
         )
@@ -306,6 +329,7 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
 @part_of_bare_kernel
 def _drop(reached, out):
     """What is as good as out of reach could be followed by more than a double holds."""
+    # forward * backward <= 1, so a cell whose forward value underflows may have a backward one that overflows
     for j in range(out.size):
         if not reached[j].real > _LEAST:
             out[j] = 0.0
@@ -337,6 +361,7 @@ def _count_finished(used, i, both, done, start, opened):
 def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
     """Backward values of matches, but for gaps in x."""
     width, total = out.size - 1, 0.0 * start[0]
+    # B_M = ends + S (the next match) + gaps in y that begin here; gaps in x are added by `_open_gaps_in_x`
     corner = end * f.both[1] if i < f.x.residue.size else end
     for j in range(width):
         value = corner * y.ends[j]
@@ -367,6 +392,8 @@ def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
 @part_of_bare_kernel
 def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, first, after):
     """Uses of gaps in y: ``gap``, from a cell on, has forward and ``after`` backward values of states."""
+    # A use counts forward value before, times factor, times backward value after. Zeros are 0 * start, which
+    # has the type of the weights: real or complex.
     L, width, both, zero = gap.shape[0], start.size - 1, f.both[0], 0.0 * start[0]
     total = zero
     for j in range(width):

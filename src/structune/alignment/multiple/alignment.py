@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from structune.alignment.multiple.confidence import column_confidence
-from structune.alignment.multiple.matches import Matches
+from structune.alignment.multiple.matches import LEAST, Matches
 from structune.alignment.multiple.progressive import Progressive, Tree, guide_tree, rows_of
 from structune.running.executors import Executor
 from structune.structure import FloatArray, IntArray
+
+# training/family_confidence.py: of 1, of log odds of both values of a match, of the share of third sequences
+_WEIGHTS = (0.25, 0.24, 0.65, 1.53)
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class MultipleAlignment:
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
         """With the sequences in another order: the places that they have here."""
+        # the tree's leaves are numbers of sequences: sequence s goes to the place of s in `order`
         leaves, tree = np.argsort(order), self.tree.copy()
         is_leaf = tree[:, :2] < len(self)
         tree[:, :2][is_leaf] = leaves[tree[:, :2][is_leaf].astype(np.int64)]
@@ -80,18 +84,9 @@ def align(
     refinements: int,
     executor: Executor,
 ) -> MultipleAlignment:
-    """Align sequences by the probabilities of their matches.
+    """Align sequences by the probabilities of their matches, along a tree, or that of expected accuracies.
 
-    Parameters
-    ----------
-    sequences : list of str
-    matches : Matches
-    tree : ndarray, shape (n_sequences - 1, 4), optional
-        The guide tree; by default that of expected accuracies.
-    consistency : int
-        How many times probabilities are made consistent with those of third sequences.
-    refinements : int
-        How many times, at most, the alignment is taken apart at each edge of the guide tree.
+    `consistency` and `refinements` are those of `SequenceAligner.align`.
     """
     accuracies, values = matches.accuracies, matches
     for _ in range(consistency):
@@ -109,3 +104,58 @@ def align(
         np.arange(len(sequences)),
         found.value(),
     )
+
+
+# --- how sure columns are ---------------------------------------------------------------------------------
+
+
+def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
+    """The mean confidence of the matches of each column, of sequences that were compared; nan without any.
+
+    `matches` are probabilities by the model of two, `values` those that agree with third sequences, which no
+    other matches have. `column` has the place of each residue.
+    """
+    there = np.zeros((len(matches), width), np.float32)
+    there[matches.sequence, column] = 1.0
+    # How many compared pairs a column has, of any values; most matches of the table are in no column. What
+    # has no value counts as the least, so each column's sum is that of all its pairs at the least, and for
+    # those in the table the difference.
+    pairs = (there * (matches.compared.astype(np.float32) @ there)).sum(axis=0, dtype=np.float64)
+    i, key, p = _in_columns(matches, column)
+    v = np.zeros_like(p)
+    _, those, left = _in_columns(values, column)
+    v[np.searchsorted(key, those)] = left
+    found = confidence(features(p, v, len(matches)))
+    least = confidence(features(np.zeros(1), np.zeros(1), len(matches)))[0]
+    sums = least * pairs + np.bincount(column[i], found - least, minlength=width)
+    out = np.full(width, np.nan)
+    np.divide(sums, pairs, out=out, where=pairs > 0)
+    return out
+
+
+def features(probability: NDArray[np.floating], value: NDArray[np.floating], n_sequences: int) -> FloatArray:
+    """What the confidence of matches is a logistic function of, a row for each match.
+
+    Those of two sequences alone have the probabilities of their model; the more third sequences there are,
+    the more often is right what they agree with.
+    """
+    # logistic regression on log odds; bounded, for probabilities of 0 and 1 have none
+    both = np.clip([probability, value], LEAST, 1.0 - LEAST, dtype=np.float64)
+    ones = np.ones(probability.size)
+    return np.column_stack([ones, *np.log(both / (1.0 - both)), (1.0 - 2.0 / max(2, n_sequences)) * ones])
+
+
+def confidence(matches: FloatArray) -> FloatArray:
+    """How many of the matches with these features are right."""
+    out: FloatArray = 1.0 / (1.0 + np.exp(-(matches @ np.array(_WEIGHTS))))
+    return out
+
+
+def _in_columns(
+    matches: Matches, column: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Matches of one column: their first residues, numbers that rise with both residues, and values."""
+    table, rows = matches.table, matches.of_rows(np.arange(column.size))
+    inside = column[rows] == column[table.indices]
+    i, j = rows[inside], table.indices[inside]
+    return i, i * column.size + j, table.data[inside]

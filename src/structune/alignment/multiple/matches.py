@@ -26,21 +26,11 @@ if TYPE_CHECKING:  # pairs are aligned without SciPy's sparse tables, which take
 
 @dataclass(frozen=True)
 class Matches:
-    """A symmetric table of the matches of all residues of all sequences; none are of one sequence.
+    """A symmetric table of the matches of all residues of all sequences; none are of one sequence."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Residues of sequence s are ``offsets[s]:offsets[s + 1]``.
-    table : csr_array of float32, shape (n_residues, n_residues)
-        Columns of a row rise.
-    compared : ndarray of bool, shape (n_sequences, n_sequences)
-        Symmetric; False on the diagonal. Two that were not compared have no matches.
-    """
-
-    offsets: IntArray
-    table: Table
-    compared: NDArray[np.bool_]
+    offsets: IntArray  # (n_sequences + 1,): residues of sequence s are ``offsets[s]:offsets[s + 1]``
+    table: Table  # float32, (n_residues, n_residues); columns of a row rise
+    compared: NDArray[np.bool_]  # (n_sequences, n_sequences), symmetric; others have no matches
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -77,6 +67,7 @@ class Matches:
         out, best = np.zeros((n, n)), np.empty(n_residues + n)
         for x in range(n):
             kernels.chains(self.sparse, x, self.offsets, self.sequence, best, out[x])
+        # `chains` has found the sums of the sequences after each
         lengths = np.maximum(1, np.minimum.outer(self.lengths, self.lengths))
         return np.asarray((out + out.T) / lengths + np.eye(n))
 
@@ -96,17 +87,23 @@ class Matches:
 
         The value of a match of x with y becomes the mean, over sequences z, of the sums over residues of z of
         the products of its values with both; z counts ``weight[x, z] weight[z, y]``, x and y themselves 1. Of
-        two sequences alone nothing changes.
-
-        Parameters
-        ----------
-        weight : ndarray, shape (n_sequences, n_sequences)
-            Symmetric, from 0 to 1; 1 throughout for the original.
-        executor : Executor
+        two sequences alone nothing changes. `weight` is symmetric, from 0 to 1; 1 throughout
+        for the original.
         """
         weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
+        # P'_xy = sum_z w_xz w_zy P_xz P_zy / sum_z w_xz w_zy, where P_xx is the identity and w_xx is 1; only
+        # where P_xy has a value. Small values are left out of the products.
         scale = (1.0 / (weight @ weight + np.finfo(np.float32).tiny)).astype(np.float32)
-        table, out = sparse(self._handed_on(weight)), np.zeros(self.table.nnz, np.float32)
+        # values times weights, and 1 for each residue with itself
+        handed_on = self.table.copy()
+        counts = weight[self.of_rows(self.sequence), self.sequence[handed_on.indices]]
+        handed_on.data = np.where(handed_on.data >= _LEAST_HANDED_ON, handed_on.data * counts, 0.0)
+        handed_on.eliminate_zeros()
+        own: Table = scipy.sparse.csr_array(
+            handed_on + scipy.sparse.eye_array(self.sequence.size, format="csr")
+        )
+        own.sort_indices()
+        table, out = sparse(own), np.zeros(self.table.nnz, np.float32)
 
         def relax(first: int, last: int) -> None:
             kernels.relax((first, last), self.offsets[1:], table, scale, self.sequence, self.sparse, out)
@@ -116,16 +113,6 @@ class Matches:
             pass
         upper = scipy.sparse.csr_array((out, self.table.indices, self.table.indptr), shape=self.table.shape)
         return Matches(self.offsets, symmetric(upper), self.compared)
-
-    def _handed_on(self, weight: FloatArray) -> Table:
-        """Values times weights, and 1 for each residue with itself."""
-        table = self.table.copy()
-        counts = weight[self.of_rows(self.sequence), self.sequence[table.indices]]
-        table.data = np.where(table.data >= _LEAST_HANDED_ON, table.data * counts, 0.0)
-        table.eliminate_zeros()
-        own: Table = scipy.sparse.csr_array(table + scipy.sparse.eye_array(self.sequence.size, format="csr"))
-        own.sort_indices()
-        return own
 
 
 def sparse(table: Table) -> Sparse:

@@ -1,10 +1,13 @@
-"""Probabilities of the matches of any two of some sequences, by a model of two."""
+"""Which two sequences of a family are compared, and the probabilities of their matches, by a model of two.
+
+All are compared, or some along a tree of shared words.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +16,8 @@ from numpy.typing import NDArray
 
 from structune.alignment.kernels.posteriors import sparse_posterior
 from structune.alignment.kernels.sums import Factors, Side
-from structune.alignment.multiple.compared import are_compared
 from structune.alignment.multiple.matches import LEAST, Matches, symmetric
+from structune.alignment.multiple.progressive import Tree, guide_tree
 from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.features import SequenceFeatures
@@ -27,6 +30,7 @@ from structune.structure import FloatArray, IntArray, offsets_of
 if TYPE_CHECKING:
     from structune.alignment.multiple.matches import Table
 
+_WORD = 6  # letters, as in MUSCLE
 _MATCH = 145  # bytes for one, and for copies of it
 _HELD = 8  # bytes of one that was found, until all are: of a column and a value
 _ASKED_EVERY = 20  # sequences
@@ -34,6 +38,55 @@ _FEWEST = 2.75  # of a residue with another sequence: what there is beside them 
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows, columns, values
+
+
+def every_pair(n: int) -> list[IntArray]:
+    """Of each of n sequences those that it is compared with, as many each: every pair is there once."""
+    # Sequence x with the n / 2 after it, around a circle: so all have as much work. With an even number the
+    # one opposite would come twice, and is left to the first half.
+    after = np.arange(1, n // 2 + 1)
+    found = [(x + after) % n for x in range(n)]
+    return [y[:-1] if n % 2 == 0 and x >= n // 2 else y for x, y in enumerate(found)]
+
+
+def pairs_along(tree: Tree, most: int) -> list[IntArray]:
+    """Of each sequence those that it is compared with, of pairs on both sides of each merge of a tree.
+
+    At most so many of each side, which stand for it: taken by turns from those that stand for its own two
+    sides, so that any two of them were compared before. Pairs grow in proportion to the sequences.
+    """
+    n = len(tree) + 1
+    found: list[list[int]] = [[] for _ in range(n)]
+    standing = [[x] for x in range(n)]
+    for a, b in tree[:, :2].astype(np.int64).tolist():
+        for x in standing[a]:
+            found[x] += standing[b]
+        turns = zip_longest(standing[a], standing[b])
+        standing.append([x for two in turns for x in two if x is not None][:most])
+    return [np.array(others, np.int64) for others in found]
+
+
+def word_tree(sequences: Sequence[str], classes: Sequence[str]) -> Tree:
+    """A tree of the shares of words that sequences have in common, of classes of residues (Edgar 2004).
+
+    A share is that of the words of the sequence that has fewer. Words with an unknown letter do not count.
+    """
+    class_of = {letter: k for k, letters in enumerate(classes) for letter in letters}
+    words = []
+    for text in sequences:
+        letters = np.array([class_of.get(letter, -1) for letter in text.upper()], np.int64)
+        windows = np.empty((0, _WORD), np.int64)
+        if letters.size >= _WORD:
+            windows = np.lib.stride_tricks.sliding_window_view(letters, _WORD)
+        windows = windows[(windows >= 0).all(axis=1)]
+        words.append(np.unique(windows @ len(classes) ** np.arange(_WORD)))
+    sizes = np.array([part.size for part in words])
+    table = scipy.sparse.csr_array(
+        (np.ones(sizes.sum(), np.float32), np.concatenate(words), offsets_of(sizes)),
+        shape=(len(sequences), len(classes) ** _WORD),
+    )
+    shared = (table @ table.T).toarray()
+    return guide_tree(np.asarray(shared / np.maximum(1, np.minimum.outer(sizes, sizes)), np.float64))
 
 
 def match_probabilities(
@@ -46,93 +99,58 @@ def match_probabilities(
 ) -> Matches:
     """Probabilities of the matches of sequences that are compared, those from 0.01 on.
 
-    Parameters
-    ----------
-    structure : Alignment
-    weights : sequence of ndarray, each of shape (n_weights,)
-        Of several the mean of their probabilities is taken.
-    sequences : sequence of SequenceFeatures
-    compared : sequence of ndarray of int64
-        Of each sequence those that it is compared with; of two sequences, in the one or the other.
-    executor : Executor
-        Each sequence with those is a piece of work.
-    tell : function of int
-        Called with the number of sequences that are done since the last call.
+    Of several `weights` the mean of their probabilities is taken. `compared` has, of each sequence, those
+    that it is compared with: of two sequences, in the one or the other. Each sequence with those is a piece
+    of work; `tell` is called with the number of sequences that are done since the last call.
     """
     lengths = np.array([len(x) for x in sequences], np.int64)
-    memory = _Memory(structure, lengths, compared, executor.n_workers)
-    memory.check()
-    offsets, room = offsets_of(lengths), _Room(int(lengths.max(initial=0)) if structure.band is None else 0)
+    longest, band = int(lengths.max(initial=0)), structure.band
+    steps = structure.feature_set.n_steps
+    table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
+    tables = min(executor.n_workers, lengths.size) * table
+    places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
+    name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
+
+    def check_memory(n_found: int, looked_at: float) -> None:
+        """Refuse a family that needs too much, which is known the better the more matches are found."""
+        share = max(_FEWEST, n_found / max(1.0, looked_at))  # matches of a residue with another sequence
+        needed = _MATCH * share * sum(places) + tables - _HELD * n_found
+        require_memory(needed, name, "fewer or shorter ones, or a band (--band, band=)")
+
+    check_memory(0, 0.0)
+    offsets, room = offsets_of(lengths), _Room(longest if band is None else 0)
     models = [_Model(structure, w, sequences, room) for w in weights]
 
     def rows_of(x: int) -> Table:
         shape, others = (len(sequences[x]), int(offsets[-1])), compared[x].tolist()
         if not others:
             return scipy.sparse.csr_array(shape, dtype=np.float32)  # type: ignore[return-value]  # a shape
-        found = [_ordered(model, x, y) for model in models for y in others]
+        found = [model.matches(x, y) for model in models for y in others]
         firsts = [offsets[y] for _ in models for y in others]
         rows = np.concatenate([i for i, _, _ in found])
         columns = np.concatenate([j + first for (_, j, _), first in zip(found, firsts, strict=True)])
         values = np.concatenate([p for _, _, p in found]) / np.float32(len(models))
-        table: Table = scipy.sparse.csr_array(
-            (values, (rows, columns)), shape=shape
-        )  # adds up those of several models
+        # adds up those of several models
+        table: Table = scipy.sparse.csr_array((values, (rows, columns)), shape=shape)
         table.data[table.data < LEAST] = 0.0
         table.eliminate_zeros()
         return table
 
-    parts = []
+    parts: list[Table] = []
+    n_found, looked_at = 0, 0.0
     with one_thread():
-        for table in executor.map(rows_of, range(len(sequences))):
-            parts.append(table)
-            memory.check(table.nnz)
+        for part in executor.map(rows_of, range(len(sequences))):
+            looked_at += places[len(parts)]
+            parts.append(part)
+            n_found += part.nnz
+            if len(parts) % _ASKED_EVERY == 0:
+                check_memory(n_found, looked_at)
             tell(1)
-    table = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
-    return Matches(offsets, table, are_compared(compared))
-
-
-class _Memory:
-    """What a family needs: known the better, the more of its matches are found."""
-
-    def __init__(
-        self, structure: Alignment, lengths: IntArray, compared: Sequence[IntArray], n_threads: int
-    ) -> None:
-        self._places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
-        self._name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
-        longest, band = int(lengths.max(initial=0)), structure.band
-        steps = structure.feature_set.n_steps
-        table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
-        self._tables = min(n_threads, lengths.size) * table
-        self._n_done = self._n_found = 0
-        self._all, self._looked_at = sum(self._places), 0.0
-
-    def check(self, n_found: int | None = None) -> None:
-        """Refuse a family that needs more than there is, with so many matches of one more sequence."""
-        if n_found is not None:
-            self._looked_at += self._places[self._n_done]
-            self._n_done, self._n_found = self._n_done + 1, self._n_found + n_found
-            if self._n_done % _ASKED_EVERY:
-                return
-        share = max(_FEWEST, self._n_found / max(1.0, self._looked_at))
-        needed = _MATCH * share * self._all + self._tables - _HELD * self._n_found
-        require_memory(needed, self._name, "fewer or shorter ones, or a band (--band, band=)")
-
-
-def _ordered(model: _Model, x: int, y: int) -> Found:
-    """Matches of two sequences, rounded the same whichever is first."""
-    if x < y:
-        return model.matches(x, y)
-    columns, rows, values = model.matches(y, x)
-    return rows.astype(np.int64), columns.astype(np.int32), values
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What one sequence brings in: its match scores with others are ``left @ right``."""
-
-    left: NDArray[np.float32]
-    right: NDArray[np.float32]
-    factors: Side
+    both = symmetric(scipy.sparse.vstack(parts, format="csr", dtype=np.float32))
+    are_compared = np.zeros((lengths.size, lengths.size), bool)
+    for x, others in enumerate(compared):
+        are_compared[x, others] = are_compared[others, x] = True
+    return Matches(offsets, both, are_compared)
 
 
 class _Room(threading.local):
@@ -159,29 +177,36 @@ class _Model:
             self._steps, self._both = np.exp(w[features.steps]), np.exp(features.both_scores(w))
             self._prepared = [self._prepare(x) for x in sequences]
 
-    def _prepare(self, x: SequenceFeatures) -> _Prepared:
-        side, terminal = self._structure.feature_set.side(self._w, x)
-        ones = np.ones(len(x))  # scores are relative to residues being terminal
-        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones])
-        right = np.column_stack([x.pairing, ones, -terminal])
-        return _Prepared(left.astype(np.float32), right.T.astype(np.float32), Side(*map(np.exp, side)))
+    def _prepare(self, x: SequenceFeatures) -> tuple[NDArray[np.float32], NDArray[np.float32], Side]:
+        """What one sequence brings in: its match scores with others are ``left @ right``."""
+        side, terminal = self._structure.feature_set.sides(self._w, x)
+        # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
+        # residues being terminal
+        ones = np.ones(len(x))
+        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones]).astype(np.float32)
+        right = np.column_stack([x.pairing, ones, -terminal]).T.astype(np.float32)
+        return left, right, Side(*map(np.exp, side))
 
     def matches(self, x: int, y: int) -> Found:
-        """Those of two sequences from `LEAST` on."""
-        a, b = self._prepared[x], self._prepared[y]
-        n, m = len(a.left), b.right.shape[1]
+        """Those of two sequences from `LEAST` on, rounded the same whichever is first."""
+        if x > y:
+            columns, rows, values = self.matches(y, x)
+            return rows.astype(np.int64), columns.astype(np.int32), values
+        (left, _, of_x), (_, right, of_y) = self._prepared[x], self._prepared[y]
+        n, m = len(left), right.shape[1]
         if self._structure.band is not None or not n * m:
             return self._slowly(x, y)
         room = self._room
         match, forward = room.match[: n * m].reshape(n, m), room.forward[: (n + 1) * (m + 1)]
-        np.matmul(a.left, b.right, out=match)
+        np.matmul(left, right, out=match)
         with np.errstate(over="ignore"):
             np.exp(match, out=match)
-        starts, factors = np.empty(n + 1, np.int64), Factors(a.factors, b.factors, self._steps, self._both)
+        starts, factors = np.empty(n + 1, np.int64), Factors(of_x, of_y, self._steps, self._both)
         found = starts, room.columns, room.values
         _, lost = sparse_posterior(match, factors, LEAST, forward.reshape(n + 1, m + 1), *found)
         if not abs(lost) < _LOST:
             return self._slowly(x, y)
+        # the kernel goes from the last residue to the first, so counts are differences the other way round
         size, counts = starts[0], (starts[:-1] - starts[1:])[::-1]
         return np.repeat(np.arange(n)[::-1], counts), room.columns[:size].copy(), room.values[:size].copy()
 

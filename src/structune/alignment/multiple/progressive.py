@@ -19,6 +19,7 @@ def guide_tree(accuracies: FloatArray) -> Tree:
     """UPGMA by 1 - expected accuracies, as SciPy's linkage: (n_sequences - 1, 4)."""
     if len(accuracies) < 2:
         return np.empty((0, 4))
+    # an expected share of right matches is at most 1 but for roundings
     distances = np.clip(1.0 - accuracies, 0.0, None)
     np.fill_diagonal(distances, 0.0)
     found: Tree = scipy.cluster.hierarchy.linkage(
@@ -33,18 +34,7 @@ class Progressive:
     Gaps cost nothing: with probabilities for values the sum is the expected number of right matches of any
     two sequences. Each step finds the best alignment of two groups whose own alignments stay as they are.
 
-    Parameters
-    ----------
-    matches : Matches
-    tree : ndarray, shape (n_sequences - 1, 4)
-        As `guide_tree` gives it.
-
-    Attributes
-    ----------
-    column : ndarray of int32, shape (n_residues,)
-        Where each residue is, in the end.
-    width : int
-        How many columns there are.
+    In the end ``column`` (n_residues,) has the place of each residue, of ``width`` columns.
     """
 
     def __init__(self, matches: Matches, tree: Tree) -> None:
@@ -54,11 +44,10 @@ class Progressive:
             [np.empty(0, np.int32), *(np.arange(k, dtype=np.int32) for k in lengths)]
         )
         self._groups: list[IntArray] = [np.array([s]) for s in range(n)]
-        widths = lengths
         for a, b in tree[:, :2].astype(np.int64).tolist():
-            widths.append(self._merge(self._groups[a], self._groups[b], (widths[a], widths[b])))
+            lengths.append(self._merge(self._groups[a], self._groups[b], (lengths[a], lengths[b])))
             self._groups.append(np.concatenate((self._groups[a], self._groups[b])))
-        self.width: int = widths[-1] if widths else 0
+        self.width: int = lengths[-1] if lengths else 0
 
     def refine(self, rounds: int) -> int:
         """Take the alignment apart at each edge of the tree and put both parts together again.
@@ -69,11 +58,17 @@ class Progressive:
         for k in range(rounds):
             before = self.column.copy()
             for group in self._groups[:-2]:  # the last two edges are the same
+                # Cutting an edge of the tree leaves two groups, whose columns of gaps alone are closed.
+                # Aligned again the sum of values can only grow, for the old alignment is one of those looked
+                # at.
                 rest = everything.copy()
                 rest[group] = False
                 other = np.flatnonzero(rest)
-                widths = self._closed_up(group), self._closed_up(other)
-                self.width = self._merge(group, other, widths)
+                widths = [
+                    kernels.close_up(part, self.column, self._matches.offsets, np.zeros(self.width, np.int32))
+                    for part in (group, other)
+                ]
+                self.width = self._merge(group, other, (widths[0], widths[1]))
             if np.array_equal(before, self.column):
                 return k + 1
         return rounds
@@ -81,10 +76,12 @@ class Progressive:
     def value(self) -> float:
         """The sum of the values of all matches."""
         table = self._matches.table
+        # the table is symmetric, so each match is there twice
         inside = self._matches.of_rows(self.column) == self.column[table.indices]
         return float(table.data[inside].sum(dtype=np.float64)) / 2.0
 
     def _merge(self, a: IntArray, b: IntArray, widths: tuple[int, int]) -> int:
+        # the kernel goes through the matches of the first group: the smaller one has fewer
         if a.size > b.size:
             a, b, widths = b, a, widths[::-1]
         matches = self._matches
@@ -92,11 +89,6 @@ class Progressive:
         group[b] = True
         where = group, self.column, widths, matches.sequence, matches.offsets
         found: int = kernels.merge(a, b, *where, matches.sparse)
-        return found
-
-    def _closed_up(self, group: IntArray) -> int:
-        used = np.zeros(self.width, np.int32)
-        found: int = kernels.close_up(group, self.column, self._matches.offsets, used)
         return found
 
 

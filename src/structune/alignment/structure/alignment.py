@@ -12,18 +12,19 @@ import scipy
 
 from structune.alignment.structure import inference
 from structune.alignment.structure.alphabets import LETTERS, PROTEIN, warn_of_nucleotides
-from structune.alignment.structure.best import best
-from structune.alignment.structure.costs import known_matches, match_costs
-from structune.alignment.structure.features import FeatureSet, SequenceFeatures
+from structune.alignment.structure.features import FeatureSet, SequenceFeatures, uses_of
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import Bonus, Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
-from structune.alignment.structure.rows import AlignedPair, parse_alignment
+from structune.alignment.structure.rows import (
+    AlignedPair,
+    check_rising,
+    check_space,
+    checked_band,
+    parse_alignment,
+)
 from structune.alignment.structure.shard import AlignmentShard
-from structune.alignment.structure.short import best_short
-from structune.alignment.structure.space import check_cells, check_overhangs, check_rising, checked_band
-from structune.alignment.structure.uses import uses_of
 from structune.errors import DataError
 from structune.structure import (
     Array,
@@ -68,12 +69,7 @@ class Alignment(Structure):
     """
 
     name = "alignment"
-    capabilities = frozenset(
-        {
-            *("log_partition", "hessian", "complex", "within", "best", "cost"),
-            "equivalent",
-        }
-    )
+    capabilities = frozenset(("log_partition", "hessian", "complex", "within", "best", "cost", "equivalent"))
     decoding_is_costly = True
 
     def __init__(
@@ -90,12 +86,7 @@ class Alignment(Structure):
 
     @classmethod
     def for_pairs(
-        cls,
-        inputs: Sequence[ProteinPair],
-        features: str,
-        overhangs: str,
-        band: int | None,
-        alphabet: str,
+        cls, inputs: Sequence[ProteinPair], features: str, overhangs: str, band: int | None, alphabet: str
     ) -> Alignment:
         """With weights for what the first sequence has beside its residues."""
         first, _ = _proteins(inputs[0], 0)
@@ -151,22 +142,29 @@ class Alignment(Structure):
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
-        sequences, letters, annotations = self._distinct(pairs)
+        numbers: dict[Protein, int] = {}  # sequences that are in several pairs are held once
+        parsed, sequences = [], np.empty((len(pairs), 2), np.int64)
+        for p, pair in enumerate(pairs):
+            for side, protein in enumerate(pair):
+                if protein not in numbers:
+                    numbers[protein] = len(numbers)
+                    parsed.append(self._parsed(protein, f"pair {p}, {'xy'[side]}"))
+                sequences[p, side] = numbers[protein]
         warn_of_nucleotides(self.feature_set.alphabet, {x.residues for pair in pairs for x in pair})
         found = [
             parse_alignment(_two(rows, p), (x.residues, y.residues), f"pair {p}")
             for p, (rows, (x, y)) in enumerate(zip(outputs or (), pairs, strict=outputs is not None))
         ]
         for p, alignment in enumerate(found):
-            self._check_space(alignment, len(pairs[p][1].residues), p)
-        sizes = np.array([part.size for part in letters], dtype=np.int64)
+            check_space(alignment, len(pairs[p][1].residues), p, self.feature_set.overhangs, self.band)
+        sizes = np.array([letters.size for letters, _ in parsed], dtype=np.int64)
         return AlignmentShard(
             check_weights(weights, len(inputs)),
             sequences,
             offsets_of(sizes[sequences[:, 0]]),
             offsets_of(sizes),
-            np.concatenate([np.empty(0, np.int8), *letters]),
-            np.concatenate([np.empty((0, self.feature_set.n_annotations)), *annotations]),
+            np.concatenate([np.empty(0, np.int8), *(letters for letters, _ in parsed)]),
+            np.concatenate([np.empty((0, self.feature_set.n_annotations)), *(each for _, each in parsed)]),
             np.concatenate([np.empty(0, np.int64), *(a.partner for a in found)]),
             np.concatenate([np.empty(0, bool), *(a.scored for a in found)]),
             np.array([a.whole for a in found] or [True] * len(inputs), dtype=bool),
@@ -189,40 +187,20 @@ class Alignment(Structure):
         for p, ((a, b), m) in enumerate(zip(pairwise(shard.starts.tolist()), lengths, strict=True)):
             alignment = AlignedPair(shard.partners[a:b], shard.scored[a:b], bool(shard.whole[p]))
             check_rising(alignment, m, p)
-            self._check_space(alignment, m, p)
+            check_space(alignment, m, p, self.feature_set.overhangs, self.band)
 
-    def _check_space(self, alignment: AlignedPair, m: int, p: int) -> None:
-        """Refuse an alignment with the m residues of y that the structure does not have."""
-        if self.feature_set.overhangs == "one":
-            check_overhangs(alignment, m, p)
-        if self.band is not None:
-            check_cells(alignment, m, self.band, p)
-
-    def _distinct(
-        self, pairs: list[tuple[Protein, Protein]]
-    ) -> tuple[IntArray, list[Array], list[FloatArray]]:
-        """Which two sequences each pair has, shape (n_pairs, 2), and the letters and annotation of each."""
+    def _parsed(self, protein: Protein, name: str) -> tuple[Array, FloatArray]:
+        """The letters of a sequence, and its annotation; errors begin with its name."""
         features = self.feature_set
-        numbers: dict[Protein, int] = {}
-        letters, annotations = [], []
-        sequences = np.empty((len(pairs), 2), np.int64)
-        for p, pair in enumerate(pairs):
-            for side, protein in enumerate(pair):
-                if protein not in numbers:
-                    name = f"pair {p}, {'xy'[side]}"
-                    letters.append(self.feature_set.alphabet.parse(protein.residues, name))
-                    annotations.append(annotation(protein, features.profile, features.secondary, name))
-                    numbers[protein] = len(numbers)
-                sequences[p, side] = numbers[protein]
-        return sequences, letters, annotations
+        letters = features.alphabet.parse(protein.residues, name)
+        return letters, annotation(protein, features.profile, features.secondary, name)
 
     # --- features -----------------------------------------------------------------------------------------
 
     def describe(self, protein: Protein, name: str) -> SequenceFeatures:
         """Features of one sequence; errors begin with its name."""
-        features = self.feature_set
-        letters = self.feature_set.alphabet.parse(protein.residues, name)
-        return features.describe(letters, annotation(protein, features.profile, features.secondary, name))
+        letters, annotated = self._parsed(protein, name)
+        return self.feature_set.describe_all(letters, annotated, np.array([0, len(letters)]))[0]
 
     def _described(self, shard: AlignmentShard) -> list[SequenceFeatures]:
         return self.feature_set.describe_all(shard.letters, shard.annotation, shard.offsets)
@@ -275,14 +253,16 @@ class Alignment(Structure):
                 continue
             n, m = len(described[x]), len(described[y])
             with inference.held_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
-                known = known_matches(shard, p) if within or forced else None
-                rate = 0.0 if cost is None else float(cost[p])
-                added = None if cost is None else match_costs(shard, p, rate)
-                most, base = (0.0, 0.0) if added is None else (abs(rate), rate)
+                known = _known_matches(shard, p) if within or forced else None
                 parts = self.feature_set, w, matrix, described[x], described[y], known, self.band
-                pair = Pair(*parts, added, most)
-                pair.base += base
-                yield p, pair
+                rate = 0.0 if cost is None else float(cost[p])
+                bonus = None if cost is None else _match_costs(shard, p, rate)
+                if bonus is None:
+                    yield p, Pair(*parts)
+                else:
+                    pair = Pair(*parts, bonus, abs(rate))
+                    pair.base += rate
+                    yield p, pair
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
         """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
@@ -301,6 +281,7 @@ class Alignment(Structure):
         if within and shard.whole.any():
             self._own_scores(w, shard, log_z, expected, weights)
         for p, pair in self._pairs(w, shard, within):
+            # gradients of the log-partition are expected features, E[F] = d log Z / d w
             if expected is None:
                 log_z[p] = inference.log_partition(pair)
             else:
@@ -329,14 +310,14 @@ class Alignment(Structure):
         """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
         partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
         for p, pair in self._pairs(w, shard, cost=cost):
-            partner, values[p] = best(pair)
+            partner, values[p] = inference.best(pair)
             partners.append(partner)
         return np.concatenate(partners), values
 
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
         """The best of the alignments that have all scored matches."""
         self._alignments(shard, None)
-        found = [best(pair) for _, pair in self._pairs(w, shard, forced=True)]
+        found = [inference.best(pair) for _, pair in self._pairs(w, shard, forced=True)]
         partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
         return partners, np.array([score for _, score in found])
 
@@ -348,7 +329,7 @@ class Alignment(Structure):
         gamma : float
             How much a right match counts beside two residues rightly left out; inf to count nothing else.
         """
-        partners, left = best_short(self.feature_set, w, shard, gamma, self.band)
+        partners, left = inference.most_accurate_short(self.feature_set, w, shard, gamma, self.band)
         for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left)), strict=True):
             partners[shard.starts[p] : shard.starts[p + 1]] = inference.most_accurate(pair, gamma)
         return partners
@@ -372,9 +353,31 @@ class Alignment(Structure):
         costs = np.zeros(len(shard))
         pairs = zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
         for p, (own, found) in enumerate(pairs):
-            i = known_matches(shard, p)[0]
+            i = _known_matches(shard, p)[0]
             costs[p] = np.mean(own[i] != found[i]) if i.size else 0.0
         return costs
+
+
+def _known_matches(shard: AlignmentShard, p: int) -> tuple[IntArray, IntArray]:
+    """The scored matches of a pair."""
+    a, b = shard.starts[p : p + 2]
+    i = np.flatnonzero(shard.scored[a:b])
+    return i, shard.partners[a:b][i]
+
+
+def _match_costs(shard: AlignmentShard, p: int, cost: float) -> Bonus | None:
+    """What right matches save if `cost` times the share of missed matches is added to scores of alignments.
+
+    An alignment without matches has the whole of it, and each right match saves its share. None where none is
+    scored: all alignments cost nothing.
+    """
+    known, (n, m) = _known_matches(shard, p), shard.lengths[p].tolist()
+    size = known[0].size
+    if not size:
+        return None
+    # cost (1 - right / size) = cost - sum over right matches of cost / size; the constant goes to `base`
+    table = scipy.sparse.csr_array((np.full(size, -cost / size), known), shape=(n, m))
+    return lambda rows, columns: table[rows][:, columns].toarray()
 
 
 def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:

@@ -15,10 +15,7 @@ from structune.structure import Array, FloatArray
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 _CHARACTERS = 256  # of Latin-1
 _FEW, _MANY = 15, 50  # letters: as many of all sequences, or of one, tell what they are of
-_STRANGE, _SURE = (
-    0.02,
-    0.9,
-)  # shares of letters: of other ones in DNA; of A, C, G, T, U and N that need no more
+_STRANGE, _SURE = 0.02, 0.9  # shares of letters in DNA: of other ones; of A, C, G, T, U and N, if no more
 
 
 class NucleotideWarning(UserWarning):
@@ -27,34 +24,16 @@ class NucleotideWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Which letters there are.
-
-    Attributes
-    ----------
-    name : str
-    noun : str
-        What a letter stands for, in errors.
-    residues : str
-    percent : str
-        How frequent each of these is.
-    ambiguous : mapping
-        The residues that other letters may stand for.
-    classes : mapping
-        Those of residues around a match.
-    words : tuple of str
-        Residues that are the same where sequences are compared by words.
-    hydrophilic : str
-        None where that means nothing.
-    """
+    """Which letters there are."""
 
     name: str
-    noun: str
+    noun: str  # what a letter stands for, in errors
     residues: str
-    percent: str
-    ambiguous: Mapping[str, str]
-    classes: Mapping[str, str]
-    words: tuple[str, ...]
-    hydrophilic: str = ""
+    percent: str  # how frequent each of these is
+    ambiguous: Mapping[str, str]  # the residues that other letters may stand for
+    classes: Mapping[str, str]  # those of residues around a match
+    words: tuple[str, ...]  # residues that are the same where sequences are compared by words
+    hydrophilic: str = ""  # none where that means nothing
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -73,15 +52,15 @@ class Alphabet:
 
     @cached_property
     def class_table(self) -> FloatArray:
-        return self.residue_table @ self._sums(list(self.classes.values()))
+        """The same of classes."""
+        is_of = [[residue in letters for letters in self.classes.values()] for residue in self.residues]
+        return np.asarray(self.residue_table @ np.array(is_of, np.float64))
 
     @cached_property
     def hydrophilic_table(self) -> FloatArray:
-        return self.residue_table @ self._sums([self.hydrophilic])[:, 0]
-
-    def _sums(self, sets: list[str]) -> FloatArray:
-        """Which residues are in each of some sets of them."""
-        return np.array([[float(residue in name) for name in sets] for residue in self.residues])
+        """Of each letter, the share that is hydrophilic."""
+        is_of = np.array([residue in self.hydrophilic for residue in self.residues], np.float64)
+        return np.asarray(self.residue_table @ is_of)
 
     @cached_property
     def _numbers(self) -> NDArray[np.int8]:
@@ -93,13 +72,7 @@ class Alphabet:
         return numbers
 
     def parse(self, sequence: str, name: str) -> Array:
-        """Places of the letters in `LETTERS`.
-
-        Raises
-        ------
-        DataError
-            Another character. Begins with `name`.
-        """
+        """Places of the letters in `LETTERS`; an error begins with `name`."""
         codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)
         numbers: Array = self._numbers[codes]
         for k in np.flatnonzero(numbers < 0)[:1]:
@@ -121,8 +94,7 @@ PROTEIN = Alphabet(
         "J": "IL",
         "U": "C",
         "O": "K",
-        "X": _AMINO_ACIDS,
-        "*": _AMINO_ACIDS,
+        **dict.fromkeys("X*", _AMINO_ACIDS),
     },
     classes={
         "small": "AST",
@@ -154,9 +126,7 @@ NUCLEOTIDE = Alphabet(
         "D": "AGT",
         "H": "ACT",
         "V": "ACG",
-        "N": "ACGT",
-        "X": "ACGT",
-        "*": "ACGT",
+        **dict.fromkeys("NX*", "ACGT"),
     },
     classes={letter: letter for letter in "ACGT"},
     words=("A", "C", "G", "TU"),
@@ -184,6 +154,8 @@ def _are_nucleotides(counts: NDArray[np.int64], least: int) -> bool:
     def of(letters: str) -> int:
         return int(counts[list(letters.encode())].sum())
 
+    # X and * say nothing of either. Of amino acids, A, C, G and T are also letters, so three kinds must be
+    # there, and U counts as T.
     n, sure = of(LETTERS) - of("X*"), of("ACGTUN")
     if n < least or 2 * sure <= n or sum(of(letters) > 0 for letters in ("A", "C", "G", "TU")) < 3:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -32,40 +31,18 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceFeatures:
-    """Features of one sequence of n residues.
+    """Features of one sequence of n residues."""
 
-    Attributes
-    ----------
-    pairing : ndarray, shape (n, n_columns)
-        A match scores the products of these columns of both residues.
-    residues : ndarray, shape (n, n_residues)
-    hydrophilic : ndarray of int64, shape (n + 1,)
-        How many of the six residues around each place between two are hydrophilic.
-    """
-
-    pairing: FloatArray
-    residues: FloatArray
-    hydrophilic: IntArray
+    pairing: FloatArray  # (n, n_columns): a match scores the products of these columns of both residues
+    residues: FloatArray  # (n, n_residues)
+    hydrophilic: IntArray  # (n + 1,): how many of the six residues around each place between two are
 
     def __len__(self) -> int:
         return len(self.residues)
 
 
 class FeatureSet:
-    """The weights of a model of alignments.
-
-    Parameters
-    ----------
-    name : {"affine", "full"}
-        A substitution matrix and affine gaps; or more, see `Alignment`.
-    overhangs : {"both", "one"}
-        How many of the sequences may have terminal residues at the same end.
-    profile : int
-        Columns of the profile of each sequence.
-    secondary : bool
-        Whether each sequence has a secondary structure.
-    alphabet : {"protein", "nucleotide"}
-    """
+    """The weights of a model of alignments; the parameters are those of `Alignment`."""
 
     def __init__(
         self,
@@ -88,6 +65,7 @@ class FeatureSet:
         self.shifts = _SHIFTS if name == "full" else ()
         self.blocks: list[Block] = []
         self._block("substitution", tuple(self.alphabet.residues))
+        # classes of the residues near a match, each at the same distance in both sequences
         for shift in self.shifts:
             self._block(f"context {shift:+d}", tuple(self.alphabet.classes))
         self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
@@ -132,14 +110,10 @@ class FeatureSet:
 
     # --- of a sequence ------------------------------------------------------------------------------------
 
-    def describe(self, letters: Array, annotation: FloatArray) -> SequenceFeatures:
-        """Features of a sequence, by the numbers of its letters and its `proteins.annotation`."""
-        return self.describe_all(letters, annotation, np.array([0, len(letters)]))[0]
-
     def describe_all(
         self, letters: Array, annotation: FloatArray, offsets: IntArray
     ) -> list[SequenceFeatures]:
-        """The same of sequences one after the other, of which each begins at its offset."""
+        """Features of sequences one after the other, by their letters and `proteins.annotation`."""
         joined = self.describe_joined(letters, annotation, offsets)
         return [
             SequenceFeatures(joined.pairing[a:b], joined.residues[a:b], joined.hydrophilic[a + s : b + s + 1])
@@ -159,6 +133,7 @@ class FeatureSet:
 
     def bilinear(self, w: Array) -> Array:
         """The matrix between the pairing features of two residues, shape (n_columns, n_columns)."""
+        # w . F of a match is x' B y for the pairing features of both: B is symmetric, so x and y may swap
         out = np.zeros((self.n_columns, self.n_columns), w.dtype)
         for block in self.blocks:
             part, upper = out[block.columns, block.columns], block.upper
@@ -171,16 +146,18 @@ class FeatureSet:
         for block in self.blocks:
             largest = np.abs(w[block.weights]).max()
             if block is self._profile:  # columns of others add up to at most one
-                largest *= _most_sum(x.pairing[:, block.columns]) * _most_sum(y.pairing[:, block.columns])
+                for one in (x, y):
+                    largest *= np.abs(one.pairing[:, block.columns]).sum(axis=1).max(initial=0.0)
             most += largest
         return most
 
-    def side(self, w: Array, sequence: SequenceFeatures) -> tuple[Side, Array]:
-        """Scores that one sequence brings in, and those of its residues if they are terminal, shape (n,)."""
-        return self.sides(w, sequence, np.array([0, len(sequence)]))
-
-    def sides(self, w: Array, sequence: SequenceFeatures, offsets: IntArray) -> tuple[Side, Array]:
-        """The same of sequences one after the other."""
+    def sides(
+        self, w: Array, sequence: SequenceFeatures, offsets: IntArray | None = None
+    ) -> tuple[Side, Array]:
+        """Scores that sequences one after the other bring in, and those of their residues if terminal."""
+        offsets = np.array([0, len(sequence)]) if offsets is None else offsets
+        # Of a sequence of n residues there are n + 1 places: so that sequence s of several begins at residue
+        # offsets[s], and at place offsets[s] + s.
         n, number = len(sequence), np.arange(offsets.size - 1)
         n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
         terminal = np.full(n, w[self.terminal][1])
@@ -203,9 +180,6 @@ class FeatureSet:
         begins[offsets[:-1] + number] = ends[offsets[1:] + number] = 0.0
         return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
 
-    def factors(self, w: Array, x: Side, y: Side) -> Factors:
-        return Factors(x, y, w[self.steps], self.both_scores(w))
-
     def both_scores(self, w: Array) -> Array:
         """Of gaps in both sequences, between matches and at an end."""
         both = w[self.both].copy()
@@ -217,28 +191,27 @@ class FeatureSet:
 
     def no_uses(self, n: int, m: int, dtype: Any) -> Factors:
         """Zeros, as the kernels count in them."""
-        x, y = (Side(*(np.zeros(size, dtype) for size in _sizes(k))) for k in (n, m))
+        x, y = (Side(*np.zeros((3, k), dtype), *np.zeros((4, k + 1), dtype)) for k in (n, m))
         return Factors(x, y, np.zeros(self.n_steps + 1, dtype), np.zeros(2, dtype))
 
     def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
         """Add the features of the uses of all factors, times `weight`."""
         for block, products in zip(self.blocks, uses.products, strict=True):
             upper = block.upper
+            # a weight stands for two cells of the symmetric matrix, or for one on the diagonal
             both_ways = (products + products.T)[upper]
             out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
         out[self.steps] += weight * uses.factors.steps
         out[self.both] += weight * uses.factors.both
-        for side, sequence, matched in (
-            (uses.factors.x, x, uses.matched[0]),
-            (uses.factors.y, y, uses.matched[1]),
-        ):
-            self._gather_side(side, sequence, matched, uses.none, out, weight)
+        for side, sequence, matched in zip(uses.factors[:2], (x, y), uses.matched, strict=True):
+            if len(sequence):
+                self._gather_side(side, sequence, matched, uses.none, out, weight)
 
     def _gather_side(
         self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
     ) -> None:
-        if not len(sequence):
-            return
+        # A residue is matched, in a gap, or terminal. Terminal gaps are open where the first and last
+        # residues are not matched; an alignment without matches has one, and would count both.
         terminal = 1.0 - matched - side.residue
         opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
         out[self.terminal] += weight * np.array([opened, terminal.sum()])
@@ -265,36 +238,56 @@ class FeatureSet:
 
 
 class Uses(NamedTuple):
-    """How often each part of the score is used.
+    """How often each part of the score is used."""
 
-    ``products``: of each block of pairing features, the sum over matches of their products; ``factors``: of
-    gaps; ``matched``: of both sequences, how often each residue is matched; ``none``: how often there is no
-    match at all.
-    """
-
-    products: list[Array]
-    factors: Factors
-    matched: tuple[Array, Array]
-    none: Any
+    products: list[Array]  # of each block of pairing features, the sum over matches of their products
+    factors: Factors  # of gaps
+    matched: tuple[Array, Array]  # of both sequences, how often each residue is matched
+    none: Any  # how often there is no match at all
 
 
-def _sizes(n: int) -> Iterator[int]:
-    yield from (n, n, n, n + 1, n + 1, n + 1, n + 1)
+def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, partner: IntArray) -> Uses:
+    """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
+    i = np.flatnonzero(partner >= 0)
+    j = partner[i]
+    products = [x.pairing[i, b.columns].T @ y.pairing[j, b.columns] for b in features.blocks]
+    matched = np.zeros(len(x)), np.zeros(len(y))
+    matched[0][i] = matched[1][j] = 1.0
+    used = features.no_uses(len(x), len(y), np.float64)
+    # between matches (a, b) and (c, d) the gap in x is first, at place b + 1 of y; that in y at place c of x
+    for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
+        _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
+        _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
+        used.both[0] += c > a + 1 and d > b + 1
+    if i.size:
+        used.both[1] += i[0] > 0 and j[0] > 0
+        used.both[1] += i[-1] < len(x) - 1 and j[-1] < len(y) - 1
+    return Uses(products, used, matched, float(not i.size))
+
+
+def _count_gap(side: Side, other: Side, steps: Array, residues: slice, place: int) -> None:
+    """A gap of these residues at a place of the other sequence."""
+    length, n_steps = residues.stop - residues.start, steps.size - 1
+    if not length:
+        return
+    side.residue[residues] += 1
+    side.opens[residues.start] += 1
+    side.closes[residues.stop - 1] += 1
+    other.site[place] += length
+    other.site_open[place] += 1
+    steps[: min(length, n_steps)] += 1
+    steps[n_steps] += max(0, length - n_steps)
 
 
 def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
     """Features of the residue so many places further on; 0 beyond the ends of its sequence."""
+    # sequences lie one after the other: what is taken from another one is left 0
     out, n = np.zeros_like(features), len(features)
     if abs(by) < n:
         to, of = slice(max(0, -by), n - max(0, by)), slice(max(0, by), n - max(0, -by))
         is_within = sequence[to] == sequence[of]
         out[to][is_within] = features[of][is_within]
     return out
-
-
-def _most_sum(columns: FloatArray) -> float:
-    """The largest sum of sizes in a row."""
-    return float(np.abs(columns).sum(axis=1).max(initial=0.0))
 
 
 def _tally(numbers: IntArray, values: Array) -> Array:
@@ -306,6 +299,7 @@ def _tally(numbers: IntArray, values: Array) -> Array:
 
 def _places(hydrophilic: FloatArray, offsets: IntArray) -> IntArray:
     """Around each place of each sequence, one more than it has residues."""
+    # differences of running sums; letters that may be several residues count in part, so it is rounded
     sums, n_places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.diff(offsets) + 1
     first, last = np.repeat(offsets[:-1], n_places), np.repeat(offsets[1:], n_places)
     places = np.arange(first.size) - np.repeat(np.arange(n_places.size), n_places)

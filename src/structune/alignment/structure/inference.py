@@ -1,4 +1,8 @@
-"""What is asked of the alignments of one pair: sums in whatever domain holds them, and what follows."""
+"""What is asked of the alignments of one pair: sums in whatever domain holds them, and what follows.
+
+Tables are in blocks of rows that fit in memory: the first row of each block is kept, and the tables of one
+block at a time.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,228 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
-from structune.alignment.structure.best import best
-from structune.alignment.structure.features import Uses
-from structune.alignment.structure.pair import Pair, block_shape, cells_near, n_tables, widest
-from structune.alignment.structure.sums import Inference, LogInference, RangeError
+from structune.alignment.kernels import log_domain, short, sums
+from structune.alignment.kernels.sums import Below, Factors, Rows, Side
+from structune.alignment.structure.features import FeatureSet, Uses
+from structune.alignment.structure.pair import (
+    Pair,
+    begin_with,
+    block_shape,
+    cells_near,
+    map_factors,
+    n_tables,
+    row_of,
+    widest,
+)
+from structune.alignment.structure.shard import AlignmentShard
+from structune.errors import DataError
 from structune.running.memory import held_memory, require_memory
+from structune.running.steps import step
 from structune.structure import Array, FloatArray, IntArray
 
+_LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+_MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
+_MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 _RESIDUE = 1000  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS = 2  # whose tables are in memory at once
 _MATCHES = 4  # numbers of a match, those of decoding among them
+_SHORT = 60  # residues: of longer pairs the work is most of it
 
 T = TypeVar("T")
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+def check_room(needed: float, n: int, m: int, name: str) -> None:
+    """Refuse two sequences of n and m residues if there is not so much memory."""
+    require_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
+def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
+    """The same; two such pairs of sequences on two threads wait for each other where both do not fit."""
+    return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
+
+
+def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
+    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`."""
+    # doubles, beside what the sums take; longer pairs look at them in blocks, and find them again each time
+    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
+    return sums_memory(n, m, band, n_steps) + 8.0 * posteriors
+
+
+def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
+    """The same where probabilities are looked at in blocks of rows."""
+    cells = cells_near(n, m, band)
+    size, wide = block_shape(cells, n_steps)
+    tables = (n_tables(n_steps) * min(_BLOCKS * size, n) + _MATCHES * size) * wide
+    first_rows = n_tables(n_steps) * n / size * widest(cells)
+    return 8.0 * (tables + first_rows) + n * wide + _RESIDUE * (n + m)  # choices are bytes
+
+
+# --- the highest score ------------------------------------------------------------------------------------
+
+
+def best(pair: Pair) -> tuple[IntArray, float]:
+    """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score."""
+    scores, blocks, cells = pair.scores, pair.blocks, pair.cells
+    first_rows, row, score, last = list[Rows](), None, pair.none, 0
+
+    def fill(block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
+        rows = pair.tables(block)
+        begin_with(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
+        match, ends = pair.match(block), np.full(block.stop - block.start + 1, -np.inf)
+        best_kernels.best_rows(match, block.start, scores, cells, rows, ends)
+        return rows, ends
+
+    with step("best scores", lambda: len(first_rows) / len(blocks)):
+        for block in blocks:
+            rows, ends = fill(block, row)
+            first_rows.append(row_of(pair, rows, block, block.start))
+            row = row_of(pair, rows, block, block.stop)
+            r = int(np.argmax(ends))
+            if ends[r] > score:
+                score, last = ends[r], block.start + r
+    # Back from the row of the best last match: all before its block is known by the first row that was kept.
+    partner, state, i, j = np.full(pair.n, -1), best_kernels.BEGIN, last, 0
+    for k, block in reversed(list(enumerate(blocks))):
+        if i <= block.start:
+            continue
+        if k < len(blocks) - 1:  # the tables of the last block are still there
+            rows, _ = fill(block, first_rows[k])
+        if i == last:
+            j = best_kernels.last_match(scores, i, block.start, cells, rows.match[i - block.start])
+            state = best_kernels.MATCH
+        state, i, j = best_kernels.trace(state, i, j, block.start, scores, cells, rows, partner)
+    return partner, float(score + pair.base)
+
+
+# --- sums -------------------------------------------------------------------------------------------------
+
+
+class RangeError(ArithmeticError):
+    """Sums that leave the range of a double."""
+
+
+class Inference:
+    """Log-partition and posteriors in the linear domain.
+
+    Parameters
+    ----------
+    pair : Pair
+    tilt : float
+        Taken from the scores for each residue of y, wherever it is; so all alignments lose the same. Rows are
+        scaled as they come: where scores grow with the columns too, this keeps those in range that matter.
+
+    Raises
+    ------
+    RangeError
+        Now, or from `posteriors`.
+    """
+
+    def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
+        self.pair, self._tilt = pair, tilt
+        # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
+        if pair.most_score > _MOST_SCORE:
+            raise RangeError("scores are too large for the linear domain")
+        # Each residue of y is before the matches, in a match, in a gap, or after them. Where it is terminal
+        # it has no factor of its own, so what is lost there goes to `begins` and `ends`.
+        y, before = pair.scores.y, tilt * np.arange(pair.m + 1)
+        y = y._replace(residue=y.residue - tilt, begins=y.begins - before, ends=y.ends - before[::-1])
+        self._factors = map_factors(np.exp, pair.scores._replace(y=y))
+        none = pair.none - tilt * pair.m
+        self._blocks, self._first_rows = pair.blocks, list[Rows]()
+        ends, logs = [np.exp(none)[None]], [np.zeros(1)]
+        row = None
+        with step("sums forward", lambda: (len(ends) - 1) / len(self._blocks)):
+            for block in self._blocks:
+                self._last = self._forward(block, row)
+                _, rows, values = self._last
+                self._first_rows.append(row_of(pair, rows, block, block.start))
+                ends.append(values[1:])
+                logs.append(rows.logs[1:])
+                row = row_of(pair, rows, block, block.stop)
+        # Z = sum_i ends[i] exp(logs[i]); with the largest scale in front, as scales alone may overflow
+        values, scales = np.concatenate(ends), np.concatenate(logs)
+        values, scales = values[values != 0.0], scales[values != 0.0]
+        with np.errstate(invalid="ignore"):  # the caller is told below
+            top = scales.max(initial=-np.inf)
+            total = (values * np.exp(scales - top)).sum()
+        if not (np.isfinite(total) and total.real > 0.0):
+            raise RangeError("the partition function leaves the range of a double")
+        self._log_z = np.log(total) + top
+        self.log_partition = self._log_z + tilt * pair.m + pair.base
+        self.no_match = np.exp(none - self._log_z)  # probability that nothing is matched
+
+    def _forward(self, block: slice, row: Rows | None) -> tuple[Array, Rows, Array]:
+        """Factors of matches, the tables of a block, and what ends in each row."""
+        rows = self.pair.tables(block)
+        begin_with(rows, row, self._factors.x.begins[0] * self._factors.y.begins, 0.0)
+        match = np.exp(self.pair.match(block) - self._tilt)
+        ends = np.zeros(rows.logs.size, self.pair.dtype)
+        sums.forward(match, block.start, self._factors, self.pair.cells, rows, ends)
+        return match, rows, ends
+
+    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
+        """Probabilities of matches, the last block of residues of x first; adds the uses of gaps."""
+        pair, f = self.pair, self._factors
+        below = Below(
+            np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
+        )
+        k = n_blocks = len(self._blocks)
+        with step("sums backward", lambda: 1.0 - k / n_blocks):
+            for k in reversed(range(n_blocks)):
+                yield self._blocks[k], self._backward(k, below, used)
+        # Probabilities of where the matches begin must add up to one, with that of no match. They have gone
+        # through all of the backward pass: what underflows there or in the forward pass is missing here.
+        first = slice(0, int(pair.cells.high[0]) + 1)
+        used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
+        lost = 1.0 - used.x.begins.sum() - self.no_match
+        if not abs(lost) < _LOST:
+            raise RangeError("forward and backward sums leave the range of a double")
+
+    def _backward(self, k: int, below: Below, used: Factors) -> Array:
+        """Those of a block, whose tables are made anew, but for the last."""
+        block = self._blocks[k]
+        last = k == len(self._blocks) - 1
+        match, rows, _ = self._last if last else self._forward(block, self._first_rows[k])
+        posterior = np.zeros_like(match)
+        cells = self.pair.cells
+        sums.backward(match, block.start, self._factors, cells, rows, self._log_z, below, posterior, used)
+        if not np.isfinite(posterior.sum()):
+            raise RangeError("backward sums leave the range of a double")
+        return posterior
+
+
+class LogInference:
+    """The same in the log domain, for any weights."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        if pair.n * pair.m > _MOST_LOG_CELLS:
+            raise DataError(
+                f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
+                "too long for the log domain: expected smaller weights or shorter sequences"
+            )
+        self._rows = pair.tables(slice(0, pair.n), -np.inf)
+        ends = np.full(pair.n + 1, -np.inf, pair.dtype)
+        ends[0] = pair.none
+        log_domain.log_forward(pair.match(slice(0, pair.n)), pair.scores, pair.cells, self._rows, ends)
+        top = ends[np.argmax(ends.real)]
+        self._log_z = top + np.log(np.exp(ends - top).sum())
+        self.log_partition = self._log_z + pair.base
+        self.no_match = np.exp(pair.none - self._log_z)
+
+    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
+        """As those of `Inference`, in one block."""
+        pair = self.pair
+        posterior = np.zeros((pair.n, pair.m), pair.dtype)
+        zeros = pair.tables(slice(0, pair.n), 0.0)
+        shares = log_domain.Shares(*zeros[:4], np.zeros_like(zeros.start))
+        log_domain.log_backward(pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used)
+        yield slice(0, pair.n), posterior
 
 
 def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
@@ -40,7 +252,7 @@ def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
 
 def _diagonal_tilt(pair: Pair) -> float:
     """A share of the best score for each residue, so that about as much is left all along the diagonal."""
-    real = pair.real
+    real = pair.real  # with complex weights the step must not change how much is taken away
     score = best(real)[1] - real.base
     return float(max(0.0, score) / max(1, pair.n + pair.m))
 
@@ -72,9 +284,10 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
         matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
         for rows, posterior in inference.posteriors(used):
             columns = pair.columns(rows)
+            # sum_ij p_ij x_i y_j' in two products, the first of which serves all blocks of features
             right = posterior @ pair.y.pairing[columns]
-            for block, sums in zip(blocks, products, strict=True):
-                sums += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
+            for block, total in zip(blocks, products, strict=True):
+                total += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
             matched[0][rows] = posterior.sum(axis=1)
             matched[1][columns] += posterior.sum(axis=0)
         return inference.log_partition, Uses(products, used, matched, inference.no_match)
@@ -82,47 +295,13 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
     return _soundly(pair, collect)
 
 
-def check_room(needed: float, n: int, m: int, name: str) -> None:
-    """Refuse two sequences of n and m residues if there is not so much memory."""
-    require_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
-
-
-def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager[None]:
-    """The same; two such pairs of sequences on two threads wait for each other where both do not fit."""
-    return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
-
-
-def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
-    """Bytes that the alignments of sequences of n and m residues take, with their probabilities.
-
-    Parameters
-    ----------
-    keep : bool
-        Whether the probabilities of all matches are wanted.
-    """
-    posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
-    return sums_memory(n, m, band, n_steps) + 8.0 * posteriors
-
-
-def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
-    """The same where probabilities are looked at in blocks of rows."""
-    cells = cells_near(n, m, band)
-    size, wide = block_shape(cells, n_steps)
-    tables = (n_tables(n_steps) * min(_BLOCKS * size, n) + _MATCHES * size) * wide
-    first_rows = n_tables(n_steps) * n / size * widest(cells)
-    return 8.0 * (tables + first_rows) + n * wide + _RESIDUE * (n + m)  # choices are bytes
+# --- probabilities of matches, and alignments by them -----------------------------------------------------
 
 
 class Posteriors:
     """Probabilities of matches in blocks of rows, the last one first: kept, or found again each time.
 
-    Each block has the columns that `Pair.columns` tells.
-
-    Parameters
-    ----------
-    inference : Inference or LogInference
-    keep : bool
-        Keep them even if they are many.
+    Each block has the columns that `Pair.columns` tells. If `keep`, they are kept even if they are many.
     """
 
     def __init__(self, inference: Inference | LogInference, keep: bool = False) -> None:
@@ -147,6 +326,9 @@ class Posteriors:
         partner = np.full(n, -1)
         if not gamma:
             return partner
+        # Accuracy counts gamma for a right match and one half for each residue rightly left out. A match is
+        # then worth gamma p_ij - (free_x[i] + free_y[j]) / 2 more than to leave both out, where free_x[i] is
+        # 1 - sum_j p_ij; it is divided by gamma, which may be infinite.
         free_x, free_y = np.ones(n), np.ones(m)
         for rows, part in self:
             free_x[rows] -= part.sum(axis=1)
@@ -157,6 +339,7 @@ class Posteriors:
             worth = part - (free_x[rows, None] + free_y[columns]) / (2 * gamma)
             left, choices = columns.start, np.empty(worth.shape, np.uint8)
             best_kernels.accuracy_rows(worth, below[left : columns.stop + 1], choices)
+            # to the left of a band nothing can be matched: the rows above go on from here
             below[:left] = below[left]
             chosen.append((choices, rows.start, left))
         j = 0
@@ -164,7 +347,7 @@ class Posteriors:
             j = best_kernels.accuracy_trace(choices, first, left, j, partner)
         return partner
 
-    def of(self, partner: IntArray) -> FloatArray:
+    def matched(self, partner: IntArray) -> FloatArray:
         """Those of the matches of an alignment, shape (n,); nan for residues without one."""
         found = np.full(self.pair.n, np.nan)
         for rows, part in self:
@@ -203,10 +386,7 @@ def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatA
 def most_accurate(pair: Pair, gamma: float) -> IntArray:
     """The alignment of maximum expected accuracy: the partner of each residue of x, -1 for none.
 
-    Parameters
-    ----------
-    gamma : float
-        How much a right match counts beside two residues rightly left out; inf to count nothing else.
+    A right match counts `gamma` beside two residues rightly left out; inf to count nothing else.
     """
     return _soundly(pair, lambda inference: Posteriors(inference).most_accurate(gamma))
 
@@ -224,19 +404,47 @@ class Decoded(NamedTuple):
 
 
 def decode(pair: Pair, gamma: float | None, keep: bool) -> Decoded:
-    """An alignment with its probabilities, from one pass over the tables where its posteriors can be kept.
+    """The alignment of `most_accurate`, or of `best` without `gamma`, with all probabilities if `keep`.
 
-    Parameters
-    ----------
-    gamma : float or None
-        Of `most_accurate`; None for the alignment of the highest score.
-    keep : bool
-        Whether the probabilities of all matches are wanted.
+    It takes one pass over the tables where posteriors can be kept.
     """
 
     def collect(inference: Inference | LogInference) -> Decoded:
         posteriors = Posteriors(inference, keep)
         partner = best(pair)[0] if gamma is None else posteriors.most_accurate(gamma)
-        return Decoded(partner, posteriors.of(partner), posteriors.table if keep else None)
+        return Decoded(partner, posteriors.matched(partner), posteriors.table if keep else None)
 
     return _soundly(pair, collect)
+
+
+def most_accurate_short(
+    features: FeatureSet, w: FloatArray, shard: AlignmentShard, gamma: float, band: int | None
+) -> tuple[IntArray, IntArray]:
+    """Partners of all residues of x, as `Alignment.best_accuracy` has them, and the pairs that are left.
+
+    Calls for each of many short pairs would cost more than the work. Those that are left are long, have a
+    band or profiles, or sums that leave the range of a double unless they are tilted.
+    """
+    partners, left = np.full(shard.n_parts, -1, np.int64), np.arange(len(shard))
+    is_short = np.all(shard.lengths <= _SHORT, axis=1)
+    if band is not None or features.profile or not is_short.any():
+        return partners, left
+    some = shard.take(np.flatnonzero(is_short))
+    # sequences are described once, however many pairs they are in; then one call does all pairs
+    described = features.describe_joined(some.letters, some.annotation, some.offsets)
+    sides, terminal = features.sides(w, described, some.offsets)
+    scores = np.concatenate((*sides, w[features.steps], features.both_scores(w)))
+    most = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    most_match = features.most_match(w, described, described) + 2.0 * np.abs(terminal).max(initial=0.0)
+    if max(most, most_match) > _MOST_SCORE:
+        return partners, left
+    found, is_known = np.empty(some.n_parts, np.int64), np.empty(len(some), bool)
+    short.align(
+        some.sequences, some.offsets, described.pairing @ features.bilinear(w), described.pairing, terminal,
+        Side(*map(np.exp, sides)), np.exp(w[features.steps]), np.exp(features.both_scores(w)), gamma, _LOST,
+        some.starts, found, is_known,
+    )  # fmt: skip
+    partners[np.repeat(is_short, shard.lengths[:, 0])] = found
+    is_left = ~is_short
+    is_left[is_short] = ~is_known
+    return partners, np.flatnonzero(is_left)

@@ -19,31 +19,16 @@ GAP_OPEN, GAP_EXTEND = 11.0, 1.0  # the first residue of a gap, and each further
 
 
 def read_matrix(name: str, alphabet: Alphabet = PROTEIN) -> FloatArray:
-    """One of Biopython's matrices, in the order of the residues of an alphabet.
-
-    Raises
-    ------
-    DataError
-        No such matrix, or one of another alphabet.
-    """
+    """One of Biopython's matrices, in the order of the residues of an alphabet, which must be its own."""
     matrix = _read(name)
-    if _alphabet_of(name, matrix) is not alphabet:
+    if alphabet_of(name) is not alphabet:
         raise DataError(f"found the matrix {name!r}, expected one of the alphabet {alphabet.name!r}")
     return np.array([[float(matrix[a, b]) for b in alphabet.residues] for a in alphabet.residues])
 
 
 def alphabet_of(name: str) -> Alphabet:
-    """That of one of Biopython's matrices.
-
-    Raises
-    ------
-    DataError
-        No such matrix, or one of neither.
-    """
-    return _alphabet_of(name, _read(name))
-
-
-def _alphabet_of(name: str, matrix: Any) -> Alphabet:
+    """That of one of Biopython's matrices; a matrix of neither alphabet is refused."""
+    matrix = _read(name)
     for alphabet in ALPHABETS.values():
         if set(alphabet.residues) <= set(matrix.alphabet):
             return alphabet
@@ -67,17 +52,9 @@ def matrix_weights(
     gap_extend: float = GAP_EXTEND,
     free_ends: bool = True,
 ) -> FloatArray:
-    """The weights that score like a matrix with affine gaps, shape (n_weights,).
+    """The weights that score like a matrix of `read_matrix` with affine gaps, shape (n_weights,).
 
-    Parameters
-    ----------
-    features : FeatureSet
-    matrix : ndarray, shape (n_residues, n_residues)
-        As `read_matrix` gives it.
-    gap_open, gap_extend : float
-        Costs of the first residue of a gap, and of each further one.
-    free_ends : bool
-        Whether terminal gaps cost nothing.
+    The gap costs are those of its first residue, and of each further one; terminal gaps may cost nothing.
     """
     residues = features.alphabet.residues
     pairs = combinations_with_replacement(range(len(residues)), 2)
@@ -98,14 +75,13 @@ def log_odds(features: FeatureSet, name: str) -> FloatArray:
 def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
     """The lambda by which scores are log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990).
 
-    Raises
-    ------
-    DataError
-        Scores whose mean is not negative, or none of which is positive.
+    Their mean must be negative, and some positive.
     """
     shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
         raise DataError("found a matrix whose scores are not log odds")
+    # The sum at scale 0 is 1, and falls from there, for the mean score is negative. One term alone, that of
+    # the largest score, is e at `high`: the other root lies between.
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1
 
     def excess(scale: float) -> float:

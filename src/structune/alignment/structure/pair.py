@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from math import isqrt, sqrt
@@ -10,32 +11,21 @@ from typing import Any
 import numpy as np
 
 from structune.alignment.kernels.sums import Cells, Factors, Rows, Side
-from structune.alignment.structure.costs import Bonus
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures
 from structune.structure import Array, IntArray
 
 _CELLS = 1 << 20  # of the tables of a block of rows
 
+Bonus = Callable[[slice, slice], Array]  # of the matches of some residues of x with some of y
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
 
 
 class Pair:
     """Two sequences and the scores of all that an alignment of them may have.
 
-    Parameters
-    ----------
-    features : FeatureSet
-    w, matrix : ndarray
-        Weights, and what `FeatureSet.bilinear` makes of them.
-    x, y : SequenceFeatures
-    forced : pair of ndarray of int, optional
-        Matches that an alignment must have.
-    band : int, optional
-        How many residues of the longer sequence paths may be off the line from the first cell to the last.
-    bonus : function of two slices, optional
-        Added to the scores of the matches of some residues of x with some of y.
-    most_bonus : float
-        A bound of that, of either sign.
+    `matrix` is what `FeatureSet.bilinear` makes of the weights `w`. Alignments must have the matches
+    `forced`, and keep to the `band` of `Alignment`. `bonus` is added to the scores of the matches of some
+    residues of x with some of y; `most_bonus` is a bound of it, of either sign.
     """
 
     def __init__(
@@ -54,12 +44,14 @@ class Pair:
         self.n, self.m, self.dtype = len(x), len(y), w.dtype
         self._left, self._right = x.pairing @ matrix, y.pairing.T
         self._most_match, self._bonus = features.most_match(w, x, y) + most_bonus, bonus
-        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.side(w, x), features.side(w, y)
+        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.sides(w, x), features.sides(w, y)
         self.cells = cells_near(self.n, self.m, band)
         if forced is not None and forced[0].size:
             side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
             self.cells = _cells_through(self.cells, *forced)
-        self.scores = features.factors(w, side_x, side_y)
+        self.scores = Factors(side_x, side_y, w[features.steps], features.both_scores(w))
+        # Scores are relative to all residues being terminal, so that what lies outside the matches costs no
+        # work: an alignment scores `base`, and what its matches and gaps have beyond that.
         self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
 
@@ -122,10 +114,13 @@ def block_shape(cells: Cells, n_steps: int) -> tuple[int, int]:
 
     Those of a band begin further right with each row, and so are wider than it.
     """
+    # A block of s rows of a band that rises by r columns a row has s (width + r s) cells. The largest s with
+    # at most F of them is the positive root of r s^2 + width s - F, written so that r may be 0.
     n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables(n_steps)
     rise = int(cells.low[n]) / max(1, n)
     fitting = int(2 * fitting / (width + sqrt(width**2 + 4 * rise * fitting)))  # size (width + rise size)
-    size = min(max(fitting, isqrt(n) + 1), max(1, n))  # the first row of each block is kept, too
+    # The first row of each block is kept, too: sqrt(n) blocks of sqrt(n) rows are the least of both together.
+    size = min(max(fitting, isqrt(n) + 1), max(1, n))
     return size, min(int(width + rise * size), int(cells.high[n]) + 1)
 
 
@@ -143,6 +138,7 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
     """Cells at most `band` residues of the longer sequence off the line from first to last; or all."""
     if band is None:
         return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
+    # cell (i, j) with |j n - i m| <= band max(n, m): in whole numbers, so that both ends are exact
     line, reach, n_rows = m * np.arange(n + 1), band * max(n, m), max(1, n)
     low, high = -((reach - line) // n_rows), (line + reach) // n_rows
     high[n] = m
@@ -151,6 +147,7 @@ def cells_near(n: int, m: int, band: int | None) -> Cells:
 
 def _cells_through(cells: Cells, i: IntArray, j: IntArray) -> Cells:
     """Those of the cells that a path through the matches may have."""
+    # After a match (i, j) a path is to the right of column j, and before it not beyond it.
     rows = np.arange(cells.low.size)
     low = np.concatenate(([0], j + 1))[np.searchsorted(i, rows - 1, side="right")]
     high = np.concatenate((j, [cells.high[-1]]))[np.searchsorted(i, rows)]

@@ -82,43 +82,34 @@ def as_protein(sequence: str | Protein) -> Protein:
 def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> FloatArray:
     """The profile and the shares of H, E and C of each residue, (n_residues, n_columns + 3 or 0), checked.
 
-    Raises
-    ------
-    DataError
-        Not one for each residue, what is not known, or other annotation than asked for. Begins with `name`.
+    What is wrong, or is not the annotation that is asked for, is an error that begins with `name`.
     """
-    n = len(protein.residues)
-    profile = np.empty((n, 0)) if protein.profile is None else _checked(protein.profile, n, name)
-    if protein.n_columns != n_columns:
-        found = f"a profile of {protein.n_columns} columns" if protein.n_columns else "no profile"
-        expected = f"one of {n_columns} columns" if n_columns else "none"
-        raise DataError(f"{name}: found {found}, expected {expected}")
-    if (protein.secondary is not None) != secondary:
-        found, expected = ("no", "one") if secondary else ("a", "none")
-        raise DataError(f"{name}: found {found} secondary structure, expected {expected}")
-    if protein.secondary is None:
-        return profile
-    return np.hstack([profile, _shares(protein.secondary, n, name)])
-
-
-def _checked(profile: FloatArray, n: int, name: str) -> FloatArray:
-    if profile.ndim != 2 or len(profile) != n or not profile.shape[1]:
+    n, profile, states = len(protein.residues), protein.profile, protein.secondary
+    if profile is None:
+        profile = np.empty((n, 0))
+    elif profile.ndim != 2 or len(profile) != n or not profile.shape[1]:
         raise DataError(f"{name}: found a profile of shape {profile.shape}, expected ({n}, n_columns)")
     for k, c in np.argwhere(~(np.abs(profile) <= MOST))[:1]:
         raise DataError(
             f"{name}: found {profile[k, c]} in column {c} of the profile at residue {k} (from 0), expected a "
             f"finite number of at most {MOST:.0e}"
         )
-    return profile
-
-
-def _shares(secondary: str, n: int, name: str) -> FloatArray:
-    if len(secondary) != n:
-        raise DataError(f"{name}: found a secondary structure of {len(secondary)} letters, expected {n}")
-    for k, letter in enumerate(secondary):
+    if protein.n_columns != n_columns:
+        found = f"a profile of {protein.n_columns} columns" if protein.n_columns else "no profile"
+        expected = f"one of {n_columns} columns" if n_columns else "none"
+        raise DataError(f"{name}: found {found}, expected {expected}")
+    if (states is not None) != secondary:
+        found, expected = ("no", "one") if secondary else ("a", "none")
+        raise DataError(f"{name}: found {found} secondary structure, expected {expected}")
+    if states is None:
+        return profile
+    if len(states) != n:
+        raise DataError(f"{name}: found a secondary structure of {len(states)} letters, expected {n}")
+    for k, letter in enumerate(states):
         if letter not in _SHARES:
             raise DataError(
                 f"{name}: found {letter!r} in the secondary structure at residue {k} (from 0), "
                 "expected H, E, C, a letter of DSSP, or X"
             )
-    return np.array([_SHARES[letter] for letter in secondary]).reshape(-1, len(STATES))
+    shares = np.array([_SHARES[letter] for letter in states]).reshape(-1, len(STATES))
+    return np.hstack([profile, shares])

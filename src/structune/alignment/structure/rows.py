@@ -1,16 +1,19 @@
-"""Rows of alignments as text, checked."""
+"""Alignments of two sequences: their rows as text, and whether a model has them; errors name the pair."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.structure import IntArray
 
 GAPS = "-."
+_WIDEST = 1 << 31  # of bands: longer than any sequence, and its products are no overflow
 _DROP_GAPS = str.maketrans("", "", GAPS)
 
 
@@ -57,6 +60,7 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
         raise DataError(f"{name}, column {column} (from 0): found a gap in both rows")
     for row, inside, sequence, which in zip((a, b), (in_x, in_y), pair, "xy", strict=True):
         _check_residues("".join(row[inside]), sequence, f"{name}, {which}")
+    # which residue of x and of y each column has, or had last
     i, j = np.cumsum(in_x) - 1, np.cumsum(in_y) - 1
     both = in_x & in_y
     upper = np.char.isupper(a) & np.char.isupper(b) if a.size else both
@@ -82,4 +86,70 @@ def _check_residues(found: str, expected: str, name: str) -> None:
     k = next(k for k, (a, b) in enumerate(zip(found, expected, strict=True)) if a != b)
     raise DataError(
         f"{name}: found {found[k]!r} in the alignment at residue {k} (from 0), expected {expected[k]!r}"
+    )
+
+
+# --- which alignments are in the space of a model ---------------------------------------------------------
+
+
+def checked_band(band: int | None) -> int | None:
+    """A band that alignments can be held to; None for none."""
+    if band is not None and (not isinstance(band, Integral) or band < 1):
+        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
+    return None if band is None else min(int(band), _WIDEST)
+
+
+def check_rising(alignment: AlignedPair, m: int, p: int) -> None:
+    """That matches are of residues that there are, in the order of both sequences."""
+    partner, scored = alignment.partner, alignment.scored
+    matched = partner[partner >= 0]
+    if np.any(np.diff(matched) <= 0) or np.any(matched >= m) or np.any(partner[scored] < 0):
+        raise DataError(f"pair {p}: found matches that are not those of an alignment with {m} residues")
+
+
+def check_space(alignment: AlignedPair, m: int, p: int, overhangs: str, band: int | None) -> None:
+    """That residues beyond an end of the matches are of one sequence, if of one, and the path in the band."""
+    partner, whole = alignment.partner, alignment.whole
+    i = np.flatnonzero(partner >= 0 if whole else alignment.scored)
+    if overhangs == "one" and whole and i.size:
+        first, last = partner[i[0]], partner[i[-1]]
+        if (i[0] and first) or (i[-1] < partner.size - 1 and last < m - 1):
+            raise DataError(f"pair {p}: found residues of both beyond an end of the matches, expected of one")
+    if band is not None and (off := _off_line(i, partner, m, whole)) > band:
+        raise DataError(
+            f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"
+        )
+
+
+def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
+    """How many residues of the longer sequence the path through matches is off the line between both ends."""
+    # The path goes through both corners of the cell of a match. The line is j n = i m, and the distance from
+    # it is measured along the longer sequence.
+    n, j = partner.size, partner[i]
+    rows, columns = np.concatenate((i, i + 1)), np.concatenate((j, j + 1))
+    if whole:  # corners between two matches, too
+        rows, columns = np.concatenate((rows, i[1:])), np.concatenate((columns, j[:-1] + 1))
+    return float(np.abs(columns * n - rows * m).max(initial=0) / max(1, n, m))
+
+
+def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -> None:
+    """Tell where a path comes within a residue of the edge of a band, or hardly anything is matched.
+
+    Of alignments are given the partners of the residues of x, and the number of those of y.
+    """
+    if band is None:
+        return
+    for partner, m in alignments:
+        shorter, matched = min(partner.size, m), np.flatnonzero(partner >= 0)
+        if band < shorter and (  # else all cells are within it
+            2 * matched.size < shorter or _off_line(matched, partner, m, True) > band - 1
+        ):
+            warn_of_narrow_band(band)
+            return
+
+
+def warn_of_narrow_band(band: int) -> None:
+    warn(
+        f"Some alignments reach the edge of the band (band={band}), or match less than half of the shorter "
+        "sequence within it: a wider band (--band, band=) may give others."
     )

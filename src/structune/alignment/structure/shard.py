@@ -66,6 +66,7 @@ class AlignmentShard(SequenceShard):
 
     def take(self, indices: Any) -> AlignmentShard:
         chosen = self._chosen(indices)
+        # sequences that no pair has any more are left out, and the others get new numbers
         used, sequences = np.unique(self.sequences[chosen], return_inverse=True)
         offsets, residues = take_segments(self.offsets, used)
         starts, parts = take_segments(self.starts, chosen)

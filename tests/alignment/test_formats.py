@@ -5,13 +5,17 @@ import io
 import re
 
 import pytest
+from Bio import AlignIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structune.alignment.formats.any import read_protein_alignments
-from structune.alignment.formats.fasta import read_proteins
-from structune.alignment.formats.record import ProteinAlignment
-from structune.alignment.formats.writers import alignment_text, write_protein_alignments
+from structune.alignment.formats import (
+    ProteinAlignment,
+    alignment_text,
+    read_protein_alignments,
+    read_proteins,
+    write_protein_alignments,
+)
 from structune.errors import DataError
 
 ROWS = ProteinAlignment(["a", "b", "c"], ["AC-D", "A.cD", "--CD"])
@@ -102,18 +106,13 @@ def test_phylip(text):
 
 
 def test_phylip_with_names_of_ten_characters():
-    names = ["Homo sapie", "Homo erect"]
-    assert read("2 6\nHomo sapieACD -FG\nHomo erectACDEFG\n") == [
-        ProteinAlignment(names, ["ACD-FG", "ACDEFG"])
-    ]
-    assert read("2 6\nHomo sapieACD\n-FG\nHomo erectACDEFG\n") == [
-        ProteinAlignment(names, ["ACD-FG", "ACDEFG"])
-    ]
+    expected = [ProteinAlignment(["Homo sapie", "Homo erect"], ["ACD-FG", "ACDEFG"])]
+    assert read("2 6\nHomo sapieACD -FG\nHomo erectACDEFG\n") == expected
+    assert read("2 6\nHomo sapieACD\n-FG\nHomo erectACDEFG\n") == expected
 
 
-@pytest.mark.parametrize("program", ["MUSCLE (3.8)", "Kalign (2.0)"])
-def test_headers_of_other_programs(program):
-    assert read(CLUSTAL.replace("CLUSTAL W (1.83)", program)) == [ROWS]
+def test_headers_of_other_programs():
+    assert read(CLUSTAL.replace("CLUSTAL W (1.83)", "Kalign (2.0)")) == [ROWS]
 
 
 def test_a_name_that_begins_as_a_program_does():
@@ -125,12 +124,6 @@ def test_a_name_that_begins_as_a_program_does():
 def test_names_that_are_there_twice_get_numbers(format):
     given = ProteinAlignment(["a b", "a_b", "a_b_2"], ["AC", "AD", "AE"])
     assert read(alignment_text(given, format)) == [given._replace(names=["a_b", "a_b_3", "a_b_2"])]
-
-
-@pytest.mark.parametrize("format", ["fasta", "clustal", "stockholm", "phylip", "msf"])
-def test_names_that_are_numbers(format):
-    given = ProteinAlignment(["1", "2"], ["AC" * 40, "DE" * 40])
-    assert read(alignment_text(given, format)) == [given]
 
 
 def test_pairs_have_no_columns_of_gaps_alone():
@@ -146,7 +139,7 @@ def test_pairs_have_no_columns_of_gaps_alone():
     )
 )
 def test_round_trip(format, rows):
-    given = ProteinAlignment([f"n{k}" for k in range(len(rows))], rows)
+    given = ProteinAlignment([str(k) for k in range(len(rows))], rows)
     target = io.StringIO()
     write_protein_alignments(target, [given], format)
     gap = "." if format == "msf" else "-"
@@ -161,8 +154,6 @@ def test_write_to_a_path(tmp_path):
 
 
 LONG = ProteinAlignment(["a b", "c"], ["AC-D" * 20, "ACDE" * 20])
-
-
 A3M = "#A3M#\n>a\nACDE\n>b\nAgyC-E\n>c\n-CsDEk\n"
 
 
@@ -173,10 +164,6 @@ def test_a3m_becomes_a2m(tmp_path):
     assert list(read_protein_alignments(tmp_path / "x.a3m")) == [
         ProteinAlignment(["a", "b"], ["AcD.", "A.De"])
     ]
-    with pytest.raises(
-        DataError, match="found a row of 4 columns for 'b', expected 3 as in all rows: is it an"
-    ):
-        read(">a\nACD\n>b\nACDE\n")
 
 
 def test_stockholm_with_confidence():
@@ -185,31 +172,18 @@ def test_stockholm_with_confidence():
     assert "#=GC confidence " + "99.0" * 20 + "\n//\n" in text
 
 
-READERS = [
-    *(("phylip", name) for name in ("phylip", "phylip-relaxed", "phylip-sequential")),
-    *((name, name) for name in ("clustal", "msf", "stockholm")),
-]
-NAMES = [
-    ["a b", "c"],
-    ["ten_letter", "b/1-20"],
-    ["sp|P1|X", "a:b,c"],
-    ["#a", "//"],
-    ["CLUSTAL", "MUSCLE"],
-    ["", "1"],
-]
-
-
-@pytest.mark.parametrize(("format", "name"), READERS)
-@pytest.mark.parametrize("names", NAMES)
-def test_biopython_reads_what_is_written(format, name, names):
-    AlignIO = pytest.importorskip("Bio.AlignIO")
-    text = alignment_text(LONG._replace(names=names), format)
-    (found,) = AlignIO.parse(io.StringIO(text), name)
-    assert [str(record.seq).replace(".", "-") for record in found] == LONG.rows
-    (own,) = read(text)
-    assert [record.id for record in found] == own.names
-    if "#a" not in names and names[0] != "CLUSTAL" and all(names):
-        assert own.names == [name.replace(" ", "_") for name in names]
+@pytest.mark.parametrize(
+    "reader", ["phylip", "phylip-relaxed", "phylip-sequential", "clustal", "msf", "stockholm"]
+)
+def test_biopython_reads_what_is_written(reader):
+    for names in (["a b", "b/1-20"], ["sp|P1|X", "a:b,c"], ["#a", "//"], ["CLUSTAL", "MUSCLE"], ["", "1"]):
+        text = alignment_text(LONG._replace(names=names), reader.partition("-")[0])
+        (found,) = AlignIO.parse(io.StringIO(text), reader)
+        assert [str(record.seq).replace(".", "-") for record in found] == LONG.rows
+        (own,) = read(text)
+        assert [record.id for record in found] == own.names
+        if "b" in "".join(names):
+            assert own.names == [name.replace(" ", "_") for name in names]
 
 
 def test_phylip_is_padded_and_split_by_white_space_alike():
@@ -244,12 +218,9 @@ def test_proteins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "",
-            "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP",
-        ),
+        ("", "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP"),
         ("ACDE\n", "found 'ACDE', expected an alignment"),
-        (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2"),
+        (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2 as in all rows: is it an"),
         (">a\nAC\n>a\nAC\n", ":3: found the name 'a' again, first in 1"),
         ("CLUSTAL\n", "found no rows after the header"),
         ("CLUSTAL\n\na AC\nb A C\n", ":4: found 'b A C', expected a name, residues, and maybe their number"),
@@ -260,24 +231,15 @@ def test_proteins(tmp_path):
         ("2 3\na ACD\na ACD\n", ":3: found the name 'a' again, first in 2"),
         ("2 3\na ACD\n", ":1: found 1 lines after it, expected 2 sequences of 3 columns"),
         ("0 3\na ACD\n", "expected an alignment in FASTA, "),
-        (
-            PHYLIP.replace("A-", "A."),
-            ":1: found '.' in an alignment in PHYLIP, where it is the residue of the",
-        ),
+        (PHYLIP.replace("A-", "A."), ":1: found '.' in an alignment in PHYLIP, where it is the residue of"),
         (">P1;a\nan actin\nMKV*\n", ":1: found '>P1;a', a header of PIR: convert the file to FASTA first"),
         (">a\nMKV\n>ss_pred PSIPRED\nCHC\n", ":3: found '>ss_pred PSIPRED', annotation of residues: remove"),
-        (">a:A:secstr\nHHH\n", ":1: found '>a:A:secstr', annotation of residues: remove it"),
         ("#NEXUS\nbegin data;\n", "or MSF. The file looks like NEXUS: convert it first"),
-        ("(a:1,b:2);\n", "or MSF. The file looks like Newick: convert it first"),
-        ("##maf version=1\na score=1\n", "or MSF. The file looks like MAF: convert it first"),
         ("CLUSTAL\n\na AC\na AC\n", ":4: found the name 'a' again in a block"),
-        ("# STOCKHOLM 1.0\na AC\na AC\n//\n", ":3: found the name 'a' again in a block"),
-        (f"{9 * '9' + '9'} 4\na AC\n", "expected an alignment in FASTA, "),
         ("MSF: 4 ..\n//\n", "found no names before '//'"),
         (MSF.replace("MSF: 4", "MSF: 40"), ":5: found a row of 4 columns for 'a', expected 40"),
         (MSF.replace("//", ""), ":18: found the end of the file, expected '//' after the names"),
         (MSF.replace("c    CD", "d    CD"), "18: found 'd    CD', expected a name from above '//'"),
-        (MSF.replace("c    CD\n", ""), ":7: found a row of 2 columns for 'c', expected 4"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):

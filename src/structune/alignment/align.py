@@ -1,0 +1,343 @@
+"""The work of ``structune align``: two sequences at a time, or families."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structune.alignment.aligner import SequenceAligner
+from structune.alignment.examples import check_gamma, files_of, open_aligner, stem
+from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
+from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.options import ENDINGS, Request
+from structune.alignment.structure.alphabets import (
+    PROTEIN,
+    NucleotideWarning,
+    find_alphabet,
+    look_like_nucleotides,
+)
+from structune.alignment.structure.inference import check_room
+from structune.alignment.structure.rows import without_gaps
+from structune.cli.batches import Progress, time_in_words
+from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say, short_warnings
+from structune.cli.file_names import drawing_paths
+from structune.cli.reports import write_sections_page
+from structune.cli.streams import binary_source, open_text
+from structune.errors import CapabilityError, DataError
+from structune.files.text import distinct
+from structune.running.batches import batches
+from structune.running.memory import batch_memory
+from structune.structure import FloatArray
+
+_MOST = 2000  # sequences that are a family if nobody says so
+_MOST_PAIRS = 1000
+_LONG, _MINUTES = 500_000_000, 0.7  # pairs of residues from which on it is told what they cost; their time
+_TWO_BY_TWO = "--pairs aligns them two by two"
+_USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
+_ALONE = ("fasta", "phylip", "msf")
+
+Named = tuple[tuple[str, str], tuple[str, str]]  # names and sequences
+Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a ConfidentAlignment
+
+
+def align_files(files: Sequence[str], request: Request) -> int:
+    """Read, and align two by two or families; returns the exit code."""
+    assert request.written_as
+    # files that would be written over what is read are refused before anything is read
+    if request.output is None or not request.output.is_dir():
+        check_apart([*files, request.model], [request.output, request.report])
+    given = [Path(name) for name in files]
+    are_several = len(given) > 1 or given[0].is_dir()
+    if request.are_pairs and are_several:
+        raise DataError(
+            f"found {', '.join(files)}, expected one file with --pairs or --which; without these each file "
+            "is a family"
+        )
+    read = [_read_sequences(str(path)) for path in files_of(given)]
+    if not read:
+        raise DataError(f"{given[0]}: found a folder without files, expected one for each family")
+    look_like_families = are_several or len(read[0].proteins) > 2
+    with short_warnings(NucleotideWarning):  # is told with the name of the file
+        if request.multiple or (look_like_families and not request.are_pairs):
+            if not request.multiple:
+                _check_guess(request, read)
+            return _align_families(request, files, read)
+        return _align_pairs(request, read[0])
+
+
+class _Sequences(NamedTuple):
+    """Those of a file, without gaps, and what is to be told of them."""
+
+    file: str
+    proteins: list[NamedProtein]
+    told: list[str]
+
+
+def _read_sequences(file: str) -> _Sequences:
+    """Sequences to align; told is which gaps were left out, and which have no residues."""
+    found = read_proteins(binary_source(file))
+    proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
+    n_gapped = sum(a.residues != b.residues for a, b in zip(found, proteins, strict=True))
+    empty, told = [protein.name for protein in proteins if not protein.residues], []
+    if len(empty) == len(proteins) > 0:
+        raise DataError(f"{file}: found {len(empty):,} names and no residues, expected some below the names")
+    if n_gapped:
+        told.append(f"{file}: left out the gaps of {n_gapped:,} of {len(proteins):,} sequences")
+    if empty:
+        n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
+        told.append(f"{file}: {n_empty} have no residues, {empty[0]} first")
+    return _Sequences(file, proteins, told)
+
+
+def _check_guess(request: Request, read: Sequence[_Sequences]) -> None:
+    """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
+    for file, proteins, _ in read:
+        n = len(proteins)
+        if n > _MOST:
+            raise DataError(
+                f"{file}: found {n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: "
+                f"--multiple aligns all as one family, {_TWO_BY_TWO}"
+            )
+        if n < 2 and len(read) > 1:
+            raise DataError(
+                f"{file}: found {n} sequences, expected at least two, for each file is a family. Put the "
+                "sequences into one file, or give --multiple"
+            )
+        for name in request.of_pairs:
+            raise DataError(
+                f"{file}: found {name} and {n} sequences, which are a family: {name} is for two. "
+                f"{_TWO_BY_TWO}"
+            )
+    n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
+    read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
+
+
+def _check_letters(file: str, proteins: Sequence[NamedProtein], aligner: SequenceAligner) -> None:
+    """Refuse other letters than those of a model, and say where it takes nucleotides for amino acids."""
+    alphabet = find_alphabet(aligner.alphabet)
+    for protein in proteins:
+        alphabet.parse(protein.residues, f"{file}, {protein.name}")
+    if alphabet is PROTEIN and look_like_nucleotides(protein.residues for protein in proteins):
+        say(f"{file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model NUC.4.4")
+
+
+def _null_for_nan(confidence: FloatArray) -> list[float | None]:
+    """Of each column, as JSON has it: null where there is no match."""
+    return [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+
+
+def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: Callable[[str], Path]) -> None:
+    """The probabilities of the matches of a pair, and its alignment."""
+    from structune.alignment.plots import plot_match_probabilities
+
+    (a, b), (x, y) = named
+    plot_match_probabilities(x, y, posterior, rows, f"x: {a}, y: {b}", path_of(f"{a}-{b}"))
+
+
+# --- pairs ------------------------------------------------------------------------------------------------
+
+
+def _align_pairs(request: Request, read: _Sequences) -> int:
+    """Align two by two, and write as soon as it is known."""
+    if request.report is not None:
+        raise DataError("--report needs more than two sequences, or --multiple.")
+    check_targets([], [request.plot])
+    check_apart([read.file, request.model], [request.output])
+    aligner = open_aligner(request.model, request.jobs)
+    if request.band is not None:
+        aligner.set_params(band=request.band)
+    check_gamma(aligner, request.gamma)
+    if not aligner.has_probabilities and (request.method == "mea" or request.plot is not None):
+        lacks = (
+            "which has no use for --method mea"
+            if request.method == "mea"
+            else "expected one that has them with --plot"
+        )
+        raise CapabilityError(f"{request.model}: found a model without probabilities, {lacks}")
+    pairs, total = _pairs(request, read, aligner)
+    for told in read.told:
+        say(told)
+    path_of = drawing_paths(request.plot, several=total > 1)
+
+    def memory_of(named: Named) -> float:
+        x, y = named[1]
+        return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
+
+    with (
+        open_text("-" if request.output is None else str(request.output)) as out,
+        Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+    ):
+        for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
+            found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
+            for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
+                out.write(_text_of_pair(named[0], rows, confidence, request.written_as))
+                if path_of is not None and posterior is not None:
+                    _draw(named, rows, posterior, path_of)
+            out.flush()
+            progress.advance(len(batch))
+    return 0
+
+
+def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
+    """The pairs of a file, and their number; too large ones are refused, and the cost of large ones told."""
+    file, proteins = read.file, [(protein.name, protein.residues) for protein in read.proteins]
+    _check_letters(file, read.proteins, aligner)
+    n, is_drawn, band = len(proteins), request.plot is not None, request.band
+    for name, sequence in proteins:
+        if is_drawn and not sequence:
+            raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
+    if n < 2 or (request.which != "all" and n % 2):
+        expected = "an even number (or --which all)" if n >= 2 else "at least two"
+        raise DataError(f"{file}: found {n} sequences, expected {expected}")
+    both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
+    if request.which == "all":
+        both, total = combinations(proteins, 2), n * (n - 1) // 2
+        largest = [tuple(nlargest(2, proteins, key=lambda named: len(named[1])))]
+    else:
+        both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
+        largest = list(zip(proteins[::2], proteins[1::2], strict=True))
+    for (a, x), (b, y) in largest:
+        # the two longest need most, of all against all; a band of width b has 2 b + 1 cells a row
+        short, long = sorted((len(x), len(y)))
+        needed = aligner.memory_of(len(x), len(y), keep=is_drawn)
+        check_room(needed, len(x), len(y), f"{file}, {a} and {b}")
+        n_cells = long * (short if band is None else min(short, 2 * band + 1))
+        if not request.quiet and (needed > batch_memory() or n_cells >= _LONG):
+            advice = " (less with --band)" if band is None else ""
+            say(
+                f"{file}, {a} and {b}: {len(x):,} and {len(y):,} residues may take {needed / 1e9:.1f} GB of "
+                f"memory and {time_in_words(_MINUTES * n_cells / _LONG)}{advice}"
+            )
+    return (((a, b), (x, y)) for (a, x), (b, y) in both), total
+
+
+def _aligned_pairs(
+    aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]
+) -> Iterable[Aligned]:
+    """Alignments, with the probabilities that are to be shown."""
+    drawn = request.plot is not None
+    if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
+        return aligner.predict_confidence(pairs, request.gamma, request.method or "mea", posteriors=drawn)
+    if request.method == "viterbi":
+        found = aligner.predict_viterbi(pairs)
+    else:
+        found = aligner.predict(pairs, request.gamma)
+    return ((rows, None, None) for rows in found)
+
+
+def _text_of_pair(
+    names: tuple[str, str], rows: tuple[str, str], confidence: FloatArray | None, format: str
+) -> str:
+    if format != "json":
+        known = None if confidence is None else confidence.tolist()
+        return alignment_text(ProteinAlignment(list(names), list(rows)), format, known) + "\n"
+    shown: dict[str, Any] = {"names": names, "rows": rows}
+    if confidence is not None:  # of each column, null where there is a gap
+        shown["confidence"] = _null_for_nan(confidence)
+    return json.dumps(shown) + "\n"
+
+
+# --- families ---------------------------------------------------------------------------------------------
+
+
+def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequences]) -> int:
+    """Align each family, and write as soon as it is known; returns the exit code."""
+    check_targets([], [request.plot], request.report)
+    aligner = open_aligner(request.model, request.jobs, log_odds=True)
+    if not aligner.has_probabilities:
+        raise CapabilityError(f"{request.model}: found a model without probabilities, which families need")
+    if request.band is not None:
+        aligner.set_params(band=request.band)
+    paths = [sequences.file for sequences in read]
+    check_apart(paths, [request.report])
+    for path, proteins, _ in read:
+        if not proteins:
+            raise DataError(f"{path}: found no sequences, expected at least one")
+        _check_letters(path, proteins, aligner)
+    targets, sections, code = _targets(request, files, paths), list[Any](), 0
+    for told in (told for sequences in read for told in sequences.told):
+        say(told)
+    sizes = [len(sequences.proteins) for sequences in read]
+    path_of = drawing_paths(request.plot, several=len(sizes) > 1 or max(sizes) > 2)
+    try:
+        with Progress(not request.quiet, sum(sizes), stage="align", unit="sequences") as progress:
+            for (path, proteins, _), target in zip(read, targets, strict=True):
+                names = [p.name for p in proteins]
+                try:
+                    found = aligner.align([p.residues for p in proteins], progress=progress.advance)
+                except DataError as error:
+                    raise DataError(f"{path}: {error}") from None
+                with open_text(target) as out:
+                    out.write(_text_of_family(proteins, found, request.written_as))
+                if path_of is not None:
+                    alignment = ProteinAlignment(names, found.rows)
+                    for (a, x), (b, y) in combinations(enumerate(proteins), 2):
+                        named = (x.name, y.name), (x.residues, y.residues)
+                        _draw(named, alignment.pair(a, b), found.probabilities(a, b), path_of)
+                if request.report is not None:
+                    from structune.alignment.report import family_section
+
+                    title = "Alignment" if path == "-" else stem(Path(path))
+                    sections.append(family_section(title, names, found))
+    except KeyboardInterrupt:
+        say("interrupted")
+        code = INTERRUPTED
+    if request.report is not None:
+        write_sections_page(request.report, sections)
+    return code
+
+
+def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[str]:
+    """Where each alignment goes; several need a folder."""
+    if request.output is None:
+        if len(paths) > 1 and request.written_as in _ALONE:
+            told = f"found {len(paths)} files, expected --output, a folder"
+            raise DataError(f"{told}: {request.written_as} has one alignment a file")
+        return ["-"] * len(paths)
+    folders = [request.output, *map(Path, files)]
+    if len(paths) == 1 and not any(path.is_dir() for path in folders):
+        check_apart([*paths, request.model], [request.output])
+        return [str(request.output)]
+    if request.output.is_file():
+        raise DataError(f"{request.output}: found a file, expected a folder, for an alignment a family")
+    request.output.mkdir(exist_ok=True)
+    names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
+    targets = [str(request.output / f"{name}{_USUAL[request.written_as]}") for name in names]
+    for target in {target for target in targets if targets.count(target) > 1}:
+        raise DataError(
+            f"found several files whose alignments would be {target}, expected names of their own"
+        )
+    check_apart([*paths, request.model], map(Path, targets))
+    return targets
+
+
+def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, format: str) -> str:
+    if format != "json":
+        names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
+        return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
+    names = distinct(p.name for p in proteins)
+    shown = {"names": names, "rows": found.rows, "confidence": _null_for_nan(found.confidence)}
+    return json.dumps(shown | {"tree": newick(names, found)}) + "\n"
+
+
+def newick(names: Sequence[str], found: MultipleAlignment) -> str:
+    """The guide tree, as programs that draw trees read it."""
+    # quotes around names with letters that mean something in Newick
+    texts = [
+        "'{}'".format(name.replace("'", "_")) if re.search(r"[\s()\[\]:;,']", name) else name
+        for name in names
+    ]
+    heights = [0.0] * len(names)
+    # SciPy's distances of merges are twice the heights; a branch is the difference of two heights
+    for left, right, distance, _ in found.tree.tolist():
+        height = distance / 2.0
+        parts = [f"{texts[k]}:{height - heights[k]:.5f}" for k in (int(left), int(right))]
+        texts.append(f"({','.join(parts)})")
+        heights.append(height)
+    return texts[-1] + ";"

@@ -1,0 +1,478 @@
+"""Files of sequences and of alignments: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from structune.alignment.structure.alphabets import look_like_nucleotides
+from structune.alignment.structure.rows import GAPS
+from structune.errors import DataError, warn
+from structune.files.text import Lines, Source, distinct, header_name, one_word, save, shown
+
+_HEAD = 100  # lines that may come before what tells the format
+_FORMATS = "an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF"
+_LOWER, _OTHER = re.compile("[^a-z]"), re.compile("[a-z]")
+_NO_SEQUENCES = (  # headers of what would be read as residues
+    (
+        re.compile(r">(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
+        "a header of PIR: convert the file to FASTA first",
+    ),
+    (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "annotation of residues: remove it"),
+)
+_LOOKS = ("FASTA", "aligned FASTA", "A2M", "A3M", "PIR")  # names of `looks_like`, the last told by itself
+_BRACKET = re.compile(r"[][(){}<]")  # of structures of RNA
+# programs that write Clustal's format
+_PROGRAMS = ("CLUSTAL", "MUSCLE", "PROBCONS", "MSAPROBS", "T-COFFEE", "KALIGN", "BIOPYTHON")
+_CLUSTAL_MARKS = set("*:. ")
+_PHYLIP = re.compile(r"([1-9]\d{0,8})\s+(\d{1,9})(\s+[A-Za-z]+)?")
+_STRICT_NAME = 10  # characters, in PHYLIP
+_MSF = re.compile(r".*MSF:\s*(\d{1,9})\b.*\.\.")
+_MSF_END_GAPS = str.maketrans("~", ".")
+_WIDTH = 60  # columns of a line that is written
+
+
+class ProteinAlignment(NamedTuple):
+    """Rows of the same length with ``-`` or ``.`` for gaps, and their names."""
+
+    names: list[str]
+    rows: list[str]
+
+    def pair(self, a: int, b: int) -> tuple[str, str]:
+        """Rows of two sequences, without the columns where both have gaps."""
+        columns = zip(self.rows[a], self.rows[b], strict=True)
+        kept = [(x, y) for x, y in columns if x not in GAPS or y not in GAPS]
+        x, y = zip(*kept, strict=True) if kept else ((), ())
+        return "".join(x), "".join(y)
+
+
+class NamedProtein(NamedTuple):
+    """A sequence of a FASTA file; its name is the first word of the header, or its number without one."""
+
+    name: str
+    residues: str
+    header: str
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def read_proteins(source: Source) -> list[NamedProtein]:
+    """Sequences of a FASTA file, compressed by gzip or not, without a ``*`` at their ends.
+
+    Raises
+    ------
+    DataError
+        Names the file and line of a sequence without a header.
+    """
+    return [
+        NamedProtein(header_name(header, number), residues.removesuffix("*"), header[1:].strip())
+        for number, (_, header, residues) in enumerate(_fasta_records(Lines(source)), 1)
+    ]
+
+
+def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
+    """Read the alignments of a file, compressed by gzip or not; its beginning tells the format.
+
+    A FASTA or MSF file holds one alignment, a Clustal, Stockholm or PHYLIP file any number. In A2M files,
+    which are FASTA files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
+    In A3M files nothing fills them: those are told by rows of different lengths that have as many columns
+    without the residues in lower case, or by a name that ends in ``.a3m``, and become A2M.
+
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    ProteinAlignment
+
+    Raises
+    ------
+    DataError
+        Names the file and line of what fits no format, of a name without a row, and of a row of another
+        length than the first.
+    """
+    lines = Lines(source)
+    with lines.told_by_look((), "convert it first"):
+        read = _reader(lines)
+    return read(lines)
+
+
+def is_alignment_file(path: Path) -> bool:
+    """Whether a file begins as one of the formats that `read_protein_alignments` reads."""
+    try:
+        return bool(_reader(Lines(path)))
+    except DataError:
+        return False
+
+
+def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]]:
+    """The reader of a file, by its first lines."""
+    first = next((text for text in lines.head(_HEAD) if text), "")
+    if not first:
+        raise DataError(f"{lines.name}: found an empty file, expected {_FORMATS}")
+    if first.startswith("# STOCKHOLM"):
+        return _read_stockholm
+    head = next((text for text in lines.head(_HEAD) if text and not text.startswith("#")), "")
+    if head.startswith(">"):
+        return _read_fasta
+    if _is_clustal_header(head):
+        return _read_clustal
+    if _PHYLIP.fullmatch(head):
+        return _read_phylip
+    if any(map(_MSF.fullmatch, lines.head(_HEAD))):
+        return _read_msf
+    raise DataError(f"{lines.name}: found {shown(first)}, expected {_FORMATS}")
+
+
+class _Rows:
+    """Rows in the order of their names, which may come in pieces.
+
+    They must have as many columns as the first, if their number is not given.
+    """
+
+    def __init__(self, lines: Lines, n_columns: int | None = None) -> None:
+        self._lines, self._n_columns = lines, n_columns
+        self._first: dict[str, int] = {}  # line of each name
+        self.pieces: dict[str, list[str]] = {}
+        self.block: set[str] = set()  # names that have been in this block
+
+    def begin(self, number: int, name: str) -> None:
+        """A name that must be new."""
+        if name in self.pieces:
+            raise self._lines.refuse(
+                number, f"found the name {shown(name)} again, first in {self._first[name]}"
+            )
+        self.pieces[name], self._first[name] = [], number
+
+    def add_to_block(self, number: int, name: str, piece: str) -> None:
+        """The next piece of a row, of which a block has one."""
+        if name in self.block:
+            raise self._lines.refuse(number, f"found the name {shown(name)} again in a block")
+        self.block.add(name)
+        if name not in self.pieces:
+            self.begin(number, name)
+        self.pieces[name].append(piece)
+
+    def alignment(self) -> ProteinAlignment:
+        rows = {name: "".join(pieces) for name, pieces in self.pieces.items()}
+        length = self._n_columns
+        if length is None:
+            length = len(next(iter(rows.values()), ""))
+        for name, row in rows.items():
+            if len(row) != length:
+                raise self._lines.refuse(
+                    self._first[name],
+                    f"found a row of {len(row)} columns for {shown(name)}, expected {length} as in all rows: "
+                    "is it an alignment?",
+                )
+        return ProteinAlignment(list(rows), list(rows.values()))
+
+
+def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, str]]:
+    """The number of the line of each header, the header, and the lines after it without white space."""
+    number, header, pieces = 0, "", list[str]()
+    with lines.told_by_look(_LOOKS, "convert it to FASTA first"):
+        for k, text in lines.filled():
+            if text.startswith(">"):
+                for pattern, found in _NO_SEQUENCES:
+                    if pattern.match(text):
+                        raise lines.refuse(k, f"found {shown(text)}, {found}")
+                if header:
+                    yield number, header, "".join(pieces)
+                number, header, pieces = k, text, []
+            elif not header:
+                if not text.startswith("#"):
+                    raise lines.refuse(k, f"found {shown(text)}, expected a header '>name'")
+            elif _BRACKET.search(text):
+                raise lines.refuse(k, f"found {shown(text)}, expected residues")
+            else:
+                pieces += text.split()
+        if header:
+            yield number, header, "".join(pieces)
+
+
+def _read_fasta(lines: Lines) -> Iterator[ProteinAlignment]:
+    records, rows = list(_fasta_records(lines)), _Rows(lines)
+    texts = [text for _, _, text in records]
+    # In A3M residues in lower case have no columns, so all rows have as many others.
+    others = {len(_OTHER.sub("", text)) for text in texts}
+    differ = len(set(map(len, texts))) > 1 or lines.name.removesuffix(".gz").lower().endswith(".a3m")
+    if differ and len(others) == 1 and others != {0} and not any("." in text for text in texts):
+        texts = _filled(texts)
+    for (number, header, _), text in zip(records, texts, strict=True):
+        name = header_name(header, len(rows.pieces) + 1)
+        rows.begin(number, name)
+        rows.pieces[name].append(text)
+    yield rows.alignment()
+
+
+def _filled(rows: list[str]) -> list[str]:
+    """Rows of A3M as those of A2M, with ``.`` where others have residues in lower case."""
+    # Before, between and after the columns a row has any number of residues in lower case. Each such stretch
+    # gets the width of the longest one of all rows.
+    inserted, columns = [_LOWER.split(row) for row in rows], [[*_OTHER.sub("", row), ""] for row in rows]
+    widths = [max(map(len, between)) for between in zip(*inserted, strict=True)]
+    out = []
+    for texts, others in zip(inserted, columns, strict=True):
+        cells = zip(texts, widths, others, strict=True)
+        out.append("".join(f"{text:.<{width}}{column}" for text, width, column in cells))
+    return out
+
+
+def _is_clustal_header(text: str) -> bool:
+    return text.upper().startswith(_PROGRAMS) or "multiple sequence alignment" in text
+
+
+def _read_clustal(lines: Lines) -> Iterator[ProteinAlignment]:
+    rows, is_first = _Rows(lines), True
+    for number, text in lines:
+        words = text.split()
+        is_row = len(words) == 2 or (len(words) == 3 and words[2].isdigit())
+        # a blank line, or one of marks below a block, ends it; a second header begins another alignment
+        if set(text) <= _CLUSTAL_MARKS:
+            rows.block.clear()
+        elif is_first or (_is_clustal_header(text) and not is_row):
+            if rows.pieces:
+                yield rows.alignment()
+            rows, is_first = _Rows(lines), False
+        elif is_row:
+            rows.add_to_block(number, words[0], words[1])
+        else:
+            raise lines.refuse(
+                number, f"found {shown(text)}, expected a name, residues, and maybe their number"
+            )
+    if not rows.pieces:
+        raise DataError(f"{lines.name}: found no rows after the header")
+    yield rows.alignment()
+
+
+def _read_stockholm(lines: Lines) -> Iterator[ProteinAlignment]:
+    rows, number = _Rows(lines), 0
+    for number, text in lines:
+        words = text.split()
+        if text == "//":
+            yield rows.alignment()
+            rows = _Rows(lines)
+        elif not text:
+            rows.block.clear()
+        elif len(words) == 2 and not text.startswith("#"):
+            rows.add_to_block(number, words[0], words[1])
+        elif not text.startswith("#"):
+            raise lines.refuse(number, f"found {shown(text)}, expected a name and residues")
+    if rows.pieces:
+        raise lines.refuse(number, "found the end of the file, expected '//'")
+
+
+def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
+    """Alignments of four layouts, of which files do not say which they have.
+
+    Names end at the first blank ("relaxed") or have ten characters, blanks among them ("strict"); the rows of
+    all sequences take turns ("interleaved"), or each is whole before the next ("sequential"). It is the first
+    that gives each sequence the columns that the header says.
+    """
+    for piece in lines.pieces(lambda text: _PHYLIP.fullmatch(text) is not None):
+        (number, header), *rest = piece.filled()
+        n_rows, n_columns = map(int, header.split()[:2])
+        found, refused = None, list[DataError]()
+        for is_strict, is_sequential in product((False, True), repeat=2):
+            rows = _Rows(piece, n_columns)
+            try:
+                _add_phylip(rows, rest, n_rows, n_columns, is_strict, is_sequential)
+                if len(rows.pieces) == n_rows:
+                    found = rows.alignment()
+                    break
+            except DataError as error:
+                refused.append(error)
+        if found is None:
+            # with the lines of whole blocks the usual layout was meant, and what it lacks is told
+            if len(rest) % n_rows == 0 and refused:
+                raise refused[0]
+            raise piece.refuse(
+                number,
+                f"found {len(rest)} lines after it, expected {n_rows} sequences of {n_columns} columns",
+            )
+        if any("." in row for row in found.rows):
+            raise lines.refuse(
+                number,
+                "found '.' in an alignment in PHYLIP, where it is the residue of the first sequence to some "
+                "programs and a gap to others: write residues, and '-' for gaps",
+            )
+        yield found
+
+
+def _add_phylip(
+    rows: _Rows,
+    rest: list[tuple[int, str]],
+    n_rows: int,
+    n_columns: int,
+    is_strict: bool,
+    is_sequential: bool,
+) -> None:
+    """The lines after a header, in one of the layouts."""
+    names, missing = list[str](), 0  # residues that the last row has not got
+    for k, (number, text) in enumerate(rest):
+        if not missing if is_sequential else k < n_rows:
+            if is_strict:
+                name, text = text[:_STRICT_NAME].strip(), text[_STRICT_NAME:]
+            else:
+                name, *others = text.split(maxsplit=1)
+                text = "".join(others)
+            rows.begin(number, name)
+            names.append(name)
+            missing = n_columns
+        piece = "".join(text.split())
+        rows.pieces[names[-1 if is_sequential else k % n_rows]].append(piece)
+        missing = max(0, missing - len(piece))
+
+
+def _read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
+    """The one alignment of a file of GCG's programs, BAliBASE and others."""
+    rows, number, is_named = _Rows(lines), 0, False
+    for number, text in lines:
+        words = text.split()
+        if not is_named:
+            if header := _MSF.fullmatch(text):
+                rows = _Rows(lines, int(header[1]))
+            elif text == "//":
+                is_named = True
+            elif text.startswith("Name:") and len(words) > 1:
+                rows.begin(number, words[1])
+        elif all(map(str.isdigit, words)):  # blank, or the numbers of columns
+            rows.block.clear()
+        elif words[0] in rows.pieces:
+            pieces = [word for word in words[1:] if not word.isdigit()]
+            rows.add_to_block(number, words[0], "".join(pieces).translate(_MSF_END_GAPS))
+        else:
+            raise lines.refuse(number, f"found {shown(text)}, expected a name from above '//'")
+    if not is_named:
+        raise lines.refuse(number, "found the end of the file, expected '//' after the names")
+    if not rows.pieces:
+        raise lines.refuse(number, "found no names before '//'")
+    yield rows.alignment()
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def write_protein_alignments(
+    target: Source, alignments: Iterable[ProteinAlignment], format: str = "fasta"
+) -> None:
+    """Write alignments, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object
+    alignments : iterable of ProteinAlignment
+        In FASTA a blank line is between two; a file of several is not one that can be read back.
+    format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
+
+    Raises
+    ------
+    DataError
+        A format that is not known.
+    """
+    save(target, "\n".join(alignment_text(alignment, format) for alignment in alignments))
+
+
+def alignment_text(
+    alignment: ProteinAlignment, format: str, confidence: Sequence[float] | None = None
+) -> str:
+    """An alignment as the text of a file.
+
+    PHYLIP's is the strict one where all names have ten letters at most, and else the relaxed one, which is
+    told by a warning. In all but FASTA white space in names becomes ``_``, names that mean something else in
+    the format get a ``_``, and of names that are there twice the later ones get a number. `confidence`, of
+    each column, is written in Stockholm alone: a digit each, 9 from 0.9 on, ``.`` for nan.
+    """
+    if format not in _WRITERS:
+        raise DataError(f"format={format!r}: expected one of {', '.join(map(repr, _WRITERS))}")
+    names = alignment.names
+    if format != "fasta":
+        # FASTA alone takes any text for a name
+        names = distinct(_plain(name, format) for name in names)
+    return _WRITERS[format](names, alignment.rows, confidence)
+
+
+def _plain(name: str, format: str) -> str:
+    """A name that no reader of the format takes for something else."""
+    name = one_word(name) or "_"
+    if name.startswith("#") or name == "//":  # comments, and the end of an alignment
+        return f"_{name}"
+    return f"{name}_" if format == "clustal" and name.upper() in _PROGRAMS else name
+
+
+def _fasta_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+    return "".join(
+        f">{name}\n" + ("".join(f"{row[k : k + _WIDTH]}\n" for k in range(0, len(row), _WIDTH)) or "\n")
+        for name, row in zip(names, rows, strict=True)
+    )
+
+
+def _clustal_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+    width, blocks = _longest(names) + 3, []
+    for lines, pieces in _blocks(names, [row.replace(".", "-") for row in rows]):
+        columns = zip(*(piece.upper() for piece in pieces), strict=True)
+        same = "".join("*" if len(set(column)) == 1 and "-" not in column else " " for column in columns)
+        blocks.append(f"{lines}{'':{width}}{same}\n")
+    return "CLUSTAL W (structune) multiple sequence alignment\n\n" + "\n".join(blocks)
+
+
+def _stockholm_text(names: list[str], rows: list[str], confidence: Sequence[float] | None) -> str:
+    label = "#=GC confidence"
+    width = max(_longest(names) + 3, len(label) + 1)
+    lines = [f"{name:{width}}{row}\n" for name, row in zip(names, rows, strict=True)]
+    if confidence is not None:
+        digits = "".join("." if p != p else str(min(9, int(10 * p))) for p in confidence)
+        lines.append(f"{label:{width}}{digits}\n")
+    return "".join(["# STOCKHOLM 1.0\n", *lines, "//\n"])
+
+
+def _phylip_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+    if _longest(names) > _STRICT_NAME:
+        warn(
+            f"Names of more than {_STRICT_NAME} letters are for readers of relaxed PHYLIP (RAxML, IQ-TREE, "
+            "Biopython's 'phylip-relaxed'). Strict ones take a part of the name for residues."
+        )
+    width = max(_longest(names), _STRICT_NAME)
+    named = zip(names, rows, strict=True)
+    lines = [f"{name:{width}} {row.replace('.', '-')}\n" for name, row in named]
+    return "".join([f" {len(names)} {_longest(rows)}\n", *lines])
+
+
+def _msf_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+    kind, width, n_columns = "N" if look_like_nucleotides(rows) else "P", _longest(names) + 3, _longest(rows)
+    rows = [row.replace("-", ".") for row in rows]
+    # GCG's checksum: letters are weighted by their places, 1 to 57 again and again
+    checks = [sum((k % 57 + 1) * ord(letter) for k, letter in enumerate(row.upper())) % 10000 for row in rows]
+    head = f" structune.msf  MSF: {n_columns}  Type: {kind}  Check: {sum(checks) % 10000}  ..\n\n"
+    named = zip(names, checks, strict=True)
+    listed = [f" Name: {name:{width}} Len: {n_columns}  Check: {c}  Weight: 1.00\n" for name, c in named]
+    blocks = [lines for lines, _ in _blocks(names, rows)]
+    return "".join(["PileUp\n\n", head, *listed, "\n//\n\n", "\n".join(blocks)])
+
+
+_WRITERS = {
+    "fasta": _fasta_text,
+    "clustal": _clustal_text,
+    "stockholm": _stockholm_text,
+    "phylip": _phylip_text,
+    "msf": _msf_text,
+}
+
+
+def _longest(texts: list[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _blocks(names: list[str], rows: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Lines of names and pieces of rows, and the pieces, some columns at a time."""
+    width = _longest(names) + 3
+    for k in range(0, _longest(rows), _WIDTH):
+        pieces = [row[k : k + _WIDTH] for row in rows]
+        yield "".join(f"{name:{width}}{piece}\n" for name, piece in zip(names, pieces, strict=True)), pieces

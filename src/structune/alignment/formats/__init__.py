@@ -1,1 +1,0 @@
-"""Files of sequences and of alignments."""
