@@ -10,7 +10,7 @@ from shard_kinds import EXAMPLES
 from structune import Classifier, Ranker, Regressor
 from structune.errors import DataError
 from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
-from structune.learning.ranges import Range
+from structune.learning.parameters import Range
 from structune.learning.tuning.problem import make_tuner
 from structune.running import Run
 

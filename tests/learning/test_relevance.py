@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from structune import Classifier, SequenceTagger, load
+from structune.learning.fitting import switch_off, warn_of_many_groups
 from structune.learning.losses import LogLoss
-from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
 from structune.running import Run
 from structune.running.monitor import Monitor

@@ -5,7 +5,7 @@ from threading import Barrier
 
 import pytest
 
-from structune.learning.side_by_side import _counted, _Group
+from structune.learning.risk import _counted, _Group
 from tiny import risk_of
 
 

@@ -24,8 +24,7 @@ from structune import MultitaskEstimator, SequenceTagger, load, write_shards
 from structune.errors import ClusterError, DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
 from structune.running.checkpoints import Checkpoint

@@ -14,9 +14,8 @@ from structune.compat.items import Token, as_labels, as_tokens, tokens_of
 from structune.compat.tagger import Tagger
 from structune.errors import DataError, warn
 from structune.files.models import check_class
-from structune.learning.parameters import Parameters
-from structune.learning.ranges import Range
-from structune.running.run import Run
+from structune.learning.parameters import Parameters, Range
+from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution

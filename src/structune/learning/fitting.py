@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,23 +13,28 @@ import numpy as np
 from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
 from structune.learning.constraints import Constraints
-from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, TuningResult
-from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
+from structune.running.executors import PreparedRun, one_thread
 from structune.running.monitor import STOPPED, Monitor
-from structune.running.run import PreparedRun
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
     "iterations": "ended at its limit of iterations; raise that, or the tolerance",
     "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
 }
+
+
+_DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
+_LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
+_PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 
 
 @dataclass(frozen=True)
@@ -132,38 +137,28 @@ def fit(
     if origin is not None:
         result.w = result.w + origin
     if result.status in _UNFINISHED:
-        _warn_unfinished(tuner, result.status)
+        from sklearn.exceptions import ConvergenceWarning
+
+        work, where = "the fit", ""
+        if tuner is not None:  # the estimator's own are those of a fit without tuning
+            work, where = "tuning", f", in tuning={type(tuner).__name__}(...)"
+        warn(f"{work} has not converged: it {_UNFINISHED[result.status]}{where}", ConvergenceWarning)
     return replace(result, risk=problem.full)
 
 
 def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *data: Any) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
-    build: Callable[..., TuningProblem] = TuningProblem.of_files
+    build: Callable[..., TuningProblem] = partial(TuningProblem.of_files, *data, **options)
     if not isinstance(data[2], ShardFolder):
-        build = TuningProblem.build
-        options |= {
-            "example_groups": held_out.groups,
-            "strata": held_out.strata,
-            "random_state": held_out.random_state,
-        }
-    holdout, folds = held_out.holdout, held_out.folds
+        same: dict[str, Any] = {"example_groups": held_out.groups, "strata": held_out.strata}
+        same["random_state"] = held_out.random_state
+        build = partial(TuningProblem.build, *data, **options, **same)
     if tuner is not None and tuner.needs_splits:
-        return build(*data, **options, holdout=holdout, folds=folds)
-    for parts in (folds, None) if getattr(tuner, "calibrated", False) else ():
-        try:
-            return build(*data, **options, holdout=holdout, folds=parts)
-        except DataError:  # too few examples or groups of them: fewer parts, or none
-            pass
-    return build(*data, **options, splits=False)
-
-
-def _warn_unfinished(tuner: Tuner | None, status: str) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
-    work, where = "the fit", ""
-    if tuner is not None:  # the estimator's own are those of a fit without tuning
-        work, where = "tuning", f", in tuning={type(tuner).__name__}(...)"
-    warn(f"{work} has not converged: it {_UNFINISHED[status]}{where}", ConvergenceWarning)
+        return build(holdout=held_out.holdout, folds=held_out.folds)
+    for folds in (held_out.folds, None) if getattr(tuner, "calibrated", False) else ():
+        with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
+            return build(holdout=held_out.holdout, folds=folds)
+    return build(splits=False)
 
 
 def _fit_given(
@@ -179,8 +174,7 @@ def _fit_given(
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
         penalty = GroupedL2(problem.groups, np.log(precisions))
     # the rounds of a loss that is not convex are records, and bound it by other functions
-    followed = monitor.recording(lambda: passes.spent) if risk.convex else nullcontext()
-    with followed:
+    with monitor.recording(lambda: passes.spent) if risk.convex else nullcontext():
         found = fit_l2(
             risk,
             penalty.precision,
@@ -201,6 +195,39 @@ def _fit_given(
 
 def told_data(risk: Risk, groups: Groups) -> dict[str, Any]:
     """What a checkpoint knows the data by."""
-    at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
     sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
-    return {**sizes, **at_zero}
+    at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
+    return sizes | at_zero
+
+
+def switch_off(tuner: Tuner, problem: TuningProblem, result: TuningResult, monitor: Monitor) -> TuningResult:
+    """Set weights to zero that cannot matter, where `MajorizeTuner` gave each a precision of its own.
+
+    Those whose precision C is 99 times the curvature h of the loss or more, so that the data determine less
+    than a hundredth of them (h / (h + C), MacKay 1992), and without which the loss rises by a thousandth at
+    most: by w^2 (C + h / 2), in units of log-likelihood.
+    """
+    # precisions of their own (automatic relevance determination)
+    risk, groups = problem.full, problem.groups
+    separate = len(groups) > 1 and bool(np.all(groups.sizes == 1))
+    learned = isinstance(tuner, MajorizeTuner) and result.status not in STOPPED
+    if not (separate and learned and risk.smooth and "hessian" in risk.structure.capabilities):
+        return result
+    precision, curvature = groups.spread(result.precision), risk.variance(result.w)
+    loss = result.w**2 * (precision + 0.5 * curvature) / (result.noise or 1.0)
+    off = (curvature < _DETERMINED * (curvature + precision)) & (loss <= _LEAST_LOSS)
+    monitor.record("relevance", switched_off=int(np.count_nonzero(off)), weights=risk.n_weights)
+    return replace(result, w=np.where(off, 0.0, result.w), history=monitor.history)
+
+
+def warn_of_many_groups(tuner: Tuner, problem: TuningProblem) -> None:
+    """Warn where nearly each weight has a precision, and held-out examples are too few to choose them."""
+    n_groups, n_weights = len(problem.groups), int(problem.groups.sizes.sum())
+    n_parts = sum(split.heldout.n_parts for split in problem.splits)
+    few = n_groups * _PARTS_PER_GROUP > n_parts
+    if isinstance(tuner, ImplicitTuner) and few and 2 * n_groups > n_weights > 1:
+        warn(
+            f"found {n_groups} precisions for {n_weights} weights and {n_parts} held-out parts (tokens, "
+            f"examples): these are too few to choose so many, and groups by kind may well predict better; "
+            f"tuning='majorize' learns precisions without held-out parts"
+        )

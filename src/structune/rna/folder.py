@@ -13,8 +13,7 @@ from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
-from structune.learning.parameters import parameters
-from structune.learning.ranges import Range
+from structune.learning.parameters import Range, parameters
 from structune.rna.defaults import INITIATION
 from structune.rna.folder_file import contrafold_weights, pack_rna, unpack_rna, unpack_weights, weights_of
 from structune.rna.folder_space import FittingExamples, LeftOut, fit_into_space

@@ -1,19 +1,21 @@
-"""Results of a Dask cluster whose workers die and come back."""
+"""Results of a Dask cluster whose workers die, come back, or have other versions than this process."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+from distributed.versions import get_versions
 
-from structune.errors import ClusterError, warn
-from structune.running.dask_versions import OtherVersionsError
+from structune.errors import ClusterError, DataError, warn
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 ALLOWED_FAILURES = "distributed.scheduler.allowed-failures"  # deaths of workers with a task; 3 by default
@@ -117,3 +119,61 @@ class _Absence:
         if now - self._since >= _TOLD and not self._told:
             self._told = True
             warn(f"{self._results.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
+
+
+_PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what can be sent
+
+
+class OtherVersionsError(Exception):
+    """A worker that joined later was given work, and has other versions."""
+
+
+def check_versions(client: Client) -> None:
+    """Refuse workers on which the same work may have other results, or cannot be read, and such a scheduler.
+
+    Raises
+    ------
+    DataError
+        Names all that have other versions.
+    """
+    found = client.get_versions(packages=_PACKAGES)
+    own, others = _versions(found["client"]), defaultdict(list)
+    for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
+        for name, version in _versions(told).items():
+            if version != own[name]:
+                others[f"{name} {version}", f"{own[name]} as here"].append(where)
+    if others:
+        told = "; ".join(
+            f"found {there} on {', '.join(places)}, expected {here}"
+            for (there, here), places in others.items()
+        )
+        raise DataError(f"{client.scheduler.address}: {told}")
+
+
+@cache
+def own_versions() -> dict[str, str]:
+    """Of this process."""
+    return _versions(get_versions(_PACKAGES))
+
+
+def check_worker(expected: Mapping[str, str]) -> None:
+    """Refuse, on a worker, work of a process that has other versions.
+
+    Raises
+    ------
+    OtherVersionsError
+    """
+    own = own_versions()
+    if own != expected:
+        told = ", ".join(
+            f"{name} {own[name]}, expected {version} as here"
+            for name, version in expected.items()
+            if own[name] != version
+        )
+        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
+
+
+def _versions(told: Mapping[str, Any]) -> dict[str, str]:
+    packages = told["packages"]
+    python = ".".join(packages["python"].split(".")[:2])  # the third number changes no results
+    return {"python": python} | {name: packages.get(name) or "missing" for name in _PACKAGES}

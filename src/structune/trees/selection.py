@@ -9,10 +9,8 @@ from itertools import islice, product
 from typing import Any
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
-from structune.learning.ranges import Range
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.parameters import TOLERANCE, Range
+from structune.learning.risk import Risk, SideBySide
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
-from structune.learning.risk import Risk, cut_shard
-from structune.learning.side_by_side import SideBySide
+from structune.learning.parameters import TOLERANCE
+from structune.learning.risk import Risk, SideBySide, cut_shard
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount

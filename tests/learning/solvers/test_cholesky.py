@@ -8,9 +8,8 @@ from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
-from structune.learning.solvers.cholesky import FactoredSystem, system_at
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.linear import HessianSystem
+from structune.learning.solvers.linear import FactoredSystem, HessianSystem, system_at
 from structune.learning.tuning.implicit import hypergradient
 from tiny import FLAT, dense_hessian, exact_fit, risk_of, tuning_problem
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune.learning.solvers.l1_quadratic import least_subgradient, minimize_l1_quadratic
-from structune.learning.solvers.quadratics import _Whole
+from structune.learning.solvers.composite import _Whole, least_subgradient, minimize_l1_quadratic
 
 
 def quadratic(seed, n):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structune.learning.solvers.pairs import Pairs
+from structune.learning.solvers.solution import Pairs
 
 
 def pairs_of(seed, n, m):

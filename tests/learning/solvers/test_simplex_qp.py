@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from structune.learning.solvers.simplex_qp import maximize_on_simplex
+from structune.learning.solvers.cutting_planes import maximize_on_simplex
 
 
 def problem(n, rank, seed=0):

@@ -7,7 +7,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import MajorizeTuner
-from structune.learning.tuning.calibration import best_factor
+from structune.learning.tuning.majorize import best_factor
 from structune.learning.tuning.problem import TuningProblem
 from structune.running.monitor import BudgetExhausted, Monitor
 from tiny import group, small

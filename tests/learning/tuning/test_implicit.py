@@ -13,10 +13,9 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
-from structune.learning.tuning.hypergradient import hypergradient
+from structune.learning.tuning.hypergradient import GRID, Response, hypergradient
 from structune.learning.tuning.implicit import BOUNDS, _Outcome, _Search
 from structune.learning.tuning.problem import TuningProblem
-from structune.learning.tuning.response import GRID, Response
 from structune.plots.learning import chosen_step
 from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor

@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose
 
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
-from structune.learning.penalties import IntegratedL2
+from structune.learning.penalties import NOISE_FLOOR, IntegratedL2, IntegratedNoise
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning.majorize import CollapseWarning
-from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from tiny import Budget, Fuse, OneCtrlC, exact_fit, group, tuning_problem
 
 TIGHT = {"tolerance": 1e-6, "fit_tolerance": 1e-9, "max_iterations": 500}

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
+from structune.learning.penalties import IntegratedNoise
 from structune.learning.risk import Risk
-from structune.learning.tuning.noise import IntegratedNoise
 from tiny import risk_of
 
 FLOOR = 1e-3

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from structune.learning.tuning.response import FARTHEST, GRID, Response, of_precisions
+from structune.learning.tuning.hypergradient import FARTHEST, GRID, Response, of_precisions
 from structune.structure import Groups
 
 FAR = np.full(3, FARTHEST)

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from structune.learning.margin_losses import EquivalentMarginLoss
-from structune.learning.ray import Ray
-from structune.learning.risk import Risk
+from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.learning.solvers.solution import Solution
 from structune.running.checkpoints import Restored, State

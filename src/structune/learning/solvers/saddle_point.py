@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from structune.errors import CapabilityError, DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.learning.solvers.remembered import Remembered
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Monitor, stop_status
@@ -370,3 +370,25 @@ def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray
     slope = np.linalg.norm(end.slopes, axis=1)
     first = np.maximum(_FIRST_SHARE * pull / np.where(slope > 0, slope, np.inf), _FIRST_STEP)
     return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)
+
+
+T = TypeVar("T")
+_MOST = 3  # iterates: rounds begin and end at known ones
+
+
+class Remembered(Generic[T]):
+    """A function of w that knows its last values, for rounds begin and end at known points."""
+
+    def __init__(self, function: Callable[[FloatArray], T]) -> None:
+        self._function = function
+        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_MOST)
+        self.n = 0
+
+    def __call__(self, w: FloatArray) -> T:
+        for at, value in self._known:
+            if np.array_equal(at, w):
+                return value
+        value = self._function(w)
+        self._known.append((w, value))
+        self.n += 1
+        return value

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import warn
-from structune.learning.defaults import TOLERANCE
-from structune.learning.penalties import IntegratedL2
+from structune.learning.parameters import TOLERANCE
+from structune.learning.penalties import NOISE_FLOOR, IntegratedL2, IntegratedNoise
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.tuning.majorize import CollapseWarning
-from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive

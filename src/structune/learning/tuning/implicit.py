@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.hypergradient import (
+    FARTHEST,
+    GRID,
     MOST_COUPLED,
     HyperGradient,
+    Response,
     hypergradient,
     kept_points,
+    positive_part,
     restored_points,
 )
 from structune.learning.tuning.problem import (
@@ -30,7 +33,6 @@ from structune.learning.tuning.problem import (
     are_positive,
     mark_chosen,
 )
-from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
 from structune.structure import FloatArray, Groups

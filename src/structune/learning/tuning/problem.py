@@ -12,7 +12,7 @@ import numpy as np
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
-from structune.learning.ranges import Range, check_ranges
+from structune.learning.parameters import Range, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
