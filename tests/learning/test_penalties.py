@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 
-from structune.learning.penalties import GroupedL2, IntegratedL2
+from structune.learning.penalties import IntegratedL2
 from structune.structure import Groups
 
 GROUPS = Groups(np.array([0, 1, 1, 2, 1, 0]), ("a", "b", "c"))
@@ -18,11 +18,6 @@ seeds = st.integers(0, 2**32 - 1)
 def penalties():
     number = st.floats(0.0, 50.0)
     return st.builds(IntegratedL2, st.just(GROUPS), number, st.floats(0.01, 50.0))
-
-
-def test_a_precision_a_weight():
-    penalty = GroupedL2(GROUPS, np.log([2.0, 3.0, 5.0]))
-    assert_allclose(penalty.precision, [2, 3, 3, 5, 3, 2])
 
 
 @given(penalty=penalties(), seed=seeds)
@@ -84,11 +79,6 @@ def test_groups_without_weights(index, names):
     assert groups.spread(np.ones(len(names))).tolist() == [0.0] * len(index)
     value, gradient = IntegratedL2(groups).value_and_gradient(np.ones(len(index)))
     assert (value, gradient.tolist()) == (0.0, [0.0] * len(index))
-
-
-def test_the_precision_of_a_free_weight_is_zero():
-    assert_allclose(GroupedL2(FREE, np.log([2.0, 3.0, 5.0])).precision, [2, 0, 3, 5, 0, 2])
-    assert_array_equal(GroupedL2(FREE, np.full(3, -800.0)).precision[[1, 4]], 0.0)
 
 
 @given(seed=seeds, alpha=st.floats(0.0, 50.0), beta=st.floats(0.01, 50.0))

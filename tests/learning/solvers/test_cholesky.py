@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.linear import FactoredSystem, HessianSystem, system_at
 from structune.learning.tuning.implicit import hypergradient
 from tiny import FLAT, dense_hessian, exact_fit, risk_of, tuning_problem
@@ -48,20 +47,6 @@ def test_weights_that_the_data_do_not_determine():
     assert_allclose(system.determined(), [1.0, 0.0, 1.0], atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", FLAT)
-def test_nothing_given_is_changed(kind):
-    risk = risk_of(kind, hessian="dense")
-    w, precision = point(risk)
-    hessian, b = risk.hessian_matrix(w).copy(), np.ones(w.size)
-    system = FactoredSystem(risk, precision, w)
-    first, counts = system.solve(b).x, system.determined()
-    assert_array_equal(system.solve(b).x, first)
-    assert_array_equal(system.determined(), counts)
-    assert_array_equal(risk.hessian_matrix(w), hessian)
-    assert_array_equal(b, 1.0)
-    assert_array_equal((w, precision), point(risk))
-
-
 def test_a_singular_system():
     """All biases may move together: a right-hand side that cannot tell has a finite solution all the same."""
     risk = risk_of("classes", hessian="dense")
@@ -87,12 +72,10 @@ def test_the_system_follows_the_risk():
 # --- hypergradients ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("which", ["single", "free"])
 @pytest.mark.parametrize("kind", FLAT)
-def test_hypergradients_are_slopes_of_the_held_out_loss(kind, which, hessian):
+def test_hypergradients_are_slopes_of_the_held_out_loss(kind):
     """Of the problem solved anew: with biases that have no penalty, too."""
-    problem = tuning_problem(kind, which, hessian=hessian, holdout=0.4)
+    problem = tuning_problem(kind, "free", hessian="dense", holdout=0.4)
     (split,), groups = problem.splits, problem.groups
     d = np.linspace(-0.5, 1.0, len(groups))
 
@@ -104,16 +87,3 @@ def test_hypergradients_are_slopes_of_the_held_out_loss(kind, which, hessian):
     slope = [(heldout(d + step * e) - heldout(d - step * e)) / (2 * step) for e in np.eye(d.size)]
     assert found.value == pytest.approx(heldout(d), rel=1e-8)
     assert_allclose(found.gradient, slope, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("kind", FLAT)
-def test_a_loose_fit_is_corrected_to_first_order(kind):
-    problem = tuning_problem(kind, "free", hessian="dense", holdout=0.4)
-    (split,), groups = problem.splits, problem.groups
-    d = np.zeros(len(groups))
-    precision = GroupedL2(groups, d).precision
-    best = exact_fit(split.train, precision)
-    loose = hypergradient(split, groups, d, tolerance=0.03)
-    left = abs(split.heldout.value(loose.fit.w) - split.heldout.value(best))
-    assert abs(loose.value - split.heldout.value(best)) <= 0.3 * left + 1e-9
-    assert_array_equal(loose.fit.w, fit_l2(split.train, precision, tolerance=0.03).w)

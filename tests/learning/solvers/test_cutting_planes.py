@@ -59,7 +59,7 @@ def minimize_by_planes(planes, n, adds=1):
 
 
 @pytest.mark.parametrize("center", [None, CENTER])
-@pytest.mark.parametrize("n", [1, 2, 10])
+@pytest.mark.parametrize("n", [1, 10])
 def test_the_minimum_of_prior_and_planes(n, center):
     planes = CuttingPlanes(PRECISION, center)
     touch(planes, *random_points(n))
@@ -79,28 +79,16 @@ def test_the_linear_function_is_part_of_it():
     assert bounds[-1] == pytest.approx(peer(ROWS + LINEAR, OFFSETS)[0], rel=1e-9)
 
 
-def test_the_prior():
-    planes, w = CuttingPlanes(PRECISION, CENTER), RNG.normal(size=4)
-    assert planes.prior(w) == pytest.approx(0.5 * PRECISION @ (w - CENTER) ** 2)
-    assert CuttingPlanes(PRECISION).prior(w) == pytest.approx(0.5 * PRECISION @ w**2)
-
-
-@pytest.mark.parametrize("most", [2, 3, 5, 10, None])
+@pytest.mark.parametrize("most", [2, 5, None])
 @pytest.mark.parametrize("center", [None, CENTER])
 def test_the_bound_rises_to_the_minimum_and_never_falls(most, center):
     planes = CuttingPlanes(PRECISION, center, most)
-    bounds = minimize_by_planes(planes, 200)
+    bounds = minimize_by_planes(planes, 100)
     value, _ = peer(ROWS, OFFSETS, center=0.0 if center is None else center)
     assert np.all(np.diff(bounds) >= -1e-9)
     assert np.all(bounds <= value + 1e-9)
     assert bounds[-1] == pytest.approx(value, rel=1e-9 if most is None else 0.05)
     assert len(planes) <= (most or module._MOST)
-
-
-@pytest.mark.parametrize("most", [2, 3])
-def test_nor_does_it_where_several_planes_come_at_once(most):
-    bounds = minimize_by_planes(CuttingPlanes(PRECISION, None, most), 60, adds=2)
-    assert np.all(np.diff(bounds) >= -1e-9)
 
 
 def test_nor_does_it_rise_above_a_function_below_zero():
@@ -114,7 +102,7 @@ def test_nor_does_it_rise_above_a_function_below_zero():
 # --- room -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("most", [2, 4, 7])
+@pytest.mark.parametrize("most", [2, 7])
 def test_one_plane_too_many_keeps_the_minimum(most):
     """A new plane that counts for nothing changes nothing, whatever makes room for it."""
     planes = CuttingPlanes(PRECISION, CENTER, most)
@@ -127,16 +115,6 @@ def test_one_plane_too_many_keeps_the_minimum(most):
             assert after[1] == pytest.approx(before[1], rel=1e-7)
             assert_allclose(after[0], before[0], atol=1e-5)
         assert len(planes) <= most
-
-
-def test_the_aggregate_alone_has_the_same_minimum():
-    planes = CuttingPlanes(PRECISION, None, 2)
-    touch(planes, *random_points(2))
-    w, bound = planes.minimum()
-    planes.add(np.zeros(4), -1e6, np.zeros(4))  # in the way of two planes that count
-    again, other = planes.minimum()
-    assert other == pytest.approx(bound, rel=1e-9)
-    assert_allclose(again, w, atol=1e-6)
 
 
 def test_the_oldest_two_make_way_for_the_aggregate():
@@ -191,33 +169,18 @@ def test_another_linear_function_and_precision(center):
     assert planes.prior(w) == pytest.approx(fresh.prior(w))
 
 
-def test_another_linear_function_alone():
-    planes = CuttingPlanes(PRECISION)
-    touch(planes, *random_points(3))
-    planes.change(LINEAR)
-    assert_array_equal(planes.precision, PRECISION)
-    assert planes.linear @ np.ones(4) == LINEAR.sum()
-
-
 # --- what is refused, and odd sizes -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("precision", [[1.0, 0.0], [1.0, -1.0], [np.nan, 1.0]])
+@pytest.mark.parametrize("precision", [[1.0, 0.0], [np.nan, 1.0]])
 def test_precisions_that_are_refused(precision):
     with pytest.raises(DataError, match="needs a positive precision for every weight"):
         CuttingPlanes(np.array(precision))
 
 
-def test_other_precisions_that_are_refused():
-    planes = CuttingPlanes(PRECISION)
-    with pytest.raises(DataError, match="needs a positive precision for every weight"):
-        planes.change(LINEAR, np.zeros(4))
-
-
-@pytest.mark.parametrize("most", [1, -3])
-def test_room_for_one_plane(most):
-    with pytest.raises(DataError, match=f"most={most}: expected room for 2 planes"):
-        CuttingPlanes(PRECISION, most=most)
+def test_room_for_one_plane():
+    with pytest.raises(DataError, match="most=1: expected room for 2 planes"):
+        CuttingPlanes(PRECISION, most=1)
 
 
 def test_no_weights():
@@ -226,13 +189,3 @@ def test_no_weights():
         planes.add(np.ones(0), height, np.ones(0))
         w, bound = planes.minimum()
     assert (w.size, bound) == (0, pytest.approx(3.0))
-
-
-def test_arguments_stay_as_they_are():
-    precision, gradient, w = np.ones(4), np.ones(4), np.ones(4)
-    planes = CuttingPlanes(precision, w)
-    planes.change(LINEAR, precision)
-    planes.add(w, 1.0, gradient)
-    planes.minimum()
-    for array in (precision, gradient, w):
-        assert_array_equal(array, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from structune.learning.solvers.composite import _Whole, least_subgradient, minimize_l1_quadratic
 
@@ -33,7 +33,7 @@ def by_orthants(matrix, gradient, w, l1):
     return min(found, key=lambda pair: pair[0])[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_the_minimum_over_all_orthants(seed, n):
     matrix, gradient, w, l1 = quadratic(seed, n)
@@ -50,13 +50,6 @@ def test_many_weights(seed):
     left = least_subgradient(gradient + matrix @ (found - w), found, 3 * l1)
     assert np.linalg.norm(left) <= 1e-8
     assert np.count_nonzero(found) < 40
-
-
-def test_a_minimum_is_where_it_was():
-    matrix, gradient, w, l1 = quadratic(1, 4)
-    once = minimize_l1_quadratic(_Whole(matrix, np.zeros(4)), gradient, w, l1, 1e-9)
-    slope = gradient + matrix @ (once - w)
-    assert_array_equal(minimize_l1_quadratic(_Whole(matrix, np.zeros(4)), slope, once, l1, 1e-8), once)
 
 
 @pytest.mark.parametrize(

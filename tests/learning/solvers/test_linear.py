@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.learning.solvers.linear import HessianSystem
-from tiny import KINDS, PRODUCTS, dense_hessian, exact_fit, risk_of
+from tiny import KINDS, dense_hessian, exact_fit, risk_of
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -43,16 +43,6 @@ def test_the_dense_solution(kind, power):
     assert 0 < solved.n_products <= 4 * risk.n_weights
 
 
-@pytest.mark.parametrize("hessian", PRODUCTS)
-def test_every_way_to_make_products(hessian):
-    risk = risk_of("chain", hessian=hessian)
-    precision, b = np.ones(risk.n_weights), np.cos(np.arange(risk.n_weights))
-    w = 0.1 * b
-    solved = HessianSystem(risk, precision, w).solve(b, tolerance=1e-9)
-    exact = np.linalg.solve(dense_hessian(risk_of("chain"), w) + np.diag(precision), b)
-    assert_allclose(solved.x, exact, rtol=1e-6, atol=1e-7)
-
-
 def test_a_start_nearby_saves_products():
     risk = risk_of("chain")
     precision, b = np.ones(risk.n_weights), np.cos(np.arange(risk.n_weights))
@@ -72,7 +62,7 @@ def test_a_right_hand_side_of_zero():
     assert solved.n_products == 0
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(seed=seeds, n=st.integers(1, 30), spread=st.floats(1.0, 1e4), tolerance=st.floats(1e-8, 0.1))
 def test_the_residual_keeps_its_promise(seed, n, spread, tolerance):
     """Positive or indefinite, well or badly conditioned, from zero or elsewhere."""
@@ -85,14 +75,6 @@ def test_the_residual_keeps_its_promise(seed, n, spread, tolerance):
     assert solved.converged
     assert residual(matrix, solved.x, b) <= 1.001 * tolerance
     assert np.all(np.array(signs) > 0) <= (solved.method == "cg")
-
-
-def test_negative_curvature_falls_to_minres():
-    matrix = symmetric(np.concatenate((np.geomspace(1.0, 100.0, 18), [-0.5, -3.0])))
-    b = np.sin(np.arange(20.0))
-    solved = HessianSystem(fake_risk(matrix), np.zeros(20), np.zeros(20)).solve(b, tolerance=1e-11)
-    assert solved.method == "minres"
-    assert_allclose(solved.x, np.linalg.solve(matrix, b), rtol=1e-8, atol=1e-8)
 
 
 def test_negative_curvature_of_partial_labels():

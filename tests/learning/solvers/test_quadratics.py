@@ -40,7 +40,7 @@ def as_matrix(quadratic, n):
     return np.array([quadratic.product(e) for e in np.eye(n)])
 
 
-@pytest.mark.parametrize("n_steps", [1, 3, 4, 9])
+@pytest.mark.parametrize("n_steps", [1, 9])
 def test_the_bfgs_matrix(n_steps, monkeypatch):
     """Of the last four steps, whichever row they are kept in."""
     curvatures = learned(STEPS[:n_steps], 4, monkeypatch)

@@ -32,14 +32,14 @@ def nearest(point):
     return np.maximum(point - levels[np.flatnonzero(falling > levels)[-1]], 0.0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 100])
-@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("n", [2, 100])
+@pytest.mark.parametrize("scale", [0.01, 30.0])
 def test_the_nearest_point_of_the_simplex(n, scale):
     point = scale * np.random.default_rng(n).normal(size=n)
     assert_allclose(check(np.eye(n), point), nearest(point), atol=1e-9)
 
 
-@pytest.mark.parametrize("share", [-1.0, 0.0, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("share", [-1.0, 0.3, 2.0])
 def test_two_planes(share):
     rows = np.array([[3.0, 1.0], [1.0, 2.0]])
     gram = rows @ rows.T
@@ -66,24 +66,18 @@ def test_scipy_agrees(rank):
     assert_allclose(gram @ alpha, gram @ peer.x, atol=1e-5)
 
 
-@pytest.mark.parametrize("n", [2, 20, 100])
-@pytest.mark.parametrize("rank", [1, 5, 150])
-@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
-def test_grams_large_and_small_beside_the_slopes(n, rank, scale):
-    gram, slope = problem(n, rank)
+@pytest.mark.parametrize("rank", [1, 150])
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_grams_large_and_small_beside_the_slopes(rank, scale):
+    gram, slope = problem(100, rank)
     check(scale * gram, slope)
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e-8, 1e8, 1e200])
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_the_unit_does_not_matter(unit):
     gram, slope = problem(6, 4)
     alpha = maximize_on_simplex(unit * gram, unit * slope)
     assert_allclose(alpha, maximize_on_simplex(gram, slope), atol=1e-8)
-
-
-def test_the_height_does_not_matter():
-    gram, slope = problem(6, 4)
-    assert_allclose(maximize_on_simplex(gram, slope + 1e3), maximize_on_simplex(gram, slope), atol=1e-8)
 
 
 def test_planes_that_are_flat():

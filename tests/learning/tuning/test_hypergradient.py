@@ -17,7 +17,6 @@ from structune.learning.tuning.problem import TuningProblem
 from structune.structure import Groups
 from tiny import (
     KINDS,
-    PRODUCTS,
     exact_fit,
     tuning_problem,
 )
@@ -60,10 +59,16 @@ def value_and_gradient(problem, d, **options):
 # --- the law ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
-@pytest.mark.parametrize("which", ["single", "grouped", "separate"])
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=5)
+@pytest.mark.parametrize(
+    ("kind", "which", "splits"),
+    [
+        ("chain", "grouped", {"folds": 3}),
+        ("chain", "separate", {"holdout": 0.3}),
+        ("classes", "single", {"holdout": 0.3}),
+        ("partial", "grouped", {"holdout": 0.3}),
+    ],
+)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits, seed):
     rng = np.random.default_rng(seed)
@@ -78,8 +83,7 @@ def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits
         assert gradient @ direction == pytest.approx(expected, rel=1e-5, abs=1e-6 * scale)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "gamma"), [("chain", 0.4), ("classes", 1.0), ("partial", 0.0)])
 def test_the_slope_in_gamma(kind, gamma):
     """Around gamma times given weights, the fits solved again; and the slopes in the precisions there."""
     problem, rng = tuning_problem(kind, "grouped"), np.random.default_rng(0)
@@ -103,37 +107,24 @@ def test_the_slope_in_gamma(kind, gamma):
     assert point.gradient[:-1] @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
 
 
-@pytest.mark.parametrize("kind", ["chain", "classes"])
-def test_the_hessian_methods_agree(kind):
-    found = []
-    for hessian in PRODUCTS:
-        problem = tuning_problem(kind, "separate", hessian=hessian)
-        found.append(
-            value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9)
-        )
-    for value, gradient in found[1:]:
-        assert value == pytest.approx(found[0][0], rel=1e-9)
-        assert_allclose(gradient, found[0][1], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["chain", "partial"])
 def test_what_a_loose_fit_left_undone_is_corrected(kind):
     """The error of the value is of second order in what the fit left undone."""
     problem = tuning_problem(kind, "grouped")
     d, split = np.zeros(len(problem.groups)), problem.splits[0]
     exact = heldout_loss(problem, optima(problem, d))
     corrected, plain = [], []
-    for tolerance in (0.1, 0.03, 0.01, 0.003, 0.001):
+    for tolerance in (0.1, 0.01, 0.001):
         point = hypergradient(
             split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10, accuracy=np.inf
         )
         corrected.append(abs(point.value - exact))
         plain.append(abs(split.heldout.value(point.fit.w) - exact))
     assert np.all(np.array(corrected) < np.array(plain))
-    assert np.all(np.array(corrected[2:]) < 0.05 * np.array(plain[2:]))
+    assert np.all(np.array(corrected[1:]) < 0.05 * np.array(plain[1:]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["chain", "classes"])
 def test_warm_starts_change_the_cost_and_not_the_result(kind):
     problem = tuning_problem(kind, "separate")
     split, d = problem.splits[0], np.full(len(problem.groups), 0.3)
@@ -168,7 +159,7 @@ def test_a_fit_that_leaves_much_undone_goes_on():
 
 @pytest.mark.parametrize(
     ("n", "p", "d"),
-    [(200, 20_000, 1.0), (200, 3000, -3.0), (2000, 500, 0.0), (2000, 500, -3.0), (20_000, 50, 0.0)],
+    [(200, 3000, -3.0), (1000, 250, 0.0)],
 )
 def test_values_are_those_of_the_fit_solved_again(n, p, d):
     """However many features: loose fits of separable classes leave much undone that no first order tells."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
 
 from structune.learning.risk import Risk
+from structune.learning.solvers.lbfgs import share_done
 from structune.learning.solvers.linear import solve_dense
 from structune.learning.solvers.solution import Objective, Solution, is_curved
 from structune.running.checkpoints import Restored, State
@@ -15,6 +17,8 @@ from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray, IntArray
 
 _DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
+_MOST_STEPS = 50  # toward the minimum of a quadratic
+_HISTORY_CELLS, _LEAST_PAIRS, _MOST_PAIRS = 1 << 23, 5, 20  # doubles; beyond, more costs what it saves
 ROUNDING = 8 * np.finfo(float).eps
 
 
@@ -106,6 +110,8 @@ class _Path:
         active, quadratic = curvatures.at(self.w, self.pull)
         w, l1, gradient = self.w[active], self.l1[active], self.gradient[active]
         nearest = minimize_l1_quadratic(quadratic, gradient, w, l1, curvatures.share * self.slope)
+        # the change that f to first order and the absolute values would have: negative, and what the decrease
+        # is measured against, as Armijo's rule does with the slope of a smooth function
         slope = float(gradient @ (nearest - w) + l1 @ (np.abs(nearest) - np.abs(w)))
         slack = ROUNDING * abs(self.value)
         for halvings in range(1 if -slope <= max(enough, slack) else _MOST_HALVINGS):
@@ -123,19 +129,12 @@ class _Path:
         return False
 
     def show(self, gradient_tolerance: float) -> None:
-        done = None
-        if 0.0 < gradient_tolerance < self.first_slope:
-            way = np.log(self.first_slope / gradient_tolerance)
-            done = min(1.0, float(np.log(self.first_slope / max(self.slope, 1e-300)) / way))
-        self.monitor.show(
-            "fit", done=done, evaluation=self.n_evaluations, objective=self.value, gradient=self.slope
-        )
+        done = share_done(self.slope, self.first_slope, gradient_tolerance)
+        shown = {"evaluation": self.n_evaluations, "objective": self.value, "gradient": self.slope}
+        self.monitor.show("fit", done=done, **shown)
 
     def solution(self, status: str) -> Solution:
         return Solution(self.w, self.value, self.pull, self.n_evaluations, status)
-
-
-_MOST_STEPS, _MOST_HALVINGS = 50, 40
 
 
 def least_subgradient(gradient: FloatArray, w: FloatArray, l1: FloatArray) -> FloatArray:
@@ -147,6 +146,7 @@ def least_subgradient(gradient: FloatArray, w: FloatArray, l1: FloatArray) -> Fl
         Of f at `w`.
     w, l1 : ndarray, shape (n,)
     """
+    # at w_i = 0 the subdifferential is [g_i - l1_i, g_i + l1_i]: its point nearest to 0 is a soft threshold
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
     return np.asarray(np.where(w != 0.0, gradient + l1 * np.sign(w), at_zero))
 
@@ -194,9 +194,6 @@ def _step(quadratic: Quadratic, z: FloatArray, slope: FloatArray, orthant: Float
         free = free[inward]
 
 
-_HISTORY_CELLS, _LEAST_PAIRS, _MOST_PAIRS = 1 << 23, 5, 20  # doubles; beyond, more costs what it saves
-
-
 class Quadratic(Protocol):
     """A positive definite matrix B."""
 
@@ -207,7 +204,7 @@ class Quadratic(Protocol):
         """The solution x of B_FF x = b, F the indices `free`."""
 
 
-class Curvatures(Protocol):
+class Curvatures(ABC):
     """Where a solver has its quadratics from.
 
     Attributes
@@ -221,23 +218,25 @@ class Curvatures(Protocol):
     share: float
     given: FloatArray
 
+    @abstractmethod
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
         """The weights that may move from `w`, and the quadratic of these alone.
 
         `slope` is the subgradient of least norm; a weight that is 0 moves where it is not.
         """
 
-    def add(self, step: FloatArray, change: FloatArray) -> None:
+    def add(self, step: FloatArray, change: FloatArray) -> None:  # noqa: B027
         """Learn from a step that was taken, and the change of the gradient along it."""
 
     def state(self) -> State:
         """What was learned, for a checkpoint."""
+        return {}
 
-    def restore(self, state: Restored) -> None:
+    def restore(self, state: Restored) -> None:  # noqa: B027
         """Learn it again."""
 
 
-class NewtonCurvatures:
+class NewtonCurvatures(Curvatures):
     """The Hessian of a penalised risk, as a matrix."""
 
     share = 1e-3
@@ -248,15 +247,6 @@ class NewtonCurvatures:
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
         """All weights, and the Hessian."""
         return np.arange(w.size), _Whole(self._risk.hessian_matrix(w), self.given)
-
-    def add(self, step: FloatArray, change: FloatArray) -> None:
-        """Learn nothing: the Hessian is known."""
-
-    def state(self) -> State:
-        return {}
-
-    def restore(self, state: Restored) -> None:
-        pass
 
 
 class _Whole:
@@ -272,7 +262,7 @@ class _Whole:
         return solve_dense(self._hessian[np.ix_(free, free)], self._precision[free], b)
 
 
-class LbfgsCurvatures:
+class LbfgsCurvatures(Curvatures):
     """The BFGS matrix of the last steps, in its compact form (Byrd, Nocedal & Schnabel 1994).
 
     It begins with sigma / scale^2 on the diagonal, sigma as the last step tells.
@@ -288,7 +278,7 @@ class LbfgsCurvatures:
         self._order: list[int] = []  # rows, from the oldest step to the last one
         self._next = 0  # row
         self._steps, self._changes = np.zeros((2, self._n_pairs, n))
-        # products of steps with steps in the metric, and with changes
+        # products of steps with steps in the metric, S' M S, and with changes, S' Y
         self._squares, self._mixed = np.zeros((2, self._n_pairs, self._n_pairs))
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
@@ -300,6 +290,7 @@ class LbfgsCurvatures:
         self._steps[row], self._changes[row] = step, change
         self._squares[row] = self._squares[:, row] = self._steps @ (self._metric * step)
         self._mixed[row], self._mixed[:, row] = self._changes @ step, self._steps @ change
+        # y' M^-1 y / s' y: with it sigma M curves along the last step as the function does
         self._sigma = float(change @ (change / self._metric)) / self._mixed[row, row]
 
     def state(self) -> State:
@@ -319,6 +310,8 @@ class LbfgsCurvatures:
             return active, _LowRank(
                 metric * max(1.0, float(np.linalg.norm(slope))), np.empty((0, active.size)), np.empty((0, 0))
             )
+        # B = D - [D S, Y] K^-1 [D S, Y]' with D = sigma M and K = [[S' D S, L], [L', -E]], where L is the part
+        # of S' Y below its diagonal, and E that diagonal (theorem 2.3 there)
         pairs = np.ix_(order, order)
         squares, mixed = self._sigma * self._squares[pairs], self._mixed[pairs]
         lower = np.tril(mixed, -1)
@@ -338,6 +331,7 @@ class _LowRank:
         return np.asarray(self._diagonal * v - np.linalg.solve(self._middle, self._rows @ v) @ self._rows)
 
     def solve(self, free: IntArray, b: FloatArray) -> FloatArray:
+        # the inverse by Sherman, Morrison and Woodbury: a system of two unknowns a step, however many weights
         rows, x = self._rows[:, free], b / self._diagonal[free]
         scaled = rows / self._diagonal[free]
         return np.asarray(x + np.linalg.solve(self._middle - scaled @ rows.T, rows @ x) @ scaled)

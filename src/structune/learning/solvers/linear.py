@@ -14,6 +14,9 @@ from structune.running.executors import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 
+# of a unit diagonal: the biases of all classes may move together, and nothing changes
+_JITTER = 1e-13
+
 
 class _NegativeCurvature(Exception):  # noqa: N818
     pass
@@ -97,6 +100,7 @@ class HessianSystem:
         return np.asarray(self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:
+        # conjugate gradients divide by v' (C + H) v, and minimise nothing where that is not positive
         product = self._apply(v)
         if float(v @ product) <= 0.0 < float(v @ v):
             raise _NegativeCurvature
@@ -107,8 +111,7 @@ def _operator(n: int, function: HessianProduct) -> LinearOperator:
     return LinearOperator((n, n), matvec=lambda v: function(np.ravel(v)), dtype=np.float64)
 
 
-# of a unit diagonal: the biases of all classes may move together, and nothing changes
-_JITTER = 1e-13
+# --- factored ---------------------------------------------------------------------------------------------
 
 
 class FactoredSystem:
@@ -134,11 +137,13 @@ class FactoredSystem:
 
     def determined(self) -> FloatArray:
         """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
+        # (C + H)^-1 = R' R, so its diagonal has the squared norms of the columns of R
         rows = self.inverse_root()
         return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
 
     def inverse_root(self) -> FloatArray:
         """R, lower triangular, of (C + H)^-1 = R' R."""
+        # S (C + H) S = L L' with S the scale, so (C + H)^-1 = (L^-1 S)' (L^-1 S)
         with one_thread():
             inverse, _ = dtrtri(self._factor, lower=1)
         return np.asarray(np.tril(inverse) * self._scale)
@@ -170,6 +175,7 @@ def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, Flo
     diagonal, jitter = np.diag(hessian) + precision, _JITTER
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     while True:
+        # S (C + H) S + jitter I: columns of different units do not spoil it, and it may be singular
         matrix = scale[:, None] * hessian * scale
         matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
         factor, failed = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)

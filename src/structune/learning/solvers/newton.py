@@ -7,7 +7,6 @@ import numpy as np
 from structune.learning.risk import Risk
 from structune.learning.solvers.linear import system_at
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.checkpoints import State
 from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
@@ -48,31 +47,31 @@ def minimize_newton(
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    kept = Kept()
+    kept, n_steps, status = Kept(), 0, "iterations"
     if monitor.checkpoint is not None:
         kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
-    n_steps = 0
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
     path = _Path(objective, start, monitor, n_steps)
-    status = "iterations"
     try:
         with one_thread():
             while path.n_steps < max_iterations and not path.ended:
                 path.ended = _step(path, risk, precision, tolerance)
-                kept.keep(path.state)
+                kept.keep(lambda: {"w": path.w, "n_steps": path.n_steps})
     except STOPS as stop:
         status = stop_status(stop)
-    return path.solution(path.ended or status)
+    return Solution(path.w, path.value, path.gradient, path.n_evaluations, path.ended or status)
 
 
 def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> str:
     """Take a step; how the path ended, if it did."""
     if not path.norm:
         return "converged"
+    # an inexact Newton step: the system is solved the better, the closer the end is
     residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
     share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
     solved = system_at(risk, precision, path.w, path.monitor).solve(path.gradient, tolerance=share)
+    # g' (C + H)^-1 g, twice what the quadratic model has to gain
     decrement = float(path.gradient @ solved.x)
     enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
     # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
@@ -90,9 +89,6 @@ class _Path:
         self.objective, self.monitor, self.n_steps, self.ended = objective, monitor, n_steps, ""
         self.w, self.n_evaluations = start, 1
         self.value, self.gradient = objective(start)
-
-    def state(self) -> State:
-        return {"w": self.w, "n_steps": self.n_steps}
 
     @property
     def norm(self) -> float:
@@ -115,6 +111,3 @@ class _Path:
                 return moved
             length *= 0.5
         return False
-
-    def solution(self, status: str) -> Solution:
-        return Solution(self.w, self.value, self.gradient, self.n_evaluations, status)

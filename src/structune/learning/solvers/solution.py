@@ -12,7 +12,8 @@ from scipy.linalg.blas import daxpy
 from structune.running.monitor import STOPPED, FitStopped
 from structune.structure import FloatArray
 
-_CELLS = 1 << 24  # doubles that all may have, 128 MB
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+_CELLS = 1 << 24  # doubles that all pairs may have, 128 MB
 _FEWEST, _MOST = 5, 20
 _MOST_NEARBY = 40  # of a function that is nearly the one before: old steps still tell
 _LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
@@ -54,14 +55,11 @@ class Pairs:
             self.changes.append(change)
             self._products.append(float(step @ change))
 
-    def copy(self) -> Pairs:
-        """The same pairs, for a function nearby, which adds others."""
-        return self.under(None)
-
-    def under(self, extra: FloatArray | None) -> Pairs:
+    def under(self, extra: FloatArray | None = None) -> Pairs:
         """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
         pairs = Pairs(self.n_weights, _MOST_NEARBY)
         for step, change in zip(self.steps, self.changes, strict=True):
+            # exact for any `extra`: the gradient of 1/2 w' D w changes by D s along a step s
             pairs.add(step, change if extra is None else change + extra * step)
         return pairs
 
@@ -73,10 +71,14 @@ class Pairs:
         if not self.steps:
             return metric * v
         rows = [*zip(self.steps, self.changes, self._products, strict=True)]
+        # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the right
+        # factors from the last pair to the first, the second loop the left ones in the opposite order
+        # (Nocedal & Wright 2006, algorithm 7.4).
         left, shares = v.copy(), []
         for step, change, product in reversed(rows):
             shares.append(float(step @ left) / product)
             left = daxpy(change, left, a=-shares[-1])
+        # H_0 = (s'y / y'My) M, with the last pair's s and y: about as long as the true inverse along y
         step, change, product = rows[-1]
         left *= metric
         left *= product / float(np.einsum("i,i,i", change, metric, change))
@@ -87,11 +89,9 @@ class Pairs:
 
 def is_curved(step: FloatArray, change: FloatArray) -> bool:
     """Whether a function curves upward along a step, by the change of its gradient."""
+    # s'y > 0 keeps the BFGS matrix positive definite
     least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
     return bool(float(step @ change) > least)
-
-
-Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 @dataclass(frozen=True)
