@@ -77,7 +77,7 @@ def fail_at_two(k):
     return k
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("n", [0, 1, 5])
 def test_calls(executor, n):
     items = executor.place([np.full(3, float(k)) for k in range(n)])
     other, factor = list(range(n)), np.full(3, 2.0)
@@ -91,7 +91,7 @@ def test_calls(executor, n):
         assert executor.sum(times, items, other, shared=(factor,))[1] == sum(expected)
 
 
-@pytest.mark.parametrize("which", [[1], [0, 0, 1], [1, 2, 3, 4], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
+@pytest.mark.parametrize("which", [[0, 0, 1], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
 def test_parts_of_blocks(executor, monkeypatch, which):
     """Of what has been placed together any items may be used, in any order."""
     monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
@@ -136,7 +136,7 @@ def both(executor, structure, loss, shards):
     return [Risk(structure, loss, shards, where) for where in (None, executor)]
 
 
-@pytest.mark.parametrize("kind", ["chain", "partial", "classes", "linear"])
+@pytest.mark.parametrize("kind", ["partial", "classes"])
 def test_smooth_risks(executor, kind):
     structure, shard = small(kind)
     w = np.random.default_rng(1).normal(size=structure.n_weights)
@@ -176,13 +176,12 @@ def test_every_structure_travels(executor, kind):
         assert_allclose(other.linearize(problem.w)(v), one.linearize(problem.w)(v), atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss(), MarginLoss("slack")])
-@pytest.mark.parametrize("kind", ["chain", "rna", "ranking"])
+@pytest.mark.parametrize(
+    ("kind", "loss"), [("chain", MarginLoss("slack")), ("rna", MarginLoss()), ("ranking", RampLoss())]
+)
 def test_fits_of_losses_with_kinks(executor, kind, loss):
     """With the outputs that the bundle keeps where decoding is costly."""
     problem = enumerated(kind)
-    if not loss.needs <= problem.structure.capabilities:
-        pytest.skip(f"no {loss.needs - problem.structure.capabilities}")
     risks = both(executor, problem.structure, loss, pieces(problem.shard, 3))
     precision = np.ones(problem.w.size)
     one, other = (fit_l2(risk, precision, tolerance=1e-4) for risk in risks)
@@ -190,12 +189,12 @@ def test_fits_of_losses_with_kinks(executor, kind, loss):
     assert risks[0].task_cost(one.w) == pytest.approx(risks[1].task_cost(one.w))
 
 
-TUNERS = [ImplicitTuner(), GridTuner((0.1, 1.0, 10.0)), GridTuner((0.1, 1.0), warm=True), MajorizeTuner()]
+TUNERS = [ImplicitTuner(), GridTuner((0.1, 10.0)), GridTuner((0.1, 1.0), warm=True), MajorizeTuner()]
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
 @pytest.mark.parametrize("tuner", TUNERS, ids=lambda tuner: type(tuner).__name__)
-def test_tuners(executor, tuner, splits):
+def test_tuners(executor, tuner):
+    splits = {"folds": 3} if tuner.needs_splits else {"holdout": 0.3}
     one, other = (tuner.tune(tuning_problem(executor=where, **splits)) for where in (None, executor))
     assert other.status == one.status == "converged"
     assert_allclose(other.log_precision, one.log_precision, atol=1e-6)
@@ -363,18 +362,8 @@ def undisturbed_and_disturbed(work, period=7, n=2):
         return found
 
 
-def test_a_fit_survives():
-    def fit(executor, monitor):
-        problem = hmm_tuning_problem(200, executor=executor)
-        return fit_l2(problem.full, np.ones(problem.full.n_weights), tolerance=1e-8, monitor=monitor)
-
-    one, other = undisturbed_and_disturbed(fit, 4)
-    assert other.status == one.status == "converged"
-    assert_allclose(other.w, one.w, atol=1e-9)
-
-
-@pytest.mark.parametrize("tuner", [ImplicitTuner(), MajorizeTuner()], ids=lambda tuner: type(tuner).__name__)
-def test_tuning_survives(tuner):
+def test_tuning_survives():
+    tuner = ImplicitTuner()
     one, other = undisturbed_and_disturbed(
         lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor), 4
     )
@@ -418,19 +407,6 @@ def test_a_local_cluster_survives_many_deaths(tmp_path, monkeypatch):
     numbers = executor.place([np.full(1, float(k)) for k in range(3)])
     kept = executor.keep(dies, numbers, shared=(2.0, 5, str(tmp_path / "deaths")))
     assert executor.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
-
-
-def test_the_bits_do_not_depend_on_deaths():
-    """Sums are added in the order of the workers that there were when the fit began."""
-    w = {}
-    for n in (0, 5):
-        with enduring(), new_cluster() as cluster, distributed.Client(cluster) as client:
-            killer = Killer(cluster, 3, n)
-            problem = hmm_tuning_problem(200, executor=DaskExecutor(client))
-            start = np.ones(problem.full.n_weights)
-            w[n] = fit_l2(problem.full, start, tolerance=1e-8, monitor=killer).w
-            assert not killer.left
-    assert_array_equal(w[5], w[0])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP")
@@ -564,12 +540,6 @@ def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
     models = [MultitaskEstimator(SequenceTagger(), tree, run=Run(at)).fit(data) for at in (None, client)]
     for node, w in models[0].weights_.items():
         assert_allclose(models[1].weights_[node], w, atol=1e-6)
-
-
-def test_an_address(client):
-    address = client.scheduler_info()["address"].replace("tcp", "dask")
-    tagger = SequenceTagger(run=Run(address)).fit(X, Y)
-    assert_allclose(tagger.coef_, SequenceTagger().fit(X, Y).coef_, atol=1e-9)
 
 
 def test_what_is_no_executor(monkeypatch):

@@ -43,7 +43,7 @@ def test_the_budget():
         Monitor(max_seconds=0.0).check()
 
 
-@pytest.mark.parametrize("verbose", [0, 1, 2])
+@pytest.mark.parametrize("verbose", [0, 2])
 def test_work_inside_work_shares_the_bars(verbose, capfd):
     monitor = Monitor(verbose)
     with monitor:
@@ -99,11 +99,6 @@ def test_errors_leave_a_checkpoint(tmp_path, error):
         work()
     monitor.checkpoint.begin({})
     assert monitor.kept_search("test").state["n"] == 3
-
-
-def test_stops_pickle():
-    stop = pickle.loads(pickle.dumps(FitStopped("budget", [1.0])))
-    assert (stop.status, stop.w) == ("budget", [1.0])
 
 
 class Counted:

@@ -148,17 +148,17 @@ def fit(
 
 def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *data: Any) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
-    build: Callable[..., TuningProblem] = partial(TuningProblem.of_files, *data, **options)
+    build: Callable[..., TuningProblem] = TuningProblem.of_files
     if not isinstance(data[2], ShardFolder):
-        same: dict[str, Any] = {"example_groups": held_out.groups, "strata": held_out.strata}
-        same["random_state"] = held_out.random_state
-        build = partial(TuningProblem.build, *data, **options, **same)
+        build = TuningProblem.build
+        options |= {"example_groups": held_out.groups, "strata": held_out.strata}
+        options["random_state"] = held_out.random_state
     if tuner is not None and tuner.needs_splits:
-        return build(holdout=held_out.holdout, folds=held_out.folds)
+        return build(*data, **options, holdout=held_out.holdout, folds=held_out.folds)
     for folds in (held_out.folds, None) if getattr(tuner, "calibrated", False) else ():
         with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
-            return build(holdout=held_out.holdout, folds=folds)
-    return build(splits=False)
+            return build(*data, **options, holdout=held_out.holdout, folds=folds)
+    return build(*data, **options, splits=False)
 
 
 def _fit_given(
