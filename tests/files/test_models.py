@@ -2,14 +2,12 @@
 
 import json
 import os
-import re
 import struct
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file, safe_open, save
@@ -295,48 +293,11 @@ def test_a_header_that_does_not_fit(header, saved, scratch):
     refused(rewrite(scratch, saved, header))
 
 
-def loads_or_is_refused(path):
-    """A file that still loads is a model that can be used."""
-    try:
-        model = load(path)
-    except ModelFileError:
-        return
-    assert np.all(np.isfinite(model.coef_))
-    model.predict(X)
-    model.predict_marginals(WEIGHTED)
-
-
-@settings(max_examples=120)
-@given(data=st.data())
-def test_flipped_bytes(data, saved, scratch):
-    broken = bytearray(saved)
-    n = len(broken)
-    places = st.one_of(st.integers(0, 40), st.integers(0, n - 1))  # the beginning says how to read the rest
-    for place, value in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)):
-        broken[place] = value
-    scratch.write_bytes(broken)
-    loads_or_is_refused(scratch)
-
-
 def test_a_flipped_bit_in_a_weight_is_found(saved, scratch):
     broken = bytearray(saved)
     broken[saved.index(header_names(saved, scratch)[1]["coef"].tobytes())] ^= 1
     scratch.write_bytes(broken)
     refused(scratch, "checksum")
-
-
-@settings(max_examples=60)
-@given(data=st.data())
-def test_changed_digits_and_letters(data, saved, scratch):
-    """Characters of the headers replaced by others that keep them readable, more often."""
-    length = struct.unpack("<Q", saved[:8])[0]
-    head = bytearray(saved[8 : 8 + length])
-    targets = [i for i, c in enumerate(head) if chr(c).isalnum()]
-    for place in data.draw(st.lists(st.sampled_from(targets), min_size=1, max_size=3)):
-        pool = b"0123456789" if chr(head[place]).isdigit() else b"abFIU"
-        head[place] = data.draw(st.sampled_from(list(pool)))
-    scratch.write_bytes(saved[:8] + head + saved[8 + length :])
-    loads_or_is_refused(scratch)
 
 
 def test_cut_at_each_boundary(saved, scratch):
@@ -347,28 +308,8 @@ def test_cut_at_each_boundary(saved, scratch):
     for end in {e + step for e in ends for step in (-1, 0, 1)} & set(range(len(saved))):
         scratch.write_bytes(saved[:end])
         refused(scratch, "not a model file, or damaged")
-
-
-def test_lies_about_sizes_take_no_memory(saved, scratch):
-    length = struct.unpack("<Q", saved[:8])[0]
-    head, body = saved[8 : 8 + length], saved[8 + length :]
-    tracemalloc.start()
-    for place in re.finditer(rb"(?<=[\[,])\d+(?=[\],])", head):  # shapes and offsets
-        lie = head[: place.start()] + b"9" * len(place[0]) + head[place.end() :]
-        scratch.write_bytes(saved[:8] + lie + body)
-        loads_or_is_refused(scratch)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10 * 2**20
-
-
-@settings(max_examples=30)
-@given(share=st.floats(0.0, 1.0), more=st.binary(max_size=20))
-def test_cut_and_prolonged_files(share, more, saved, scratch):
-    whole = saved[: int(share * len(saved))] + more
-    scratch.write_bytes(whole)
-    if whole != saved:
-        refused(scratch, "damaged")
+    scratch.write_bytes(saved + b"\0")
+    refused(scratch, "damaged")
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -389,15 +330,6 @@ def test_a_failing_write_leaves_the_old_file(where, step, tmp_path, monkeypatch)
     monkeypatch.undo()
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
-
-
-def test_what_json_cannot_hold_leaves_the_old_file(tmp_path):
-    path = tmp_path / "model"
-    fitted().save(path)
-    before = path.read_bytes()
-    with pytest.raises(TypeError):
-        fitted().save(path, {"function": len})
-    assert path.read_bytes() == before
 
 
 def test_arrays_of_any_layout(tmp_path):

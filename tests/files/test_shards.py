@@ -7,14 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from shard_kinds import rewrite, with_array
@@ -22,10 +19,7 @@ from structune import RNAFolder, SegmentTagger, SequenceTagger
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
-from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
-
-NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
 
 
 def sentences(n=60, seed=0, unknown=0.0):
@@ -319,21 +313,6 @@ def test_layouts_that_do_not_fit(copied, change):
     (copied / "shards.json").write_text(json.dumps(header))
     with pytest.raises(DataError, match=r"shard-00000|damaged"):
         SequenceTagger().fit_shards(copied)
-
-
-@settings(max_examples=50, suppress_health_check=NO_FIXTURES_RESET, deadline=None)
-@given(data=st.data())
-def test_damaged_files(folder, tmp_path_factory, data):
-    """Whatever bytes change: an error of ours, or a fit."""
-    copied = shutil.copytree(folder, tmp_path_factory.mktemp("damaged") / "copy")
-    file = copied / data.draw(st.sampled_from(["shard-00000.bin", "shards.json"]))
-    content = bytearray(file.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.one_of(st.none(), st.integers(0, len(content))))
-    file.write_bytes(bytes(content[:cut]))
-    with suppress(DataError):
-        SequenceTagger(run=Run(max_iterations=3)).fit_shards(copied)
 
 
 def test_labels_that_are_ruled_out(tmp_path):

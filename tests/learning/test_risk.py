@@ -111,16 +111,6 @@ def test_passes_are_counted():
     assert risk.passes == 5
 
 
-def test_what_solvers_measure_against():
-    chain, shard, w = hmm_problem()
-    risk = Risk(chain, LogLoss(), [shard])
-    value, gradient = risk.value_and_gradient(np.zeros_like(w))
-    assert risk.at_zero.value == value == pytest.approx(shard.weights.sum() * 10 * np.log(2))
-    assert risk.at_zero.gradient_norm == np.linalg.norm(gradient)
-    assert_array_equal(risk.at_zero.variance, risk.variance(np.zeros_like(w)))
-    assert risk.at_zero is risk.at_zero
-
-
 def test_the_variance_is_the_hessian_diagonal_where_parts_are_independent():
     rng = np.random.default_rng(0)
     structure = Classes(["a", "b", "c"], ["x", "y"])
@@ -238,12 +228,6 @@ def test_the_matrix_of_a_quadratic_is_made_once():
     passes = risk.passes
     assert risk.hessian_matrix(np.ones(6)) is first
     assert risk.passes == passes
-
-
-def test_no_cells():
-    structure = Linear(["x"], bias=False)
-    risk = Risk.over(structure, SquaredLoss(), structure.encode(sp.csr_array((3, 1)), np.ones(3)))
-    assert risk.hessian_matrix(np.zeros(1)).tolist() == [[0.0]]
 
 
 @pytest.mark.parametrize("partial", [False, True])

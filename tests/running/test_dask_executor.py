@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 
@@ -24,16 +23,13 @@ from structune import MultitaskEstimator, SequenceTagger, load, write_shards
 from structune.errors import ClusterError, DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
-from structune.learning.risk import Risk, SideBySide
+from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
 from structune.running.checkpoints import Checkpoint
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
-from structune.trees.selection import NodeGrid, choose_priors
-from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import fit_tree, node_risks
 from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
 
 distributed = pytest.importorskip("distributed")
@@ -202,38 +198,6 @@ def test_tuners(executor, tuner):
     assert other.passes == pytest.approx(one.passes)
 
 
-def test_trees(executor):
-    structure, shard = small("chain")
-    tree = TaskTree.from_nested({"root": ["a", "b"]})
-    parts = [node_risks_of(tree, structure, shard, half) for half in (0, 1)]
-    grid, precision, found = NodeGrid((0.1, 1.0), (0.0, 0.9)), np.ones(structure.n_weights), []
-    for where in (None, executor):
-        priors = choose_priors(tree, [tuple(parts)], precision, grid, executor=where)
-        found.append((priors, fit_tree(tree, parts[0], priors, executor=where)))
-    for node in tree.nodes:
-        assert found[0][0][node].gamma == found[1][0][node].gamma
-        assert_allclose(found[1][1][node].w, found[0][1][node].w, atol=1e-9)
-
-
-def node_risks_of(tree, structure, shard, half):
-    shards = {task: shard.take(np.arange(half + 2 * k, len(shard), 4)) for k, task in enumerate("ab")}
-    return node_risks(tree, structure, loss_of(structure), shards)
-
-
-def spend(risks, n):
-    for _ in range(n):
-        risks[0].value(np.zeros(risks[0].n_weights))
-    return n
-
-
-def test_passes_of_whole_fits_are_counted(executor):
-    structure, shard = small("classes")
-    risks = both(executor, structure, loss_of(structure), pieces(shard))
-    side = SideBySide(executor, [(risk,) for risk in risks], 3)
-    assert list(side.map(spend, [0, 1, 0], [1, 2, 3])) == [1, 2, 3]
-    assert [risk.passes for risk in risks] == [4.0, 2.0]
-
-
 # --- connections ------------------------------------------------------------------------------------------
 
 
@@ -269,18 +233,6 @@ def test_a_local_cluster_ends_when_another_has_taken_its_place():
     gc.collect()
     until(lambda: one.status == one.cluster.status.name == "closed")
     assert other.status == "running"
-
-
-def test_what_was_placed_goes_with_the_executor(client):
-    _, shard = small("chain")
-    executor = DaskExecutor(client)
-    (part,) = executor.place([shard])
-    key, known = part.block.key, client.cluster.scheduler.tasks
-    until(lambda: key in known)
-    del executor, part
-    gc.collect()
-    until(lambda: key not in known)
-    assert len(shard)
 
 
 def versions(**others):
@@ -407,19 +359,6 @@ def test_a_local_cluster_survives_many_deaths(tmp_path, monkeypatch):
     numbers = executor.place([np.full(1, float(k)) for k in range(3)])
     kept = executor.keep(dies, numbers, shared=(2.0, 5, str(tmp_path / "deaths")))
     assert executor.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP")
-def test_a_slow_worker(client, executor):
-    """It stands still for a while: results are right, and come."""
-    info = client.cluster.workers
-    pid = next(iter(info.values())).pid
-    timer = threading.Timer(2.0, os.kill, (pid, signal.SIGCONT))
-    os.kill(pid, signal.SIGSTOP)
-    timer.start()
-    numbers = [float(k) for k in range(20)]
-    assert list(executor.map(times, numbers, numbers, shared=(2.0,))) == [2 * k * k for k in numbers]
-    timer.join()
 
 
 def go_on(checkpoint, executor):

@@ -18,7 +18,7 @@ from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.monitor import FitStopped, Monitor
-from tiny import Budget, Fuse, press_ctrl_c, small
+from tiny import Budget, Fuse, small
 
 KEEP = pytest.mark.parametrize("keep", [True, False], ids=["outputs kept", "planes alone"])
 TIGHT = 1e-6
@@ -232,18 +232,6 @@ def test_one_label_costs_nothing(keep):
     assert_array_equal(fit.w, 0.0)
 
 
-def weightless():
-    structure, shard = small("classes")
-    return Risk(structure, MarginLoss(), [replace(shard, weights=np.zeros(len(shard)))])
-
-
-@KEEP
-def test_all_examples_of_weight_zero(keep):
-    fit = solve(weightless(), np.ones(18), keep=keep)
-    assert (fit.status, fit.objective, fit.lower_bound) == ("converged", 0.0, 0.0)
-    assert_array_equal(fit.w, 0.0)
-
-
 @KEEP
 def test_weights_of_examples_that_leave_the_range(keep):
     structure, shard = small("chain")
@@ -311,16 +299,6 @@ def test_ctrl_c_leaves_the_best_iterate(n, keep):
     fuse.left = 10**9
     again = minimize_bundle(risk, precision, fit.w, bundle=bundle)
     check(again, minimum(problem, precision)[0], 1e-3)
-
-
-@KEEP
-def test_ctrl_c_before_there_is_an_iterate(keep, monkeypatch):
-    problem = enumerated("chain")
-    risk, precision = risk_of(problem), uniform(problem, 0.1)
-    bundle = Bundle(risk, precision, keep_outputs=keep)
-    press_ctrl_c(monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        minimize_bundle(risk, precision, bundle=bundle)
 
 
 # --- refusals -----------------------------------------------------------------------------------------------

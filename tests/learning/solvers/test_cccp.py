@@ -1,7 +1,5 @@
 """The convex-concave procedure: it descends from the convex minimum, and keeps its best."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,7 +23,7 @@ from structune.learning.solvers import cccp as module
 from structune.learning.solvers.bundle import minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.running.monitor import FitStopped, Monitor
-from tiny import Budget, OneCtrlC, press_ctrl_c, small
+from tiny import Budget, OneCtrlC
 
 CASES = [(kind, "margin") for kind in ENUMERATED] + [("chain", "slack"), ("classes", "slack")]
 EVERY_CASE = pytest.mark.parametrize(("kind", "rescaling"), CASES)
@@ -213,19 +211,6 @@ def test_a_tiny_precision():
     assert fit.objective <= objective(problem, minimum(problem, precision)[1], precision, RampLoss()) * 1.01
 
 
-def test_nothing_to_learn():
-    structure, shard = small("classes")
-    one = Classes(["a"], ["x"])
-    for risk in (
-        Risk(structure, RampLoss(), [replace(shard, weights=np.zeros(len(shard)))]),
-        Risk(one, RampLoss(), [one.encode([[1.0], [2.0]], ["a", "a"])]),
-        Risk(one, RampLoss("slack"), [one.encode([[1.0]], ["a"])]),
-    ):
-        fit = minimize_cccp(risk, np.ones(risk.n_weights))
-        assert (fit.status, fit.objective) == ("converged", 0.0)
-        assert_array_equal(fit.w, 0.0)
-
-
 # --- ends -------------------------------------------------------------------------------------------------
 
 
@@ -281,14 +266,6 @@ def test_a_spent_budget_leaves_the_best(n):
     assert fit.status == "budget"
     assert fit.objective <= min(told, default=np.inf) * (1 + 1e-9)
     assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
-
-
-def test_ctrl_c_before_there_is_an_iterate(monkeypatch):
-    problem = enumerated("classes")
-    risk = risk_of(problem, RampLoss())
-    press_ctrl_c(monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        minimize_cccp(risk, precision_of(problem, "classes"))
 
 
 def test_a_round_that_does_not_converge_and_gains_nothing_is_the_last():

@@ -130,16 +130,6 @@ def test_the_oldest_two_make_way_for_the_aggregate():
     assert_array_equal(rows[2], 1.0)
 
 
-def test_planes_that_do_not_count_go_first():
-    planes = CuttingPlanes(PRECISION, None, 3)
-    planes.add(np.zeros(4), -1e6, np.zeros(4))
-    touch(planes, *random_points(2))
-    planes.minimum()
-    offsets = planes._offsets[1:3].copy()
-    touch(planes, np.ones(4))
-    assert_array_equal(planes._offsets[:2], offsets)
-
-
 @pytest.mark.parametrize(
     ("n_weights", "most"), [(0, module._MOST), (1000, module._MOST), (1 << 20, 32), (1 << 22, 10)]
 )
@@ -181,11 +171,3 @@ def test_precisions_that_are_refused(precision):
 def test_room_for_one_plane():
     with pytest.raises(DataError, match="most=1: expected room for 2 planes"):
         CuttingPlanes(PRECISION, most=1)
-
-
-def test_no_weights():
-    planes = CuttingPlanes(np.ones(0), most=2)
-    for height in (1.0, 3.0, 2.0):
-        planes.add(np.ones(0), height, np.ones(0))
-        w, bound = planes.minimum()
-    assert (w.size, bound) == (0, pytest.approx(3.0))

@@ -69,16 +69,6 @@ def test_until():
     assert len(asked) > 1
 
 
-def test_a_start_at_the_minimum():
-    solution = solve(quadratic, np.linalg.solve(A, B), gradient_tolerance=1e-10)
-    assert (solution.status, solution.n_evaluations) == ("converged", 1)
-
-
-def test_no_weights():
-    solution = solve(lambda w: (2.0, w), ())
-    assert (solution.status, solution.objective, solution.w.size) == ("converged", 2.0, 0)
-
-
 def test_the_iterations_run_out():
     solution = solve(rosenbrock, (-1.2, 1.0), max_iterations=3)
     assert solution.status == "iterations"
@@ -125,12 +115,6 @@ def test_ctrl_c_leaves_the_best_iterate(n):
         solution.check()
     assert caught.value.status == "interrupted"
     assert_array_equal(caught.value.w, solution.w)
-
-
-def test_ctrl_c_before_there_is_an_iterate():
-    objective, _ = cut(rosenbrock, 0, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        solve(objective, (-1.2, 1.0))
 
 
 @pytest.mark.parametrize("n", [0, 6])

@@ -101,15 +101,6 @@ def test_scikit_learn_agrees(penalty):
     assert_allclose(w[4:], [ridge.intercept_] if bias else [], rtol=1e-6)
 
 
-@pytest.mark.parametrize("hessian", ["exact", "finite-difference"])
-def test_every_hessian_solves_a_quadratic(hessian):
-    risk = linear_risk(hessian=hessian)
-    w = np.linalg.solve(X.T @ X + np.eye(4), X.T @ Y)
-    fit = fit_l2(risk, np.ones(4), tolerance=1e-7)
-    assert fit.status == "converged"
-    assert_allclose(fit.w, w, rtol=1e-6)
-
-
 def test_a_factored_quadratic_takes_one_step():
     fit = fit_l2(linear_risk(), np.ones(4), tolerance=1e-10)
     assert (fit.status, fit.n_evaluations) == ("converged", 2)
@@ -193,29 +184,6 @@ def test_a_large_column_does_not_spoil_the_others(scale):
     assert_allclose(fit_l2(linear_risk(X * scale), precision).w * scale, w, atol=1e-2)
 
 
-@pytest.mark.parametrize("make", [binary_risk, linear_risk])
-def test_more_weights_than_examples(make):
-    x = RNG.normal(size=(12, 30))
-    risk = make(x, (x[:, 0] > 0).astype(float), bias=True)
-    precision = np.append(np.full(30, 1e-3), 0.0)
-    fit = tight(risk, precision)
-    assert fit.gradient_norm <= 1e-8 * risk.at_zero.gradient_norm
-
-
-def test_no_weights():
-    structure = Linear([], bias=False)
-    shard = structure.encode(np.empty((3, 0)), np.ones(3))
-    risk = Risk.over(structure, SquaredLoss(), shard, hessian="dense")
-    fit = fit_l2(risk, np.empty(0))
-    assert (fit.status, fit.objective, fit.w.size) == ("converged", 1.5, 0)
-
-
-def test_nothing_to_learn():
-    fit = fit_l2(linear_risk(y=np.zeros(60), bias=True), np.append(np.ones(4), 0.0))
-    assert (fit.status, fit.n_evaluations) == ("converged", 1)
-    assert_array_equal(fit.w, 0.0)
-
-
 # --- cut short --------------------------------------------------------------------------------------------
 
 
@@ -262,12 +230,6 @@ def test_ctrl_c_before_there_is_an_iterate():
     fuse.left = 0
     with pytest.raises(KeyboardInterrupt):
         run(risk)
-
-
-def test_the_iterations_run_out():
-    fit, _ = run(binary_risk(labels=SEPARATED), max_iterations=2)
-    assert (fit.status, fit.n_evaluations, fit.stopped) == ("iterations", 3, False)
-    assert run(binary_risk(), max_iterations=0)[0].n_evaluations == 1
 
 
 def test_rounding_ends_it():

@@ -221,12 +221,6 @@ def test_constraints_that_cannot_be_met(ends):
     assert fit.n_rounds <= ends.get("max_rounds", MOST_ROUNDS)
 
 
-def test_no_constraints():
-    fit = minimize_saddle_point(distance_to(np.ones(2)), [], np.zeros(2), gamma=1.0)
-    assert fit.status == "converged"
-    assert_allclose(fit.w, 1.0)
-
-
 def test_records():
     _, risk, precision, constraints = crf("chain")
     monitor = Monitor()

@@ -75,28 +75,10 @@ def test_it_ends_at_the_fixed_point(kind, which):
     assert_allclose(result.w, exact_fit(problem.full, weight_precision(problem, result), result.w), atol=1e-5)
 
 
-def test_the_first_fit_has_precision_one():
-    problem = tuning_problem(splits=False)
-    result = MajorizeTuner(count="all", fit_tolerance=1e-8).tune(problem)
-    first = records(result)[0]
-    w = exact_fit(problem.full, np.ones(problem.full.n_weights))
-    assert first["log_precision"] == [0.0] * len(problem.groups)
-    assert first["loss"] == pytest.approx(problem.full.value(w), rel=1e-6)
-    second = np.exp(records(result)[1]["log_precision"])
-    assert_allclose(second, problem.groups.sizes / 2 / (0.5 * problem.groups.sum(w**2) + 1), rtol=1e-4)
-
-
 def test_noise_gets_the_larger_precision():
     problem = hmm_tuning_problem(100, splits=False)
     d = dict(zip(problem.groups.names, MajorizeTuner().tune(problem).log_precision, strict=True))
     assert d["noise"] > d["relevant"]
-
-
-def test_the_iterations_run_out():
-    problem = tuning_problem(splits=False)
-    result = MajorizeTuner(count="all", max_iterations=2, tolerance=1e-9).tune(problem)
-    assert result.status == "iterations"
-    assert_allclose(result.w, exact_fit(problem.full, weight_precision(problem, result), result.w), atol=1e-2)
 
 
 # --- the effective number of weights ----------------------------------------------------------------------
@@ -273,13 +255,6 @@ def test_a_collapse_with_kinks_points_to_the_grid():
     with pytest.warns(CollapseWarning, match="the data determine; tuning='grid' may do better") as caught:
         MajorizeTuner().tune(problem)
     assert len(caught) == 1
-
-
-def test_the_loss_that_is_told():
-    for loss in (MarginLoss(), RampLoss()):
-        problem = margin_problem("classes", loss, splits=False)
-        result = MajorizeTuner().tune(problem)
-        assert result.history[-1]["loss"] == pytest.approx(problem.full.value(result.w), rel=1e-6)
 
 
 @KINKS

@@ -79,25 +79,6 @@ def test_the_noise_is_found_where_there_are_many_examples():
         assert tuner.tune(problem).noise == pytest.approx(0.49, rel=0.1)
 
 
-def test_weights_count_as_so_many_examples():
-    rng = np.random.default_rng(0)
-    x, y, times = rng.normal(size=(30, 3)), rng.normal(size=30), rng.integers(0, 4, 30)
-    structure = Linear(list("abc"))
-    shards = [
-        structure.encode(x, y, times.astype(float)),
-        structure.encode(np.repeat(x, times, axis=0), np.repeat(y, times)),
-    ]
-    groups = group(structure, "free")
-    results = [
-        MajorizeTuner(beta=1.0, count="all", **TIGHT).tune(
-            TuningProblem.build(structure, SquaredLoss(), shard, groups, splits=False)
-        )
-        for shard in shards
-    ]
-    assert_allclose(results[0].w, results[1].w, atol=1e-7)
-    assert results[0].noise == pytest.approx(results[1].noise)
-
-
 # --- groups -----------------------------------------------------------------------------------------------
 
 
