@@ -96,10 +96,10 @@ class Structure(ABC):
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``augmented`` (the same of `log_partition`), ``counts``, ``rescaled``
-    (`best_rescaled`), ``equivalent`` (`best_equivalent`), ``within`` (partial labels), ``complex``
-    (complex-step gradients), ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that
-    are numbers).
+    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
+    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
+    matrix), ``squared_error`` (of outputs that are numbers). Some structures list more, which their own
+    estimators ask for: ``marginals``, ``n_best``.
     """
 
     capabilities: frozenset[str]
@@ -213,7 +213,8 @@ class Structure(ABC):
             raise self._cannot("hessian")
 
         def product(v: FloatArray) -> FloatArray:
-            # a direction of any size may come, and its square is to vanish
+            # log Z is analytic: Im grad log Z(w + i r v) = r Cov[F] v + O(r^3). A direction of any size may
+            # come, and its square is to vanish
             step = COMPLEX_STEP / (np.abs(v).max(initial=0.0) or 1.0)
             sums = np.zeros(self.n_weights, np.complex128)
             self.log_partition(w + 1j * step * v, shard, sums, within=within)

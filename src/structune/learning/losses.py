@@ -57,6 +57,8 @@ class LogLoss:
         return -observed
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        # log Z(x) - log Z(x, known): of a whole output the second sum has one term, its score, which is
+        # linear in w but for what the score has beside w . F
         own = 0.0 if shard.is_partly_known else structure.constants(shard)
         value = shard.weights @ (structure.log_partition(w, shard, gradient) - own)
         if shard.is_partly_known:
@@ -67,6 +69,7 @@ class LogLoss:
         return value
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        # the Hessian of a log-partition is the covariance of the features; this is a difference of two
         whole = structure.linearize(w, shard)
         if not shard.is_partly_known:
             return whole

@@ -10,13 +10,9 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.structure import Array, FloatArray, HessianProduct, Structure
+from structune.structure import Array, FloatArray, Structure
 
 RESCALINGS = ("margin", "slack")
-
-
-def _hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.maximum(a, 0.0), (a > 0).astype(np.float64)
 
 
 def _squared_hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,15 +26,12 @@ def _huber(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(a < 1.0, 0.5 * a * a, a - 0.5), np.minimum(a, 1.0)
 
 
-def _logistic(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))
-
-
+# values and slopes; the logistic function is written so that neither sign of a overflows
 OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "hinge": _hinge,
+    "hinge": lambda a: (np.maximum(a, 0.0), (a > 0).astype(np.float64)),
     "squared_hinge": _squared_hinge,
     "huber": _huber,
-    "logistic": _logistic,
+    "logistic": lambda a: (np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))),
 }
 
 
@@ -96,6 +89,8 @@ class MaximumLoss:
         self, structure: Structure, shard: Any, w: FloatArray, augmented: bool = True
     ) -> Violations:
         """The maximum over outputs at `w`; of beta alone if not `augmented`."""
+        # margin rescaling: max over y' of f(x, y') + Delta(y, y'), less f(x, y), by loss-augmented decoding;
+        # slack rescaling: max of Delta(y, y') (1 + f(x, y') - f(x, y)), of which y itself has 0
         ones = np.ones(len(shard)) if augmented else None
         if self.rescaling == "slack":
             outputs, value = structure.best_rescaled(w, shard, ones)
@@ -134,6 +129,7 @@ class MaximumLoss:
         self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True
     ) -> float:
         """Weighted sum of the outer function of the maximum; adds a subgradient."""
+        # outer(max)' = outer'(max) Gamma (F(x, y') - F(x, y)) at an output y' that attains the maximum
         found = self.violations(structure, shard, w, augmented)
         value, slope = self.outer_value(found.value)
         if gradient is not None:
@@ -147,14 +143,10 @@ class MaximumLoss:
         structure.features(shard, own)
         return -own
 
-    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        raise _no_curvature(self)
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> Any:
+        raise DataError(f"{type(self).__name__} has no second derivatives: expected a smooth loss")
 
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        raise _no_curvature(self)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        raise _no_curvature(self)
+    variance = hessian = linearize
 
 
 class MarginLoss(MaximumLoss):
@@ -231,6 +223,7 @@ class RampLoss(DifferenceLoss):
         super().__init__(rescaling)
 
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        # max over y' of beta alone, linear between kinks: its value is its subgradient times w
         found = self.violations(structure, shard, w, augmented=False)
         if gradient is not None:
             self.add_features(structure, shard, found, shard.weights, gradient)
@@ -254,7 +247,3 @@ class EquivalentMarginLoss(DifferenceLoss):
         if gradient is not None:
             structure.features(shard, gradient, None, outputs)
         return float(shard.weights @ value)
-
-
-def _no_curvature(loss: MaximumLoss) -> DataError:
-    return DataError(f"{type(loss).__name__} has no second derivatives: expected a smooth loss")

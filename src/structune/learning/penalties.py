@@ -10,6 +10,9 @@ from structune.errors import DataError
 from structune.learning.risk import Risk
 from structune.structure import FloatArray, Groups
 
+NOISE_FLOOR = 1e-6
+_LEAST = 1e-30  # of the noise variance
+_LEAST_LEFT = 1e-3  # of the examples, where the weights take up all of them
 _LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where there are none
 
 
@@ -59,6 +62,9 @@ class IntegratedL2:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The penalty and its gradient."""
+        # a Gamma(alpha, beta) prior of C_j integrates the Gaussian C_j^(n_j/2) exp(-1/2 C_j |w_j|^2) to a
+        # power of 1/2 |w_j|^2 + beta; the logarithm is concave in |w_j|^2, so its tangent lies above it, a
+        # quadratic in w
         shape = self.groups.sizes / 2 + self.alpha
         return float(shape @ np.log(self._energy(w))), self.groups.spread(self.precision(w)) * w
 
@@ -69,11 +75,6 @@ class IntegratedL2:
         """
         counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)
         return np.asarray((counts / 2 + self.alpha) / self._energy(w))
-
-
-NOISE_FLOOR = 1e-6
-_LEAST = 1e-30
-_LEAST_LEFT = 1e-3  # of the examples, where the weights take up all of them
 
 
 class IntegratedNoise:
@@ -112,6 +113,7 @@ class IntegratedNoise:
 
     def variance_of(self, value: float) -> float:
         """The same, from the negative log likelihood."""
+        # value = (m / 2) log(m s), solved for s
         return float(np.exp(2.0 * value / self._m)) / self._m if self._integrated else 1.0
 
     def value(self, loss: float) -> float:

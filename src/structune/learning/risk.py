@@ -53,6 +53,7 @@ def cut_shard(structure: Structure, shard: Any) -> list[Any]:
     """One large shard as the shards that are good for threads; it depends on the data alone."""
     # each shard costs a gradient to clear and add: few where gradients outweigh the data
     most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
+    # how many does not depend on the threads: sums run over shards in their order, and no bit may change
     work = shard.work()
     n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
     pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
@@ -209,6 +210,7 @@ class Risk:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
+        # loss = nonlinear(w) + linear . w: the linear part, the features of known outputs, was summed once
         value, gradient = self.nonlinear(w)
         gradient += self.linear
         return float(value + self._linear_value(self._moved(w))), gradient
@@ -241,7 +243,7 @@ class Risk:
 
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""
-        other = copy(self)
+        other = copy(self)  # which shares the dict of passes
         other.__dict__.pop("at_zero", None)
         other.__dict__.update(attributes)
         return other
@@ -334,6 +336,7 @@ class Risk:
     @property
     def seconds_of_factor(self) -> float:
         """About what a Hessian as a matrix and its Cholesky factor take, of structures that give one."""
+        # a Cholesky factor takes n^3 / 3 multiplications and additions
         return (self._flops("hessian_flops") + self.structure.n_weights**3 / 3) / _MATRIX_SPEED
 
     @property
@@ -345,7 +348,8 @@ class Risk:
         norm = float(np.linalg.norm(v))
         if norm == 0.0:
             return np.zeros_like(v)
-        # cube root of the machine precision: truncation and rounding errors balance
+        # (g(w + h v) - g(w - h v)) / 2h: the error of truncation grows as h^2 and that of rounding as eps /
+        # h, so that they balance at the cube root of the machine precision
         step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
         difference = self.nonlinear(w + step * v)[1] - self.nonlinear(w - step * v)[1]
         return np.asarray(difference / (2 * step))

@@ -129,6 +129,8 @@ def minimize_bundle(
     DataError
         A risk that is not convex, or not finite where it starts.
     """
+    # J(w) = R(w) + 1/2 (w - m)' C (w - m). Each pass gives a plane a . w + b <= R(w), so the minimum of prior
+    # plus the highest plane is a lower bound of J, and the lowest J so far an upper one: their gap ends it.
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
     bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
@@ -186,6 +188,7 @@ class _Search:
     @property
     def _target_gap(self) -> float:
         assert self.best is not None
+        # a strong prior makes the fall from the center small beside the objective: then the fall decides
         enough = self.tolerance * max(abs(self.best.objective), self.least)
         fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
@@ -204,6 +207,7 @@ class _Search:
             return self._evaluate(t * ray.w, lambda _: ray.at(self.risk, t))
 
         at(0.0)
+        # J(t w) is convex in t, so its slope J'(t) = (grad J) . w changes its sign once; t = 2^power
         self.theta, low, high, power = _THETA_NEAR, -np.inf, np.inf, 0.0
         while high - low > 1.0 and abs(power) <= _MOST_POWER:
             point = at(2.0**power)
@@ -222,6 +226,7 @@ class _Search:
         if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
             raise DataError("the loss or its gradient is not finite: scale the features and outputs")
         self.least = self.least or _LEAST_SCALE * abs(point.objective)
+        # the estimate of the outputs seen is trusted the less, the more often it led to nothing lower
         if self.best is None or point.objective < self.best.objective:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
@@ -241,8 +246,10 @@ class _Search:
         """Where to look next."""
         assert self.best is not None
         if self.seen is None:
+            # the minimum of few planes may lie far away, where a plane says little of the way between
             aim = self._minimum_of_planes()
             return self.best.w + self.theta * (aim - self.best.w)
+        # no better than a share of the gap: the next pass over the data changes the estimate
         gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
         aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._target_gap))
         return self.best.w + self.trust * (aim - self.best.w)
@@ -255,6 +262,8 @@ class _Search:
             aim = self._minimum_of_planes()
             if point.objective - self.lower <= enough:
                 break
+            # eta of algorithm 1: along w* - w_k the estimate is searched, and the next plane touches a little
+            # (theta) beyond, toward w*
             turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)
             value, gradient = seen.estimate(turn)
             objective = value + float(self.planes.linear @ turn) + self.planes.prior(turn)
@@ -265,6 +274,7 @@ class _Search:
 
     def _line_minimum(self, seen: SeenOutputs, w: FloatArray, step: FloatArray) -> float:
         """The t >= 0 that minimises the estimated objective at ``w + t step``, by bisection of its slope."""
+        # d/dt [L^(w + t s) + linear . s t + 1/2 (w + t s - m)' C (w + t s - m)] rises with t: all is convex
         line, pull = seen.along(w, step), self.planes.precision * step
         slope, rise = float(self.planes.linear @ step + pull @ (w - self.planes.center)), float(pull @ step)
         low, high = 0.0, _LONGEST

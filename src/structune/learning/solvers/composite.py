@@ -310,8 +310,8 @@ class LbfgsCurvatures(Curvatures):
             return active, _LowRank(
                 metric * max(1.0, float(np.linalg.norm(slope))), np.empty((0, active.size)), np.empty((0, 0))
             )
-        # B = D - [D S, Y] K^-1 [D S, Y]' with D = sigma M and K = [[S' D S, L], [L', -E]], where L is the part
-        # of S' Y below its diagonal, and E that diagonal (theorem 2.3 there)
+        # B = D - [D S, Y] K^-1 [D S, Y]' with D = sigma M and K = [[S' D S, L], [L', -E]], where L is the
+        # part of S' Y below its diagonal, and E that diagonal (theorem 2.3 there)
         pairs = np.ix_(order, order)
         squares, mixed = self._sigma * self._squares[pairs], self._mixed[pairs]
         lower = np.tril(mixed, -1)

@@ -9,7 +9,7 @@ import numpy as np
 from structune.learning.solvers.solution import Objective, Pairs, Solution
 from structune.running.checkpoints import State
 from structune.running.executors import one_thread
-from structune.running.monitor import STOPS, Kept, Monitor, stop_status
+from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
 _DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe

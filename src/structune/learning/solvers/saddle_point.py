@@ -16,12 +16,13 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
+T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
+_MOST_KNOWN = 3  # iterates whose values are kept: rounds begin and end at known ones
 _FIRST_STEP = 1e-9  # c of equation 15
 _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
@@ -122,7 +123,9 @@ def minimize_saddle_point(
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
-    check_positive("gamma", gamma)
+    is_number = isinstance(gamma, float | int | np.number) and not isinstance(gamma, bool)
+    if not is_number or not 0 < gamma < np.inf:
+        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
@@ -154,28 +157,19 @@ def minimize_saddle_point(
                 if np.all(beta[end.excess > 0] >= max_multiplier):
                     break
                 n_raised += 1
-                pull, balanced = rounds.pull, schedule == "balanced"
-                raised = _balanced(beta, end, pull) if balanced else _doubling(beta, end, n_raised)
+                if schedule == "doubling":  # equations 15 and 16
+                    raised = beta + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
+                else:
+                    raised = _balanced(beta, end, rounds.pull)
                 beta = np.minimum(raised, max_multiplier)
-            kept.keep(partial(_state, w, search, beta, n_rounds, n_raised))
+            assert search.best is not None
+            state = {"best": search.best.w, "w": w, "multipliers": beta}
+            kept.keep(partial(dict, state, n_rounds=n_rounds, n_raised=n_raised))
     except STOPS as stop:
         if search.best is None:
             raise
         status = stop_status(stop)
     return search.solution(status, beta, n_rounds)
-
-
-def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
-    """What a search that goes on after a round has to know."""
-    assert search.best is not None
-    numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
-    return {"best": search.best.w, "w": w, "multipliers": multipliers, **numbers}
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raise a `DataError` for a bound that is not a positive number."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < np.inf:
-        raise DataError(f"{name}={value!r}: expected a finite number > 0")
 
 
 def fit_constrained(
@@ -222,9 +216,6 @@ class _Iterate:
     def violation(self) -> float:
         return float(self.excess.max(initial=0.0))
 
-    def better_than(self, other: _Iterate | None) -> bool:
-        return other is None or (self.violation, self.objective) < (other.violation, other.objective)
-
 
 class _Search:
     """f and the constraints, and the best iterate at which they were evaluated."""
@@ -243,7 +234,8 @@ class _Search:
 
     def evaluate(self, w: FloatArray) -> _Iterate:
         iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
-        if iterate.better_than(self.best):
+        key = iterate.violation, iterate.objective
+        if self.best is None or key < (self.best.violation, self.best.objective):
             self.best = iterate
         return iterate
 
@@ -253,6 +245,7 @@ class _Search:
             return self.objective
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
+            # L = f + sum_j beta_j max(0, h_j - gamma), and its subgradient: 0 of a constraint that is met
             found = self.evaluate(w)
             excess = np.maximum(found.values - self.gamma, 0.0)
             pull = np.where(excess > 0.0, multipliers, 0.0)
@@ -271,6 +264,7 @@ class _Search:
             j = int(np.argmax(excess))
             if not excess[j] or not slopes[j].any():
                 break
+            # onto the plane h_j(w) + grad h_j . (v - w) = gamma / 2, the nearest point of it
             w = w - (values[j] - 0.5 * self.gamma) / float(slopes[j] @ slopes[j]) * slopes[j]
         return w
 
@@ -337,19 +331,18 @@ class _Rounds:
 
     def _minimise_from(self, w: FloatArray, lagrangian: Objective, tolerance: float, **ends: Any) -> Solution:
         """Minimise L, starting at `w`, until its gradient is the tolerance times that of f at w = 0."""
+        # how far L is from its value at w = 0, relative to L: near w = 0 all gains are small
+        value = lagrangian(w)[0]
+        share = min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
         return minimize_smooth(
             lagrangian,
             w,
             scale=self.scale,
             gradient_tolerance=tolerance * self.pull,
-            least_gain=_LEAST_GAIN * tolerance * self._share_gained(lagrangian(w)[0]),
+            least_gain=_LEAST_GAIN * tolerance * share,
             monitor=self.monitor,
             **ends,
         )
-
-    def _share_gained(self, value: float) -> float:
-        """How far L is from its value at w = 0, relative to L: near w = 0 all gains are small."""
-        return min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
@@ -360,28 +353,20 @@ def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
     return w
 
 
-def _doubling(multipliers: FloatArray, end: _Iterate, n_raised: int) -> FloatArray:
-    """Equations 15 and 16."""
-    return multipliers + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
-
-
 def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray:
     """Twice the multipliers of what is violated, and at least a share of the `pull` of f."""
+    # beta_j |grad h_j| = a tenth of |grad f(0)|: of penalties whose units are unknown the pull alone compares
     slope = np.linalg.norm(end.slopes, axis=1)
     first = np.maximum(_FIRST_SHARE * pull / np.where(slope > 0, slope, np.inf), _FIRST_STEP)
     return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)
 
 
-T = TypeVar("T")
-_MOST = 3  # iterates: rounds begin and end at known ones
-
-
 class Remembered(Generic[T]):
-    """A function of w that knows its last values, for rounds begin and end at known points."""
+    """A function of w that knows its last values."""
 
     def __init__(self, function: Callable[[FloatArray], T]) -> None:
         self._function = function
-        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_MOST)
+        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_MOST_KNOWN)
         self.n = 0
 
     def __call__(self, w: FloatArray) -> T:

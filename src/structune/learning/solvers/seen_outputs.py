@@ -35,7 +35,7 @@ class SeenOutputs:
     def __init__(self, risk: Risk) -> None:
         self._risk, self._loss = risk, risk.loss
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
-        self._own_there = risk.keep(_own_rows)
+        self._own_there = risk.keep(_own_rows)  # features of the examples' own outputs
         own = risk.executor.map(_themselves, self._own_there)
         self._own = scipy.sparse.csr_array(scipy.sparse.vstack(list(own), format="csr"))
         linear = self._loss.own_score_is_linear
@@ -51,6 +51,8 @@ class SeenOutputs:
 
     def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
+        # Where a shard is decoded, an output is new if its value exceeds the maximum of its example over
+        # those seen, L^_i(w) < L_i(w); only such planes travel back.
         seen, scores = self._maxima(self.rows @ w + self.offsets), self._own @ w
         bounds = np.cumsum([0, *map(len, self._risk.shards)])[1:-1]
         self._risk.count_passes()
@@ -101,6 +103,7 @@ class SeenOutputs:
     def _attained(self, values: FloatArray) -> tuple[float, FloatArray, IntArray]:
         """The function for these values of the planes; its slopes, and the planes that have them."""
         maxima = self._maxima(values)
+        # the chain rule: outer'(max) times the features of one plane that attains it is a subgradient
         hits = np.flatnonzero(values >= maxima[self.example])
         hits = hits[np.flatnonzero(np.diff(self.example[hits], prepend=-1))]  # one an example
         value, slope = self._loss.outer_value(maxima)
@@ -115,6 +118,7 @@ class SeenOutputs:
 
     def along(self, w: FloatArray, step: FloatArray) -> Callable[[float], tuple[float, float]]:
         """The estimate and its slope at ``w + t step``, as a function of t."""
+        # the planes at w + t step are start + t rise: two products with the rows, for any number of t
         start, rise = self.rows @ w + self.offsets, self.rows @ step
         base, incline = float(self.linear @ w), float(self.linear @ step)
 

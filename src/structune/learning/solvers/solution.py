@@ -71,8 +71,8 @@ class Pairs:
         if not self.steps:
             return metric * v
         rows = [*zip(self.steps, self.changes, self._products, strict=True)]
-        # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the right
-        # factors from the last pair to the first, the second loop the left ones in the opposite order
+        # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the
+        # right factors from the last pair to the first, the second loop the left ones in the opposite order
         # (Nocedal & Wright 2006, algorithm 7.4).
         left, shares = v.copy(), []
         for step, change, product in reversed(rows):

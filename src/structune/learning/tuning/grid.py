@@ -14,9 +14,8 @@ from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -104,7 +103,8 @@ class _Search:
             while self.n_done < len(points):
                 self._judge(points[self.n_done], list(islice(fits, n)))
             if self.tuner.refit:
-                self.w = self._refit()
+                ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
+                self.w = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
         except STOPS as stop:
             status = stop_status(stop)
             if self.loss is None:
@@ -146,11 +146,8 @@ class _Search:
         self.monitor.record("grid", done=done, **told)
 
         last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
-        self.kept.keep(lambda: self._state(last))
-
-    def _state(self, last: FloatArray) -> State:
         best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
-        return {"n": self.n_done, **best, "last": last}
+        self.kept.keep(lambda: {"n": self.n_done, **best, "last": last})
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
@@ -159,12 +156,6 @@ class _Search:
         self.w = state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
-
-    def _refit(self) -> FloatArray:
-        ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
-        fit = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
-        fit.check()
-        return fit.w
 
 
 def fit_and_judge(
@@ -177,14 +168,15 @@ def fit_and_judge(
 ) -> tuple[FloatArray, float]:
     """Weights learned by the first risk, and the loss by the second."""
     train, heldout = risks
-    fit = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
-    fit.check()
+    w = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
     try:
-        return fit.w, heldout.heldout_loss(fit.w)
+        return w, heldout.heldout_loss(w)
     except STOPS as stop:
-        raise FitStopped(stop_status(stop), fit.w) from None
+        raise FitStopped(stop_status(stop), w) from None
 
 
-def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> Solution:
+def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> FloatArray:
     d, l1 = point
-    return fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)
+    fit = fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)
+    fit.check()
+    return fit.w

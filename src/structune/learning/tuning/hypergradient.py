@@ -23,6 +23,13 @@ from structune.structure import FloatArray, Groups
 
 FARTHEST = 3.0  # that a log precision may be moved
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)
+ACCURACY = 3e-4
+_TIGHTER = 0.25  # tolerance of the fit that a value is checked by
+MOST_COUPLED = 64  # groups: each takes a product with the Hessian on the held-out part
+_TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
+_NUMBERS, _ARRAYS = ("value", "tolerance", "n_products"), ("gradient", "log_precision", "x")  # that are kept
+_OF_RESPONSES = ("linear", "length", "coupling")
+_TIGHTEST = 1e-10  # of all tolerances
 
 
 def positive_part(matrix: FloatArray) -> FloatArray:
@@ -143,6 +150,9 @@ def of_precisions(
     weight : ndarray, shape (n_weights,)
         The diagonal of the Hessian on the held-out part.
     """
+    # b / (c + h) with the precision c e^s is w - move, move = w c (e^s - 1) / (c e^s + h); what the loss
+    # changes to first order is slope . move, and the weighted norm of the moves is their length: t(s) is that
+    # length in units of what a small step of s has, with the sign of s
     total = precision + hessian
     unit = groups.sum(weight * (precision * away / total) ** 2)
     linear, length = np.empty((2, len(groups), GRID.size))
@@ -154,15 +164,6 @@ def of_precisions(
             np.divide(square, unit, out=np.full_like(unit, s * s), where=unit > 0)
         )
     return linear, length
-
-
-ACCURACY = 3e-4
-_TIGHTER = 0.25  # tolerance of the fit that a value is checked by
-MOST_COUPLED = 64  # groups: each takes a product with the Hessian on the held-out part
-_TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
-_NUMBERS, _ARRAYS = ("value", "tolerance", "n_products"), ("gradient", "log_precision", "x")  # that are kept
-_OF_RESPONSES = ("linear", "length", "coupling")
-_TIGHTEST = 1e-10  # of all tolerances
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,8 @@ def hypergradient(
         value moves by more, and by more again where the system is solved at the new weights, it goes on.
         Newton's fits are exact enough.
     """
+    # At the optimum C w + grad l_T(w) = 0, so dw/dd = -(C + H)^-1 B with B_ij = [i in group j] c_i w_i, and
+    # the slope of l_H(w(d)) is -B' x with (C + H) x = grad l_H: one system, however many hyperparameters.
     fits, known = _Fits(split, groups, log_precision, gamma, start, monitor), np.inf
     while True:
         fits.go_on(tolerance)
@@ -238,6 +241,7 @@ def hypergradient(
         at_zero = split.train.at_zero.gradient_norm
         if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:
             break
+        # is the value as accurate as it is told? A tighter fit may correct it by no more than that
         tolerance = min(tolerance, fits.fit.gradient_norm / at_zero)
         fits.go_on(_TIGHTER * tolerance)
         first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
@@ -342,6 +346,7 @@ class _Fits:
 
     def corrected(self, loss: float) -> float:
         """The held-out loss at the optimum, which lies (C + H)^-1 r away, r the gradient that is left."""
+        # l_H(w - (C + H)^-1 r) = l_H(w) - x' r + O(r^2), with the x of the system that is solved anyway
         assert self.x is not None
         return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
 
@@ -360,6 +365,7 @@ class _Fits:
         moves = -c * away / total
         if parent is None:
             return gradient, Response(linear, length, self._coupling(moves, None, weight))
+        # d/dgamma of the mean of the prior is w_p, so the fit moves by (C + H)^-1 C w_p: linear in gamma
         gradient = np.append(gradient, np.sum(x * c * parent))
         linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
         return gradient, Response(linear, length, self._coupling(moves, c * parent / total, weight))
@@ -373,6 +379,7 @@ class _Fits:
         if len(self.groups) > MOST_COUPLED:
             diagonal = self.groups.sum(weight * moves * moves)
             return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
+        # G_jk = m_j' H_H m_k, m_j the moves of group j: Gauss and Newton, without the curvature of w(d)
         product, n = self.heldout.linearize(self.fit.w), len(self.groups)
         rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
         if of_gamma is not None:

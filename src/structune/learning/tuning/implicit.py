@@ -55,22 +55,10 @@ _LEAST_ACCURATE = 2e-2
 _DOUBT, _TIGHTER = 2.0, 0.25  # accuracies that the lowest value may be off, and how much better the next is
 _LOOSE = 10.0  # tolerance of the first fit, relative to the last
 _LOOSER = 2.0  # of each, relative to what was tight enough before
+_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
+_KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
-
-
-def _of_risks(
-    risks: tuple[Risk, Risk],
-    parent: FloatArray | None,
-    start: HyperGradient | None,
-    groups: Groups,
-    log_precision: FloatArray,
-    gamma: float,
-    tolerances: dict[str, float],
-    monitor: Monitor,
-) -> HyperGradient:
-    split = Split(*risks, parent)
-    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 
 
 @dataclass
@@ -139,10 +127,6 @@ class _Outcome:
     accuracy: float  # of the loss, relative to it
 
 
-_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
-_KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
-
-
 class _End(Exception):  # noqa: N818
     """The search is over; its argument is the status."""
 
@@ -177,7 +161,7 @@ class _Search:
     def run(self) -> str:
         try:
             if self.best is None:
-                self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+                self.best, self.points = self.evaluate(self.first, _LEAST_ACCURATE)
                 self._keep_move()
             while True:
                 self.move()
@@ -207,8 +191,12 @@ class _Search:
         self.n_moves += 1
         doubt = _DOUBT * best.accuracy * abs(best.loss)
         if 0 <= found.value - best.value <= doubt and best.accuracy > finest:  # is it as low as it seems?
-            self._take(self.evaluate(best.d, max(finest, _TIGHTER * best.accuracy)))
+            tighter = max(finest, _TIGHTER * best.accuracy)
+            self.best, self.points = self.evaluate(best.d, tighter)
         assert self.best is not None
+        # a trust region: taken if it falls, or if rounding hides whether it does and less is left to gain
+        # there; the box shrinks after less than a quarter of the fall expected, and grows after more than 7
+        # tenths
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
         noise = finest * abs(best.loss)
         taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
@@ -222,13 +210,16 @@ class _Search:
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
-            self._take((found, points))
+            self.best, self.points = found, points
         self._keep_move()
 
     def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
         """The curvature that would have told one point of the other, by Powell's symmetric secant."""
         if at.d.size > MOST_COUPLED:
             return
+        # The symmetric matrix E of least norm with E s = y, y what the model missed of the change of the
+        # slope (Powell 1970): E = (y s' + s y') / s's - (s'y) s s' / (s's)^2. No more is taken away than
+        # leaves three tenths of the model's own curvature.
         step = other.d - at.d
         square = float(step @ step)
         expected, here = (at.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
@@ -237,10 +228,6 @@ class _Search:
         rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
         most = (1.0 - _LEAST_CURVATURE) * positive_part(at.response.curvature)
         self.rest = positive_part(rest + most) - most
-
-    def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
-        """Go on from this point."""
-        self.best, self.points = evaluated
 
     def _within(self, found: _Outcome, radius: float) -> tuple[FloatArray, float]:
         """The best move from there, and what the model has to gain by it."""
@@ -255,24 +242,6 @@ class _Search:
         self.n_evaluations += 1
         points = self._hypergradients(d, accuracy)
         found = self._outcome(d.copy(), points, accuracy)
-        self._record(found, points)
-        return found, points
-
-    def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
-        loss = sum(p.value for p in points)
-        value = loss + 0.5 * float(np.sum(self.tightness * d * d))
-        gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
-        return _Outcome(d, loss, value, gradient, self._response(d, points), accuracy)
-
-    def _response(self, d: FloatArray, points: list[HyperGradient]) -> Response:
-        """Of the value near `d`."""
-        linear = sum(p.response.linear for p in points) + self.tightness[:, None] * GRID * (
-            d[:, None] + GRID / 2
-        )
-        length = np.mean([p.response.length for p in points], axis=0)
-        return Response(linear, length, np.sum([p.response.coupling for p in points], axis=0))
-
-    def _record(self, found: _Outcome, points: list[HyperGradient]) -> None:
         self.monitor.record(
             "implicit",
             done=self.n_evaluations / self.tuner.max_evaluations,
@@ -285,6 +254,19 @@ class _Search:
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,
         )
+        return found, points
+
+    def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
+        # the prior of d is normal: 1/2 (d / 2.5)^2, and 1/2 ((d + s)^2 - d^2) / 2.5^2 = s (d + s / 2) / 2.5^2
+        # is what it changes by a step s; splits add up, and the weights go as far as they do on average
+        loss = sum(p.value for p in points)
+        value = loss + 0.5 * float(np.sum(self.tightness * d * d))
+        gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
+        of_prior = self.tightness[:, None] * GRID * (d[:, None] + GRID / 2)
+        linear = sum(p.response.linear for p in points) + of_prior
+        length = np.mean([p.response.length for p in points], axis=0)
+        response = Response(linear, length, np.sum([p.response.coupling for p in points], axis=0))
+        return _Outcome(d, loss, value, gradient, response, accuracy)
 
     def _keep_move(self) -> None:
         """Let a checkpoint have what a search that goes on after a move has to know."""
@@ -357,3 +339,17 @@ class _Search:
         self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
         fit.check()
         return fit.w
+
+
+def _of_risks(
+    risks: tuple[Risk, Risk],
+    parent: FloatArray | None,
+    start: HyperGradient | None,
+    groups: Groups,
+    log_precision: FloatArray,
+    gamma: float,
+    tolerances: dict[str, float],
+    monitor: Monitor,
+) -> HyperGradient:
+    split = Split(*risks, parent)
+    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
