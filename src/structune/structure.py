@@ -98,8 +98,8 @@ class Structure(ABC):
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
     ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
     ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
-    matrix), ``squared_error`` (of outputs that are numbers). Some structures list more, which their own
-    estimators ask for: ``marginals``, ``n_best``.
+    matrix), ``squared_error`` (of outputs that are numbers). Structures may list more of their own, such
+    as ``n_best``.
     """
 
     capabilities: frozenset[str]

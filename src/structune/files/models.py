@@ -171,18 +171,13 @@ def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any
     kind = find_kind(word) or find_kind(_OLD_WORDS.get(word, word))
     if kind is None:
         raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
-    build: Callable[..., Any] = kind.estimator_class._from_file
-    return build(_completed(header, kind.word), arrays)
-
-
-def _completed(header: dict[str, Any], word: str) -> dict[str, Any]:
-    """The header of a kind as it would be written today."""
-    header = header | {"kind": word}
-    for name, given in _OLD_ENTRIES.get(word, {}).items():
+    header = header | {"kind": kind.word}  # and as it would be written today
+    for name, given in _OLD_ENTRIES.get(kind.word, {}).items():
         header[name] = given | header[name] if isinstance(given, dict) else header.get(name, given)
     if "parameters" in header:
         header["parameters"] = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
-    return header
+    build: Callable[..., Any] = kind.estimator_class._from_file
+    return build(header, arrays)
 
 
 def load_shipped(room: str, name: str = "pretrained") -> Any:

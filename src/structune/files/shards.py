@@ -154,7 +154,12 @@ class ShardWriter:
         if groups is not None and len(groups) != len(batch):
             raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
         self._check_open()
-        fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
+        if groups is None:
+            fold = self._deal(len(batch))
+        else:
+            new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
+            self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
+            fold = np.array([self._fold_of[group] for group in groups])
         for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
@@ -174,11 +179,6 @@ class ShardWriter:
         """Folds of so many new examples, or groups."""
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)
-
-    def _of_groups(self, groups: list[Any]) -> IntArray:
-        new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
-        self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
-        return np.array([self._fold_of[group] for group in groups])
 
     def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
         """Write the structure, that of an estimator, and the list of shards.
@@ -354,7 +354,11 @@ def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any
         if is_dataclass(hint):
             values[field.name] = _assembled(hint, arrays, f"{name}.")
         elif f"{name}.columns" in arrays:
-            values[field.name] = _sparse(arrays, name)
+            n_rows, n_columns = arrays[f"{name}.indptr"].size - 1, _number(arrays[f"{name}.columns"], int)
+            # it shares the memory of its arrays: SciPy's constructor would copy what is mapped
+            values[field.name] = matrix = scipy.sparse.csr_array((n_rows, n_columns))
+            for each in _SPARSE:
+                setattr(matrix, each, arrays[f"{name}.{each}"])
         else:
             values[field.name] = _number(arrays[name], hint) if hint in (int, bool) else arrays[name]
     return cls(**values)
@@ -364,15 +368,6 @@ def _number(array: NDArray[Any], kind: type) -> Any:
     if array.shape or array.dtype != np.dtype(kind):
         raise ValueError(f"an array of {array.dtype} and shape {array.shape} for a number")
     return array.item()
-
-
-def _sparse(arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
-    """A sparse matrix that shares the memory of its arrays: SciPy would copy what is mapped."""
-    shape = arrays[f"{name}.indptr"].size - 1, _number(arrays[f"{name}.columns"], int)
-    matrix = scipy.sparse.csr_array(shape)
-    for each in _SPARSE:
-        setattr(matrix, each, arrays[f"{name}.{each}"])
-    return matrix
 
 
 _hints = cache(get_type_hints)

@@ -132,18 +132,15 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
     opened: Any = source if _is_text(source) else (_decoded if universal else unpacked)(source, name)
     with whole_gzip(name):
         while block := opened.read(n_bytes) + opened.readline():
-            data = block if isinstance(block, bytes) else _encoded(block + _to_line_end(opened, block))
+            if isinstance(
+                block, str
+            ):  # lines of `codecs.open` end at characters at which no line of ours does
+                while not block.endswith(("\n", "\r")) and (more := opened.readline()):
+                    block += more
+            data = block if isinstance(block, bytes) else _encoded(block)
             yield data.removeprefix(_BOM) if is_first else data
             is_first = False
             del block, data  # before the next is read
-
-
-def _to_line_end(opened: IO[str], text: str) -> str:
-    """The rest of a line: lines of `codecs.open` end at characters at which no line of ours does."""
-    rest = ""
-    while not (text + rest).endswith(("\n", "\r")) and (more := opened.readline()):
-        rest += more
-    return rest
 
 
 def save(target: Source, text: str) -> None:

@@ -37,7 +37,19 @@ class Loss(Protocol):
         """The Hessian at `w` as a matrix."""
 
 
-class LogLoss:
+class _Smooth:
+    """What losses with second derivatives ask a structure."""
+
+    smooth = convex = True
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)
+
+
+class LogLoss(_Smooth):
     """-log p(y | x; w) = log-partition - score.
 
     With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
@@ -47,7 +59,6 @@ class LogLoss:
     name = "log"
     needs = frozenset({"log_partition"})
     quadratic = False
-    smooth = convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         if shard.is_partly_known:
@@ -76,19 +87,13 @@ class LogLoss:
         within = structure.linearize(w, shard, within=True)
         return lambda v: whole(v) - within(v)
 
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
 
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)
-
-
-class SquaredLoss:
+class SquaredLoss(_Smooth):
     """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
 
     name = "squared"
     needs = frozenset({"squared_error"})
-    quadratic = smooth = convex = True
+    quadratic = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None
@@ -98,9 +103,3 @@ class SquaredLoss:
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         return structure.linearize(w, shard)
-
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)

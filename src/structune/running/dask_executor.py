@@ -75,9 +75,16 @@ class DaskExecutor:
         new = list({id(item): item for item in items if not self._has(item)}.values())
         bounds = np.linspace(0, len(new), 1 + min(len(new), _BLOCKS_PER_WORKER * self.n_workers)).astype(int)
         blocks = [new[a:b] for a, b in pairwise(bounds)]
+        executor = weakref.ref(self)  # which items may outlive
+
+        def forget(_: Any, key: int) -> None:
+            if (there := executor()) is not None:
+                there._placed.pop(key, None)
+
         for block, future in zip(blocks, self._send(blocks), strict=True):
             for k, item in enumerate(block):
-                self._placed[id(item)] = Part(future, k, len(block)), self._forgetting(item)
+                reference = weakref.ref(item, partial(forget, key=id(item)))
+                self._placed[id(item)] = Part(future, k, len(block)), reference
         return [self._placed[id(item)][0] for item in items]
 
     def _has(self, item: Any) -> bool:
@@ -85,11 +92,6 @@ class DaskExecutor:
         if id(item) not in self._placed:
             return False
         return self._placed[id(item)][0].block.status not in ("cancelled", "error")
-
-    def _forgetting(self, item: Any) -> weakref.ref[Any]:
-        """A reference with which the item's part goes when the item does."""
-        executor, key = weakref.ref(self), id(item)  # items may outlive the executor
-        return weakref.ref(item, lambda _: (there := executor()) and there._placed.pop(key, None))
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         # never to given workers: tasks that were, wait forever if all workers die at once
@@ -126,26 +128,26 @@ class DaskExecutor:
             return []
         rows = list(_blocks(lists[0]))
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
-        sent = [self._values([value]) for value in self._send_large(shared)]
+        # large arrays as parts: to be sent once, not with every task
+        large = [isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES for value in shared]
+        futures = iter(self._send([value] for value, is_large in zip(shared, large, strict=True) if is_large))
+        sent = [
+            next(futures) if is_large else self._values([value])
+            for value, is_large in zip(shared, large, strict=True)
+        ]
         every = [[value] * len(rows) for value in (function, len(columns))]
-        futures = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
-        return [(future, block.stop - block.start) for future, block in zip(futures, rows, strict=True)]
-
-    def _send_large(self, values: Sequence[Any]) -> Iterator[Any]:
-        """Large arrays as parts: to be sent once, not with every task."""
-        large = [value for value in values if isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES]
-        sent = iter(self._send([value] for value in large))
-        return (Part(next(sent), 0, 1) if any(value is one for one in large) else value for value in values)
+        called = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
+        return [(future, block.stop - block.start) for future, block in zip(called, rows, strict=True)]
 
     def _values(self, values: list[Any]) -> Any:
         """A list as tasks take it: a block, or its values."""
         first = values[0]
         if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
             return first.block
-        return [self._item(value) if isinstance(value, Part) else value for value in values]
-
-    def _item(self, part: Part) -> Future:
-        return self._tasks(operator.getitem, [part.block], [part.k])[0]
+        return [
+            self._tasks(operator.getitem, [value.block], [value.k])[0] if isinstance(value, Part) else value
+            for value in values
+        ]
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1

@@ -19,6 +19,7 @@ from structune.errors import ClusterError, DataError, warn
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 ALLOWED_FAILURES = "distributed.scheduler.allowed-failures"  # deaths of workers with a task; 3 by default
+_PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what can be sent
 _GLANCE = 2.0  # seconds between looks for workers
 _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
 
@@ -62,22 +63,28 @@ class Results:
                 raise self.lost(str(error)) from None
 
     def _waited(self, future: Future) -> Any:
-        absence = _Absence(self)
+        since, is_told = float("inf"), False  # when the last worker was lost, if none is there
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         try:
             while not wait([result], _GLANCE).done:
-                self._replace_workers()
-                absence.look()
+                cluster = self._client.cluster
+                if isinstance(cluster, LocalCluster):
+                    # which gives up the processes that die while they start, or too often
+                    cluster.scale(len(cluster.worker_spec))
+                if self.n_threads():
+                    since, is_told = float("inf"), False
+                    continue
+                since = min(since, time.monotonic())
+                absent = time.monotonic() - since
+                if absent >= _PATIENCE:
+                    raise self.lost(f"found no worker for {_PATIENCE:g} s")
+                if absent >= _TOLD and not is_told:
+                    is_told = True
+                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
             return result.result()
         finally:
             result.cancel()  # of no effect when it is there
-
-    def _replace_workers(self) -> None:
-        """A local cluster gives up the processes that die while they start, or too often."""
-        cluster = self._client.cluster
-        if isinstance(cluster, LocalCluster):
-            cluster.scale(len(cluster.worker_spec))
 
     def n_threads(self) -> int:
         """Of all workers that are there."""
@@ -98,30 +105,6 @@ class Results:
         """The error of a cluster on which work cannot go on."""
         self.is_lost = True
         return ClusterError(f"{self.address}: {found}{_GO_ON}")
-
-
-class _Absence:
-    """How long a cluster has been without workers."""
-
-    def __init__(self, results: Results) -> None:
-        self._results, self._told = results, False
-        self._since: float | None = None
-
-    def look(self) -> None:
-        """Warn when there has been no worker for a while, and raise ClusterError when none will come."""
-        if self._results.n_threads():
-            self._since, self._told = None, False
-            return
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now - self._since >= _PATIENCE:
-            raise self._results.lost(f"found no worker for {_PATIENCE:g} s")
-        if now - self._since >= _TOLD and not self._told:
-            self._told = True
-            warn(f"{self._results.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
-
-
-_PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what can be sent
 
 
 class OtherVersionsError(Exception):

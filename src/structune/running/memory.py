@@ -94,12 +94,14 @@ def fits(needed: float) -> bool:
 
 def available_memory() -> int | None:
     """Bytes that this process can still have, or None where the system does not tell (it is no Linux)."""
-    found = [*_of_machine(), *_of_groups(), *_of_limit()]
+    found = [*_kilobytes(_MEMINFO, "MemAvailable"), *_of_groups()]
+    with suppress(ImportError):  # what `ulimit -v` leaves
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            found += [limit - used for used in _kilobytes(_STATUS, "VmSize")]
     return max(0, min(found)) if found else None
-
-
-def _of_machine() -> Iterator[int]:
-    yield from _kilobytes(_MEMINFO, "MemAvailable")
 
 
 def _of_groups() -> Iterator[int]:
@@ -119,16 +121,6 @@ def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
         yield limit - held + sum(int(statistics.get(prefix + name, 0)) for name in _HAD_BACK)
-
-
-def _of_limit() -> Iterator[int]:
-    """What `ulimit -v` leaves."""
-    with suppress(ImportError):
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            yield from (limit - used for used in _kilobytes(_STATUS, "VmSize"))
 
 
 def _kilobytes(file: Path, name: str) -> Iterator[int]:

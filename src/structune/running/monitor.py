@@ -151,8 +151,17 @@ class Monitor:
         """
         if self.checkpoint is None:
             return Kept()
-        key, n = f"{_SEARCH} {name}", len(self._fits)
-        return Kept(self._restored(self.checkpoint, key), lambda state: self._keep_search(key, state, n))
+        key, n, checkpoint = f"{_SEARCH} {name}", len(self._fits), self.checkpoint
+
+        def keep(state: Callable[[], State]) -> None:
+            if self._time_is_up:
+                return  # fits may have been cut short
+            checkpoint.drop(self._fits[n:])
+            del self._fits[n:]
+            told = state()
+            self._keep(key, lambda: told)
+
+        return Kept(self._restored(checkpoint, key), keep)
 
     def _restored(self, checkpoint: Checkpoint, key: str) -> Restored | None:
         """A state of earlier work, whose history, time and passes belong to this work from now on."""
@@ -168,14 +177,6 @@ class Monitor:
         if self.passes is not None:
             self.passes.add(max(0.0, spent - self.passes.spent))
         return state
-
-    def _keep_search(self, key: str, state: Callable[[], State], n_before: int) -> None:
-        if self.checkpoint is None or self._time_is_up:
-            return  # fits may have been cut short
-        self.checkpoint.drop(self._fits[n_before:])
-        del self._fits[n_before:]
-        told = state()
-        self._keep(key, lambda: told)
 
     def _keep(self, key: str, state: Callable[[], State]) -> None:
         if self.checkpoint is None or not self.checkpoint.is_here:

@@ -76,8 +76,8 @@ class DirectTuner:
                 names = ", ".join(np.array(problem.groups.names)[is_off][:_MOST_NAMED])
                 warn(
                     f"most weights are switched off: half the square of those in the groups {names} is less "
-                    f"than beta={self.beta:g}. tuning='direct' seldom leaves that minimum; expected a smaller "
-                    "beta, or tuning='majorize', which has the same objective",
+                    f"than beta={self.beta:g}. tuning='direct' seldom leaves that minimum; expected a "
+                    "smaller beta, or tuning='majorize', which has the same objective",
                     CollapseWarning,
                 )
             monitor.record(
