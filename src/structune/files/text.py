@@ -132,9 +132,7 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
     opened: Any = source if _is_text(source) else (_decoded if universal else unpacked)(source, name)
     with whole_gzip(name):
         while block := opened.read(n_bytes) + opened.readline():
-            if isinstance(
-                block, str
-            ):  # lines of `codecs.open` end at characters at which no line of ours does
+            if isinstance(block, str):  # `codecs.open` ends lines at characters at which none of ours ends
                 while not block.endswith(("\n", "\r")) and (more := opened.readline()):
                     block += more
             data = block if isinstance(block, bytes) else _encoded(block)
