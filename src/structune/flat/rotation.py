@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from structune.flat.structure.design import Design
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.structure import FloatArray, IntArray
 
 _LEAST_FEATURES, _MOST_EXAMPLES = 1025, 1000  # of a group, and of its Gram matrix: what pays

@@ -27,7 +27,8 @@ from structune.learning.estimator_file import (
 )
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import TOLERANCE, FitsOnExecutor, Range, parameters
-from structune.running.executors import make_executor, one_thread
+from structune.running.blas import one_thread
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:

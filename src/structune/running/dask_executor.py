@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from distributed import Client, Future
 
+from structune.running.blas import one_thread
 from structune.running.dask_results import Results, check_versions, check_worker, own_versions
-from structune.running.executors import one_thread
 
 Function = Callable[..., Any]
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task

@@ -18,7 +18,8 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, TuningResult
-from structune.running.executors import PreparedRun, one_thread
+from structune.running.blas import one_thread
+from structune.running.executors import PreparedRun
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray
 from structune.trees.node_tuning import tune_priors

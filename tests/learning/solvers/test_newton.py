@@ -17,7 +17,7 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.newton import minimize_newton
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, Fuse, exact_fit, group, risk_of, small
 

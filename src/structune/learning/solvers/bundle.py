@@ -12,8 +12,8 @@ from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.learning.solvers.solution import Solution
+from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored
-from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 

@@ -11,8 +11,8 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.lbfgs import share_done
 from structune.learning.solvers.linear import solve_dense
 from structune.learning.solvers.solution import Objective, Solution, is_curved
+from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray, IntArray
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from structune.learning.solvers.solution import Objective, Pairs, Solution
+from structune.running.blas import one_thread
 from structune.running.checkpoints import State
-from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from structune.learning.risk import Risk
 from structune.learning.solvers.solution import Pairs
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 

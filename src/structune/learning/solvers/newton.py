@@ -7,7 +7,7 @@ import numpy as np
 from structune.learning.risk import Risk
 from structune.learning.solvers.linear import system_at
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
