@@ -304,6 +304,7 @@ def offsets_of(sizes: IntArray) -> IntArray:
 def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
     """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
     segments = np.asarray(segments, dtype=np.int64)
+    # position k of the result lies in segment s at k - (where s begins in the result) + (where s begins)
     starts, sizes = offsets[segments], np.diff(offsets)[segments]
     return np.repeat(starts - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
@@ -315,6 +316,7 @@ def take_segments(offsets: IntArray, segments: Any) -> tuple[IntArray, IntArray]
 
 def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
     """Consecutive runs of examples with about the same number of parts in each; none is empty."""
+    # each run ends with the example in which its share of the parts is reached
     n_shards = max(1, min(n_shards, sizes.size))
     ends = np.cumsum(sizes)
     targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)

@@ -19,20 +19,11 @@ class DatasetUnavailable(StructuneError):  # noqa: N818 - it says what happened,
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a data set.
+    """A file of a data set."""
 
-    Attributes
-    ----------
-    path : str
-        Relative to the data folder.
-    sha256 : str
-    url : str, optional
-        Where it may be downloaded.
-    """
-
-    path: str
+    path: str  # relative to the data folder
     sha256: str
-    url: str | None = None
+    url: str | None = None  # where it may be downloaded
 
 
 def find(file: DataFile) -> Path:

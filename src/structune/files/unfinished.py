@@ -23,14 +23,8 @@ class UnfinishedFolder:
     work that failed may hold it) by the next of the same folder. None removes files of other names, nor a
     folder that was there.
 
-    Parameters
-    ----------
-    path : Path
-        New, empty, or as a process that was killed has left it.
-    names : pattern
-        Of all files that are written, but the last.
-    last : str
-        The file with which the folder is finished.
+    The folder at `path` is new, empty, or as a process that was killed has left it. `names` are those of all
+    files that are written, but for the `last` one, with which the folder is finished.
 
     Raises
     ------

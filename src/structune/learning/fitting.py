@@ -42,15 +42,8 @@ _PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 class HeldOut:
     """What tuning holds out: a share of the examples, or folds.
 
-    Attributes
-    ----------
-    holdout : float
-    folds : int, optional
-    random_state : int
-    groups : array-like, shape (n_examples,), optional
-        Examples of one group stay on one side of every split.
-    strata : array-like, shape (n_examples,), optional
-        Of which every part has about the same share.
+    Examples of one of `groups` stay on one side of every split; every part has about the same share of
+    `strata`.
     """
 
     holdout: float = 0.2

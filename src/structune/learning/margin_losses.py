@@ -37,20 +37,11 @@ OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
 
 @dataclass(frozen=True)
 class Violations:
-    """The outputs that attain the maximum in a loss, one an example.
-
-    Attributes
-    ----------
-    outputs : outputs of the shard
-    factor : ndarray, shape (n_examples,)
-        What their features count: Gamma(Delta).
-    value : ndarray, shape (n_examples,)
-        The maximum.
-    """
+    """The outputs that attain the maximum in a loss, one an example."""
 
     outputs: Any
-    factor: FloatArray
-    value: FloatArray
+    factor: FloatArray  # what their features count: Gamma(Delta), shape (n_examples,)
+    value: FloatArray  # the maximum, shape (n_examples,)
 
 
 class MaximumLoss:

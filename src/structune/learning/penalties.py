@@ -73,6 +73,8 @@ class IntegratedL2:
 
         `counts` takes the place of the group sizes n_j (an effective number of weights, say).
         """
+        # the slope of (n_j / 2 + alpha) log(e + beta) in e = 1/2 |w_j|^2, which is the precision of the
+        # tangent
         counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)
         return np.asarray((counts / 2 + self.alpha) / self._energy(w))
 
@@ -83,13 +85,7 @@ class IntegratedNoise:
     For a squared loss, summed to r / 2 over m examples, Jeffreys' prior of the variance gives
     (m / 2) log(r + m floor), and r / m + floor majorises it (Foo et al. 2009, section 4). Where there are as
     many weights as examples r may vanish: hence the floor. Other losses are negative log likelihoods already,
-    of variance 1.
-
-    Parameters
-    ----------
-    risk : Risk
-    floor : float
-        Of the variance, as a share of the mean square of the outputs.
+    of variance 1. The `floor` of the variance is a share of the mean square of the outputs.
     """
 
     def __init__(self, risk: Risk, floor: float) -> None:
@@ -109,6 +105,7 @@ class IntegratedNoise:
         """
         if not self._integrated:
             return 1.0
+        # d value / d loss = 1 / variance, by (m / 2) log(2 loss + m floor)
         return 2.0 * loss / max(self._m - n_determined, _LEAST_LEFT * self._m) + self._floor
 
     def variance_of(self, value: float) -> float:

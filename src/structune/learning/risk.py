@@ -61,15 +61,9 @@ def cut_shard(structure: Structure, shard: Any) -> list[Any]:
 
 
 class AtZero:
-    """A risk at w = 0.
+    """A risk at w = 0: its `value`, `gradient_norm`, `variance`, and a digest of the gradient, its `name`.
 
-    Attributes
-    ----------
-    value : float
-    gradient_norm : float
-    name : str
-        A digest of the gradient: of other data it is another.
-    variance : ndarray, shape (n_weights,)
+    Of other data that is another.
     """
 
     def __init__(self, risk: Risk) -> None:
@@ -371,15 +365,8 @@ class Risk:
 class SideBySide:
     """Runs functions that fit and judge on risks, by whichever way keeps the executor busy.
 
-    Whole fits go side by side, or one after the other with their shards side by side.
-
-    Parameters
-    ----------
-    executor : Executor
-    risks : sequence of tuples of Risk
-        Each tuple is what one function call works on.
-    n_fits : int
-        How many calls come at a time.
+    Whole fits go side by side, or one after the other with their shards side by side. Each tuple of `risks`
+    is what one call works on, and `n_fits` calls come at a time.
     """
 
     def __init__(self, executor: Executor, risks: Sequence[tuple[Risk, ...]], n_fits: int) -> None:

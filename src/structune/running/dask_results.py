@@ -27,16 +27,7 @@ _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goe
 class Results:
     """Waits for the results of tasks, for as long as workers come back.
 
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Attributes
-    ----------
-    address : str
-        Of the scheduler.
-    is_lost : bool
-        Whether work could not go on.
+    `address` is that of the scheduler; `is_lost` says whether work could not go on.
     """
 
     def __init__(self, client: Client) -> None:
@@ -112,13 +103,7 @@ class OtherVersionsError(Exception):
 
 
 def check_versions(client: Client) -> None:
-    """Refuse workers on which the same work may have other results, or cannot be read, and such a scheduler.
-
-    Raises
-    ------
-    DataError
-        Names all that have other versions.
-    """
+    """Raise a `DataError` for workers or a scheduler with which results or messages may be others."""
     found = client.get_versions(packages=_PACKAGES)
     own, others = _versions(found["client"]), defaultdict(list)
     for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
@@ -140,12 +125,7 @@ def own_versions() -> dict[str, str]:
 
 
 def check_worker(expected: Mapping[str, str]) -> None:
-    """Refuse, on a worker, work of a process that has other versions.
-
-    Raises
-    ------
-    OtherVersionsError
-    """
+    """Refuse, on a worker, work of a process that has other versions, by an `OtherVersionsError`."""
     own = own_versions()
     if own != expected:
         told = ", ".join(

@@ -207,12 +207,7 @@ class Run:
     def prepared(self, n_jobs: int | None, verbose: int, work: Mapping[str, Any]) -> PreparedRun:
         """The same for one fit, with what its estimator adds.
 
-        Parameters
-        ----------
-        n_jobs : int, optional
-        verbose : int
-        work : mapping of str to str, int, float or None
-            Settings by which a checkpoint knows that it is of the same work.
+        By the plain settings in `work` a checkpoint knows that it is of the same work.
         """
         kept = self.checkpoint
         if kept is not None:
@@ -225,25 +220,14 @@ class Run:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A `Run` whose executor and checkpoint are there, as `fit` and the fit of a tree take it.
-
-    Attributes
-    ----------
-    executor : Executor
-    verbose : int
-    max_seconds : float, optional
-    max_iterations : int
-    checkpoint : Checkpoint, optional
-    work : mapping of str to str, int, float or None
-        Settings by which the checkpoint knows that it is of the same work.
-    """
+    """A `Run` whose executor and checkpoint are there, as `fit` and the fit of a tree take it."""
 
     executor: Executor
     verbose: int
     max_seconds: float | None
     max_iterations: int
     checkpoint: Checkpoint | None
-    work: Mapping[str, Any]
+    work: Mapping[str, Any]  # plain settings, by which the checkpoint knows that it is of the same work
 
     def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
         """Let the monitor have the checkpoint, if there is one, with what it has of the same work.

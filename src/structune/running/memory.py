@@ -44,19 +44,8 @@ def batch_memory() -> int:
 def require_memory(needed: float, what: str, expected: str) -> None:
     """Refuse work that needs more bytes than there are, where the system tells.
 
-    Parameters
-    ----------
-    needed : float
-        Bytes.
-    what : str
-        What needs them.
-    expected : str
-        What would need less.
-
-    Raises
-    ------
-    DataError
-        Names the work, what it needs, and what there is.
+    The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
+    `expected`.
     """
     if needed > _SMALL and (free := available_memory()) is not None and needed > free:
         raise DataError(
@@ -120,6 +109,7 @@ def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
     with suppress(OSError, ValueError):
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
+        # the kernel drops pages of files that were read when memory is short, though they count as used
         yield limit - held + sum(int(statistics.get(prefix + name, 0)) for name in _HAD_BACK)
 
 

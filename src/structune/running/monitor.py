@@ -19,14 +19,7 @@ class BudgetExhausted(Exception):  # noqa: N818
 
 
 class FitStopped(Exception):  # noqa: N818
-    """A fit inside longer work was cut short.
-
-    Attributes
-    ----------
-    status : {"budget", "interrupted"}
-    w : ndarray, shape (n_weights,)
-        Its best iterate.
-    """
+    """A fit inside longer work was cut short: its status, "budget" or "interrupted", and its best iterate."""
 
     def __init__(self, status: str, w: Any) -> None:
         super().__init__(status, w)

@@ -38,20 +38,10 @@ def minimize_composite(
     A step goes to the minimum of a quadratic for f plus the absolute values, or part of the way (Lee, Sun &
     Saunders 2014; with the quadratics of L-BFGS, for conditional random fields, Zhong et al. 2014).
 
-    Parameters
-    ----------
-    objective : callable
-        w -> value and gradient of f.
-    start, l1 : ndarray, shape (n_weights,)
-    curvatures : Curvatures
-        Makes the quadratics.
-    gradient_tolerance : float
-        Ends when the norm of the subgradient of least norm is at most this,
-    least_gain : float
-        and a step has been taken that gained no more than this; infinite: without a step too.
-    max_iterations : int
-    monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    Ends when the norm of the subgradient of least norm is at most `gradient_tolerance`, and a step has been
+    taken that gained no more than `least_gain`; if that is infinite, without a step too. `objective` gives
+    value and gradient of f, `curvatures` makes the quadratics. The time budget of `monitor` is kept; Ctrl-C
+    too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain)
@@ -138,14 +128,7 @@ class _Path:
 
 
 def least_subgradient(gradient: FloatArray, w: FloatArray, l1: FloatArray) -> FloatArray:
-    """Of all subgradients of ``f(w) + l1 @ |w|`` that of least norm; 0 at a minimum.
-
-    Parameters
-    ----------
-    gradient : ndarray, shape (n,)
-        Of f at `w`.
-    w, l1 : ndarray, shape (n,)
-    """
+    """Of all subgradients of ``f(w) + l1 @ |w|`` that of least norm; `gradient` is that of f."""
     # at w_i = 0 the subdifferential is [g_i - l1_i, g_i + l1_i]: its point nearest to 0 is a soft threshold
     at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
     return np.asarray(np.where(w != 0.0, gradient + l1 * np.sign(w), at_zero))
@@ -167,6 +150,8 @@ def minimize_l1_quadratic(
         pull = least_subgradient(slope, z, l1)
         if float(np.linalg.norm(pull)) <= tolerance:
             break
+        # inside an orthant |z| = orthant . z, so that the function is a quadratic there; a step may end zeros
+        # on the faces of the orthant, but crosses none
         orthant = np.where(z != 0.0, np.sign(z), -np.sign(pull))
         step = _step(quadratic, z, slope + l1 * orthant, orthant)
         for halvings in range(_MOST_HALVINGS):
@@ -205,18 +190,10 @@ class Quadratic(Protocol):
 
 
 class Curvatures(ABC):
-    """Where a solver has its quadratics from.
+    """Where a solver has its quadratics from."""
 
-    Attributes
-    ----------
-    share : float
-        Of the slope: what may be left of it at the minimum of a quadratic, which is worth no more.
-    given : ndarray, shape (n_weights,)
-        What they were made with, for checkpoints of fits.
-    """
-
-    share: float
-    given: FloatArray
+    share: float  # of the slope: what may be left at the minimum of a quadratic, which is worth no more
+    given: FloatArray  # what they were made with, for checkpoints of fits
 
     @abstractmethod
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:

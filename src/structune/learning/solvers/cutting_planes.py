@@ -18,12 +18,7 @@ _PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the
 def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
     """The alpha >= 0 with sum 1 that maximises -1/2 alpha' K alpha + h' alpha, by an interior point (PIQP).
 
-    Parameters
-    ----------
-    gram : ndarray, shape (n, n)
-        K, positive semidefinite.
-    slope : ndarray, shape (n,)
-        h.
+    `gram` is K, positive semidefinite, and `slope` is h.
     """
     n = slope.size
     # in a scale in which the largest of both terms is about 1, and slopes begin at 0: rounding of large ones
@@ -46,17 +41,9 @@ class CuttingPlanes:
 
     One more plane than there is room for takes the place of one that does not count in the minimum, or else
     the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
-    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower
-    bound never falls.
-
-    Parameters
-    ----------
-    precision : ndarray, shape (n_weights,)
-        C of the prior 1/2 (w - center)' C (w - center), positive.
-    center : ndarray, shape (n_weights,), optional
-        Zero by default.
-    most : int, optional
-        Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 60.
+    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower bound
+    never falls. The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes
+    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60.
 
     Attributes
     ----------

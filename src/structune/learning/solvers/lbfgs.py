@@ -33,23 +33,11 @@ def minimize_smooth(
 ) -> Solution:
     """Minimise a smooth function by L-BFGS in the variables w / scale (Nocedal & Wright 2006, chapter 7).
 
-    Parameters
-    ----------
-    objective : callable
-        w -> value and gradient.
-    start, scale : ndarray, shape (n_weights,)
-    gradient_tolerance : float
-        Ends when the Euclidean norm of the gradient is at most this.
-    least_gain : float
-        Ends, as "stalled", when a step gains no more than this, relative to the objective: for functions with
-        kinks, whose gradients do not vanish at the minimum.
-    max_iterations : int
-    until : callable, optional
-        Gets w after every step; ends, as "converged", where it says true.
-    pairs : Pairs, optional
-        What is known of the curvature, from a function nearby; the solution has what is known at the end.
-    monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    Ends when the Euclidean norm of the gradient is at most `gradient_tolerance`; as "stalled" when a step
+    gains no more than `least_gain`, relative to the objective, for functions with kinks, whose gradients do
+    not vanish at the minimum; as "converged" where `until`, which gets w after every step, says true. `pairs`
+    is what is known of the curvature, from a function nearby; the solution has what is known at the end. The
+    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     kept, n_steps = monitor.kept_fit(start, scale, gradient_tolerance), 0
@@ -136,7 +124,7 @@ class _Path:
         # twice what a Newton step with the diagonal would gain
         gain = float(np.einsum("i,i,i", self.gradient, self.metric, self.gradient))
         self.hidden = gain <= _HIDDEN * max(abs(self.value), abs(self.first_value))
-        # where nothing tells how far: a unit in the scaled variables at most
+        # where nothing tells how far: a unit in the scaled variables at most, |d / scale|^2 = -g' d
         most = np.inf if self.pairs.steps else 1.0 / np.sqrt(max(-slope, 1e-300))
         found = self._search(direction, slope, min(1.0, most))
         if found is None:

@@ -24,21 +24,12 @@ class _NegativeCurvature(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """The solution of a linear system.
-
-    Attributes
-    ----------
-    x : ndarray, shape (n_weights,)
-    n_products : int
-    method : {"cg", "minres", "cholesky"}
-    converged : bool
-        Whether the residual came down to the tolerance within the products allowed.
-    """
+    """The solution of a linear system."""
 
     x: FloatArray
     n_products: int
-    method: str
-    converged: bool
+    method: str  # "cg", "minres" or "cholesky"
+    converged: bool  # whether the residual came down to the tolerance within the products allowed
 
 
 class HessianSystem:
@@ -115,13 +106,7 @@ def _operator(n: int, function: HessianProduct) -> LinearOperator:
 
 
 class FactoredSystem:
-    """(C + H) x = b at one w, by a Cholesky factor.
-
-    Attributes
-    ----------
-    diagonal : ndarray, shape (n_weights,)
-        Of the matrix.
-    """
+    """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix."""
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision

@@ -30,21 +30,9 @@ def minimize_newton(
 
     Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
     risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
-    make a gradient look small though the way is long. A quadratic takes one step.
-
-    Parameters
-    ----------
-    objective : callable
-        w -> value and gradient of the sum.
-    risk : Risk
-        Gives the Hessian: a matrix, or products for conjugate gradients.
-    precision : ndarray, shape (n_weights,)
-        Of the prior.
-    start : ndarray, shape (n_weights,)
-    tolerance : float
-    max_iterations : int
-    monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    make a gradient look small though the way is long. A quadratic takes one step. The risk gives the Hessian,
+    a matrix or products for conjugate gradients; `objective` is the sum, `precision` that of the prior. The
+    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     kept, n_steps, status = Kept(), 0, "iterations"
@@ -96,6 +84,7 @@ class _Path:
 
     def descend(self, step: FloatArray, trials: int) -> bool:
         """Go along a step, halved in each trial, as far as the objective falls; whether it did."""
+        # Armijo's rule, with slack for the rounding of the objective
         slope = float(self.gradient @ step)
         length, slack = 1.0, _ROUNDING * abs(self.value)
         for _ in range(trials):

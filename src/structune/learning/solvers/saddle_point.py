@@ -181,19 +181,10 @@ def fit_constrained(
     tolerance: float = TOLERANCE,
     **options: Any,
 ) -> SaddlePoint:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints.
+    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints; the risk is that of a smooth loss.
 
-    Parameters
-    ----------
-    risk : Risk
-        Of a smooth loss.
-    precision : ndarray, shape (n_weights,)
-    constraints : sequence of Constraint
-        Such as `structune.learning.validation_constraints`.
-    start : ndarray, shape (n_weights,)
-        Best the weights that `fit_l2` gives: then the first round is over at once.
-    tolerance, **options
-        Of `minimize_saddle_point`.
+    Best `start` is what `fit_l2` gives: then the first round is over at once. Options are those of
+    `minimize_saddle_point`.
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")

@@ -19,17 +19,9 @@ class SeenOutputs:
     """The nonlinear part of a maximum loss, and an estimate from below that needs no decoding.
 
     The sets Gamma_i of Gornitz et al. 2011, algorithm 1: for every example the outputs that attained its
-    maximum somewhere, as planes ``row . w + offset`` relative to its own output.
-
-    Attributes
-    ----------
-    rows : csr_array, shape (n_outputs, n_weights)
-    offsets : ndarray, shape (n_outputs,)
-    example : ndarray of int, shape (n_outputs,)
-        Whose they are, rising.
-    weights : ndarray, shape (n_examples,)
-    linear : ndarray, shape (n_weights,)
-        What the function has beside the maxima: the features of the examples' own outputs, or zero.
+    maximum somewhere, as planes ``row . w + offset`` relative to its own output. `example` says whose they
+    are, rising; `linear` is what the function has beside the maxima: the features of the examples' own
+    outputs, or zero.
     """
 
     def __init__(self, risk: Risk) -> None:
@@ -63,6 +55,7 @@ class SeenOutputs:
         return self.estimate(w)
 
     def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
+        # sorted by example, so that maxima of each are those of runs
         example = np.concatenate((self.example, *examples))
         order = np.argsort(example, kind="stable")
         stacked: Any = scipy.sparse.vstack([self.rows, *rows], format="csr")

@@ -22,11 +22,7 @@ _LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
 class Pairs:
     """The inverse Hessian that BFGS makes of the last steps and changes of the gradient.
 
-    Parameters
-    ----------
-    n_weights : int
-    most : int
-        Pairs to keep; of long weights fewer are kept.
+    At most `most` pairs are kept, and fewer of long weights.
     """
 
     def __init__(self, n_weights: int, most: int = _MOST) -> None:

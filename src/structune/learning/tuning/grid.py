@@ -131,6 +131,7 @@ class _Search:
 
     def _judge(self, point: _Point, fits: list[tuple[FloatArray, float]]) -> None:
         loss, (d, l1) = sum(loss for _, loss in fits), point
+        # costs of predictions are often equal: of such points the simplest model
         higher = (d.sum(), l1.sum()) > (self.d.sum(), self.l1.sum())
         if self.loss is None or loss < self.loss or (loss == self.loss and higher):
             self.loss, self.d, self.l1, self.w = loss, d, l1, fits[0][0]

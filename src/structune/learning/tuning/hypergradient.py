@@ -42,14 +42,9 @@ def positive_part(matrix: FloatArray) -> FloatArray:
 class Response:
     """A model of the change of a held-out loss: ``sum_j l_j(s_j) + 1/2 t(s)' G t(s)`` of a step s.
 
-    Attributes
-    ----------
-    linear : ndarray, shape (n_hyperparameters, n_grid)
-        l_j on `GRID`: the first-order change.
-    length : ndarray, shape (n_hyperparameters, n_grid)
-        t_j on `GRID`: how far the weights go, where a small step takes them as far as it is long.
-    coupling : ndarray, shape (n_hyperparameters, n_hyperparameters) or (n_hyperparameters,)
-        G, with no curvature below zero; or its diagonal.
+    `linear` has l_j on `GRID`, the first-order change, and `length` has t_j: how far the weights go, where a
+    small step takes them as far as it is long; one row a hyperparameter. `coupling` is G, with no curvature
+    below zero, or its diagonal.
     """
 
     linear: FloatArray
@@ -65,10 +60,7 @@ class Response:
     ) -> tuple[FloatArray, float]:
         """The step between `low` <= 0 and `high` >= 0 where the model is lowest, and how far it falls.
 
-        Parameters
-        ----------
-        rest : ndarray, shape (n_hyperparameters, n_hyperparameters)
-            Curvature that the model has not.
+        `rest` is a matrix of curvature that the model has not.
         """
         found = minimize(
             self._value_and_gradient(rest),
@@ -85,6 +77,7 @@ class Response:
         """The Hessian at a step of zero, of a `coupling` that is a matrix."""
         linear, length = self._curves
         zero = np.zeros(len(self.linear))
+        # t(0) = 0, so that of 1/2 t(s)' G t(s) only t' G t' is left
         speed = length.at(zero)[1]
         return speed[:, None] * self.coupling * speed + np.diag(linear.bend(zero))
 
@@ -100,6 +93,7 @@ class Response:
 
         def model(step: FloatArray) -> tuple[float, FloatArray]:
             (first, slope), (way, speed) = linear.at(step), length.at(step)
+            # the chain rule through t(s): d/ds 1/2 t' G t = t'(s) * (G t)
             pull = self.coupling @ way if self.coupling.ndim == 2 else self.coupling * way
             more = np.dot(rest, step)
             return float(first.sum() + 0.5 * (way @ pull + step @ more)), slope + speed * pull + more
@@ -115,6 +109,8 @@ class _Curves:
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values and slopes."""
+        # a x^3 + b x^2 + c x + d and 3 a x^2 + 2 b x + c, by Horner's rule; SciPy's splines take points one
+        # by one
         (a, b, c, d), x = self._pieces_at(points)
         return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c
 
@@ -139,16 +135,8 @@ def of_precisions(
 ) -> tuple[FloatArray, FloatArray]:
     """The curves of log precisions, if the Hessian on the training part is diagonal.
 
-    A weight that is `away` from the mean of its prior is then b / (c + h) away, and goes with c.
-
-    Parameters
-    ----------
-    precision, hessian : ndarray, shape (n_weights,)
-        c and h.
-    slope : ndarray, shape (n_weights,)
-        Of the held-out loss, by which the weight goes.
-    weight : ndarray, shape (n_weights,)
-        The diagonal of the Hessian on the held-out part.
+    A weight that is `away` from the mean of its prior is then b / (c + h) away, and goes with c. `slope` is
+    that of the held-out loss as the weight goes, `weight` the diagonal of the Hessian on the held-out part.
     """
     # b / (c + h) with the precision c e^s is w - move, move = w c (e^s - 1) / (c e^s + h); what the loss
     # changes to first order is slope . move, and the weighted norm of the moves is their length: t(s) is that
@@ -170,34 +158,18 @@ def of_precisions(
 class HyperGradient:
     """A held-out loss as a function of the hyperparameters, at one point.
 
-    Attributes
-    ----------
-    value : float
-        Held-out loss, corrected to first order for what the fit on the training part left undone.
-    gradient : ndarray, shape (n_hyperparameters,)
-        In the log precisions and, where the prior has its mean at gamma times the weights of a parent, in
-        gamma, which is the last.
-    response : Response
-        How the value changes with the hyperparameters, by the curvature of Gauss and Newton.
-    log_precision : ndarray, shape (n_groups,)
-    fit : Solution
-        On the training part.
-    x : ndarray, shape (n_weights,)
-        (C + H)^-1 times the gradient of the held-out loss.
-    n_products : int
-        Hessian products that it took.
-    tolerance : float
-        Of the fit whose value a tighter fit confirmed.
+    These are the log precisions and, where the prior has its mean at gamma times the weights of a parent,
+    gamma, the last.
     """
 
-    value: float
+    value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
-    response: Response
+    response: Response  # how the value changes, by the curvature of Gauss and Newton
     log_precision: FloatArray
-    fit: Solution
-    x: FloatArray
-    n_products: int
-    tolerance: float
+    fit: Solution  # on the training part
+    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
+    n_products: int  # with the Hessian, that it took
+    tolerance: float  # of the fit whose value a tighter fit confirmed
 
 
 def hypergradient(

@@ -178,6 +178,8 @@ class _Search:
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
         self.monitor.history[-1]["possible_gain"] = gain
+        # ends where the model sees little to gain within 2.5 of all log precisions, and little of what it saw
+        # at its peak: where precisions are too low to matter every slope is small, at the start, too
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
@@ -185,6 +187,7 @@ class _Search:
         step, expected = self._within(best, self.radius)
         if expected <= little:
             raise _End("stalled")
+        # values need be no more accurate than a share of what the move should gain
         finest = _ACCURACY * self.tuner.tolerance
         share = _SHARE * expected / max(abs(best.loss), 1e-300)
         found, points = self.evaluate(best.d + step, max(finest, min(share, _LEAST_ACCURATE)))

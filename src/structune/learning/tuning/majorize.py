@@ -158,6 +158,8 @@ class _Steps:
             raise DataError(f"start={given!r}: expected one precision")
         if given is not None or not self.risk.quadratic:
             return np.full(len(self.groups), np.log(given or 1.0))
+        # the variance of w . x is 1 / C times the mean square of the features: C = that, for scores of about
+        # 1
         sums = self.groups.sum(self.risk.at_zero.variance)
         mean_square = sums / np.maximum(self.groups.sizes, 1) / self.risk.weight
         return np.log(np.where(mean_square > 0, mean_square, 1.0))
@@ -238,6 +240,7 @@ class _Steps:
     def _check_collapse(self) -> None:
         assert self.first_loss is not None
         at_zero = self.risk.at_zero.value
+        # more weights than the data determine: C = n / |w|^2 grows with n, w shrinks, and C grows again
         kept = at_zero - self.loss >= 0.5 * (at_zero - self.first_loss)
         if kept or self.effective or self.collapsed:
             return
@@ -318,21 +321,11 @@ class _Steps:
 
 @dataclass(frozen=True)
 class Factor:
-    """The best factor of all precisions.
+    """The best factor of all precisions."""
 
-    Attributes
-    ----------
-    log : float
-        Its logarithm.
-    heldout_loss : float
-        The lowest of those tried, each with the factor's prior.
-    w : ndarray, shape (n_weights,)
-        Mean of the weights that led to that, one fit a split.
-    """
-
-    log: float
-    heldout_loss: float
-    w: FloatArray
+    log: float  # its logarithm
+    heldout_loss: float  # the lowest of those tried, each with the factor's prior
+    w: FloatArray  # mean of the weights that led to that, one fit a split
 
 
 def best_factor(
@@ -346,56 +339,34 @@ def best_factor(
 
     Factors a quarter and four times as large are tried until the lowest lies between two others, and of the
     parabola through these three the lowest point is taken. To the held-out loss is added a prior of the
-    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little.
-
-    Parameters
-    ----------
-    w : ndarray, shape (n_weights,)
-        Where the first fit of every split starts.
-    tolerance : float
-        Of the fits.
+    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little. The first fit
+    of every split starts at `w`.
     """
-    search = _Factors(problem, log_precision, w, tolerance, monitor)
+    pairs = [(split.train, split.heldout) for split in problem.splits]
+    sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
+    pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
+    splits, starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
+    losses, means = dict[int, float](), dict[int, FloatArray]()
+
+    def value(step: int) -> float:
+        """Held-out loss and prior so many steps from the precisions given."""
+        if step not in losses:
+            point = log_precision + step * _STEP, np.zeros_like(log_precision)
+            shared = problem.groups, tolerance, monitor
+            columns = range(len(pairs)), [point] * len(pairs), starts
+            fits = list(splits.map(fit_and_judge, *columns, shared=shared))
+            starts[:] = [fit for fit, _ in fits]
+            means[step] = np.mean(starts, axis=0)
+            losses[step] = float(sum(loss for _, loss in fits))
+            monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=losses[step])
+        return losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
+
     # downhill in steps of log 4 until the lowest of three lies in the middle; the vertex of their parabola,
     # at (f(-1) - f(1)) / (2 (f(-1) - 2 f(0) + f(1))), in steps from it
-    at, step = 0, -1 if search.value(-1) < search.value(0) else 1
-    while abs(at + step) < _FARTHEST and search.value(at + step) < search.value(at):
+    at, step = 0, -1 if value(-1) < value(0) else 1
+    while abs(at + step) < _FARTHEST and value(at + step) < value(at):
         at += step
-    before, lowest, after = (search.value(at + side) for side in (-1, 0, 1))
+    before, lowest, after = (value(at + side) for side in (-1, 0, 1))
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return Factor(_STEP * (at + vertex), search.losses[at], search.means[at])
-
-
-class _Factors:
-    """Held-out losses of the factors that were asked for."""
-
-    def __init__(
-        self,
-        problem: TuningProblem,
-        log_precision: FloatArray,
-        w: FloatArray,
-        tolerance: float,
-        monitor: Monitor,
-    ) -> None:
-        self.log_precision, self.shared = log_precision, (problem.groups, tolerance, monitor)
-        self.monitor = monitor
-        pairs = [(split.train, split.heldout) for split in problem.splits]
-        sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
-        pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
-        self.splits, self.starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
-        self.losses: dict[int, float] = {}
-        self.means: dict[int, FloatArray] = {}
-
-    def value(self, step: int) -> float:
-        """Held-out loss and prior so many steps from the precisions given."""
-        if step not in self.losses:
-            point = self.log_precision + step * _STEP, np.zeros_like(self.log_precision)
-            which = range(len(self.starts))
-            points = [point] * len(which)
-            fits = list(self.splits.map(fit_and_judge, which, points, self.starts, shared=self.shared))
-            self.starts = [fit for fit, _ in fits]
-            self.means[step] = np.mean(self.starts, axis=0)
-            self.losses[step] = float(sum(loss for _, loss in fits))
-            self.monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=self.losses[step])
-        return self.losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
+    return Factor(_STEP * (at + vertex), losses[at], means[at])

@@ -298,6 +298,7 @@ class PassCount:
 
     @property
     def spent(self) -> float:
+        # a pass over a part of the data counts by its share of all
         parts = sum((risk.passes - before) * risk.n_parts for risk, before in self._risks)
         return float(parts / self._risks[0][0].n_parts)
 
