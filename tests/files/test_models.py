@@ -127,15 +127,6 @@ def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
     assert again.fit(X, Y).extra_ == {}
 
 
-def test_a_loaded_model_saves_the_same_file(tmp_path):
-    fitted().save(tmp_path / "a", {"note": 1})
-    load(tmp_path / "a").save(tmp_path / "b")
-    (header, arrays), (header_b, arrays_b) = read_model(tmp_path / "a"), read_model(tmp_path / "b")
-    assert header == header_b
-    assert arrays.keys() == arrays_b.keys()
-    assert all(np.array_equal(arrays[name], arrays_b[name]) for name in arrays)
-
-
 # --- what is refused --------------------------------------------------------------------------------------
 
 

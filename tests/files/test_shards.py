@@ -63,18 +63,6 @@ def test_every_tuner(folder, tuning, folds):
     assert tagger.score(*sentences(seed=1)) > 0.7
 
 
-def test_whole_folds_are_held_out(folder):
-    """The first of five by default; all examples are learned from at the end."""
-    tagger = SequenceTagger(tuning="grid").fit_shards(folder)
-    first = min(r["heldout_loss"] for r in tagger.history_ if r["stage"] == "grid")
-    data = open_shards(folder)
-    train, heldout = data.of_folds([1, 2, 3, 4]), data.of_folds([0])
-    assert (sum(map(len, train)), sum(map(len, heldout))) == (48, 12)
-    best = SequenceTagger(penalty=float(tagger.penalty_[0])).fit_shards(folder)
-    assert_allclose(best.coef_, tagger.coef_, atol=1e-3)
-    assert first < sum(shard.n_parts for shard in heldout) * np.log(2)
-
-
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
     model, examples = SequenceTagger()._without_weights(*sentences())

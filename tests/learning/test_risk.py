@@ -120,13 +120,6 @@ def test_the_variance_is_the_hessian_diagonal_where_parts_are_independent():
     assert_allclose(risk.variance(w), [product(e) @ e for e in np.eye(w.size)], rtol=1e-9, atol=1e-12)
 
 
-def test_no_weights():
-    chain = Chain(["A"], [], np.empty(0, np.int64), np.empty(0, np.int64), boundary=False)
-    shard = chain.encode(hmm_attributes(np.zeros((2, 3, 1), int)), [["A"] * 3] * 2)
-    risk = Risk.over(chain, LogLoss(), shard)
-    assert risk.value_and_gradient(np.empty(0)) == (0.0, pytest.approx(np.empty(0)))
-
-
 class Greedy(LogLoss):
     needs = frozenset({"log_partition", "best", "telepathy"})
 
@@ -203,14 +196,6 @@ def test_auto_takes_a_matrix_where_there_are_few_weights():
     assert not flat_risk(50, 3000, density=0.01).dense
     assert not flat_risk(50, 4, hessian="exact").dense
     assert flat_risk(4, 300, hessian="dense").dense
-
-
-def test_auto_never_takes_a_matrix_of_chains():
-    chain, shard, w = hmm_problem()
-    for method in ("auto", "exact"):
-        assert not Risk(chain, LogLoss(), [shard], hessian=method).dense
-    with pytest.raises(CapabilityError, match="a dense Hessian needs 'dense_hessian'"):
-        Risk(chain, LogLoss(), [shard], hessian="dense").hessian_matrix(w)
 
 
 def test_passes_of_a_matrix_are_its_multiplications():

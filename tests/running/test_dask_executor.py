@@ -25,12 +25,12 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning import ImplicitTuner
 from structune.running.checkpoints import Checkpoint
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
-from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
+from tiny import dense_hessian, hmm_tuning_problem, loss_of, small
 
 distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
@@ -67,12 +67,6 @@ def times(a, b, factor):
     return factor * a * b
 
 
-def fail_at_two(k):
-    if k == 2:
-        raise KeyError("shard 2")
-    return k
-
-
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_calls(executor, n):
     items = executor.place([np.full(3, float(k)) for k in range(n)])
@@ -107,12 +101,6 @@ def test_parts_of_blocks(executor, monkeypatch, which):
 def test_large_values_come_unharmed(executor):
     w = np.random.default_rng(0).normal(size=300_000)
     assert_array_equal(executor.sum(times, [1.0, 2.0], [1.0, 1.0], shared=(w,)), 3 * w)
-
-
-def test_errors_reach_the_caller_and_leave_the_executor_usable(executor):
-    with pytest.raises(KeyError, match="shard 2"):
-        list(executor.map(fail_at_two, range(5)))
-    assert list(executor.map(fail_at_two, [0, 1])) == [0, 1]
 
 
 def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):
@@ -183,19 +171,6 @@ def test_fits_of_losses_with_kinks(executor, kind, loss):
     one, other = (fit_l2(risk, precision, tolerance=1e-4) for risk in risks)
     assert other.objective == pytest.approx(one.objective, rel=1e-3)
     assert risks[0].task_cost(one.w) == pytest.approx(risks[1].task_cost(one.w))
-
-
-TUNERS = [ImplicitTuner(), GridTuner((0.1, 10.0)), GridTuner((0.1, 1.0), warm=True), MajorizeTuner()]
-
-
-@pytest.mark.parametrize("tuner", TUNERS, ids=lambda tuner: type(tuner).__name__)
-def test_tuners(executor, tuner):
-    splits = {"folds": 3} if tuner.needs_splits else {"holdout": 0.3}
-    one, other = (tuner.tune(tuning_problem(executor=where, **splits)) for where in (None, executor))
-    assert other.status == one.status == "converged"
-    assert_allclose(other.log_precision, one.log_precision, atol=1e-6)
-    assert_allclose(other.w, one.w, atol=1e-6)
-    assert other.passes == pytest.approx(one.passes)
 
 
 # --- connections ------------------------------------------------------------------------------------------

@@ -7,18 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from structune.running.checkpoints import Checkpoint
-from structune.running.monitor import STOPS, BudgetExhausted, FitStopped, Monitor, stop_status
-
-
-def test_history():
-    monitor = Monitor()
-    with monitor as entered:
-        assert entered is monitor
-        monitor.record("fit", objective=2.0, steps=[1, 2])
-        monitor.show("fit", objective=1.0)
-    (record,) = monitor.history
-    assert record.pop("seconds") >= 0
-    assert record == {"stage": "fit", "objective": 2.0, "steps": [1, 2]}
+from structune.running.monitor import BudgetExhausted, Monitor
 
 
 def test_shown_objectives_are_records_where_the_part_is_the_whole():
@@ -63,14 +52,6 @@ def test_an_error_ends_the_bars():
     with pytest.raises(ZeroDivisionError), monitor, monitor:
         raise ZeroDivisionError
     assert monitor._bars is None
-
-
-def test_what_ends_work():
-    assert stop_status(KeyboardInterrupt()) == "interrupted"
-    assert stop_status(BudgetExhausted()) == "budget"
-    for status in ("budget", "interrupted"):
-        assert stop_status(FitStopped(status, None)) == status
-    assert issubclass(FitStopped, STOPS)
 
 
 def test_another_process_gets_a_silent_monitor_with_the_time_left(monkeypatch):

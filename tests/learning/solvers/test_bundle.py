@@ -85,16 +85,6 @@ def test_a_center(keep):
     assert_array_equal(first.w, center)
 
 
-@KEEP
-def test_the_gradient_is_a_subgradient(keep):
-    problem = enumerated("chain")
-    precision, risk = uniform(problem, 0.5), risk_of(problem)
-    fit = solve(risk, precision, keep=keep)
-    for scale in (0.01, 1.0, 100.0):
-        v = fit.w + scale * problem.rng.normal(size=fit.w.size)
-        assert objective(problem, v, precision) >= fit.objective + fit.gradient @ (v - fit.w) - 1e-7
-
-
 @pytest.mark.parametrize(("kind", "precision"), [("chain", 0.05), ("classes", 1.0)])
 def test_lbfgs_agrees_on_log_loss(kind, precision):
     problem = enumerated(kind)
@@ -129,18 +119,6 @@ def test_the_bound_never_falls(keep, monkeypatch):
 
 
 # --- starts -----------------------------------------------------------------------------------------------
-
-
-@KEEP
-def test_the_start_does_not_matter(keep):
-    problem = enumerated("chain")
-    precision, start = uniform(problem, 1.0), np.full(problem.w.size, 5.0)
-    value, w = minimum(problem, precision)
-    check(solve(risk_of(problem), precision, start, keep=keep), value, 1e-3)
-    assert_array_equal(start, 5.0)
-    near = solve(risk_of(problem), precision, w, keep=keep)
-    check(near, value, 1e-3)
-    assert near.objective <= objective(problem, w, precision) * (1 + 1e-9)
 
 
 @KEEP
@@ -221,15 +199,6 @@ def test_no_loss_at_all(keep):
     assert fit.status == "converged"
     assert risk.value(fit.w) <= 1e-3 * fit.objective + 1e-9
     assert np.all(risk.shards[0].design.matrix @ fit.w * (2.0 * risk.shards[0].outputs - 1.0) >= 1.0 - 1e-3)
-
-
-@KEEP
-def test_one_label_costs_nothing(keep):
-    structure = Classes(["a"], ["x"])
-    risk = Risk(structure, MarginLoss(), [structure.encode([[1.0], [2.0]], ["a", "a"])])
-    fit = solve(risk, np.ones(2), keep=keep)
-    assert (fit.status, fit.objective, fit.n_evaluations) == ("converged", 0.0, 1)
-    assert_array_equal(fit.w, 0.0)
 
 
 @KEEP

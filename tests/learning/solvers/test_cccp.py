@@ -23,7 +23,7 @@ from structune.learning.solvers import cccp as module
 from structune.learning.solvers.bundle import minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.running.monitor import FitStopped, Monitor
-from tiny import Budget, OneCtrlC
+from tiny import OneCtrlC
 
 CASES = [(kind, "margin") for kind in ENUMERATED] + [("chain", "slack"), ("classes", "slack")]
 EVERY_CASE = pytest.mark.parametrize(("kind", "rescaling"), CASES)
@@ -182,16 +182,6 @@ def test_wrong_labels_are_given_up():
     assert sum(ramp) < 0.7 * sum(convex)
 
 
-def test_a_start_is_that_of_the_convex_phase():
-    problem = enumerated("classes")
-    precision, start = precision_of(problem, "classes"), np.full(18, 2.0)
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, start, max_iterations=1)
-    assert_array_equal(fit.w, start)
-    cold, warm = (minimize_cccp(risk_of(problem, RampLoss()), precision, w) for w in (None, start))
-    assert warm.objective == pytest.approx(cold.objective, rel=0.3)
-    assert_array_equal(start, 2.0)
-
-
 # --- at the limits ----------------------------------------------------------------------------------------
 
 
@@ -201,14 +191,6 @@ def test_a_huge_precision():
     expected = problem.shard.weights @ [costs.max() for costs in problem.costs]
     assert (fit.status, fit.objective) == ("converged", pytest.approx(expected, rel=1e-6))
     assert_allclose(fit.w, 0.0, atol=1e-8)
-
-
-def test_a_tiny_precision():
-    problem = enumerated("ranking")
-    precision = np.full(problem.w.size, 1e-5)
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision)
-    assert fit.status == "converged"
-    assert fit.objective <= objective(problem, minimum(problem, precision)[1], precision, RampLoss()) * 1.01
 
 
 # --- ends -------------------------------------------------------------------------------------------------
@@ -255,17 +237,6 @@ def test_ctrl_c_at_any_time_leaves_the_best(kind):
             last = fit.objective
         with pytest.raises(FitStopped):
             fit.check()
-
-
-@pytest.mark.parametrize("n", [0, 10, 60])
-def test_a_spent_budget_leaves_the_best(n):
-    problem, monitor = enumerated("chain"), Budget(n)
-    precision = precision_of(problem, "chain")
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, monitor=monitor)
-    told = [record["objective"] for record in rounds_of(monitor)]
-    assert fit.status == "budget"
-    assert fit.objective <= min(told, default=np.inf) * (1 + 1e-9)
-    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
 
 
 def test_a_round_that_does_not_converge_and_gains_nothing_is_the_last():

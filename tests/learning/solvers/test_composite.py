@@ -14,9 +14,8 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.running.checkpoints import Checkpoint
-from structune.running.monitor import FitStopped, Monitor
-from tiny import FLAT, Budget, Fuse, risk_of
+from structune.running.monitor import FitStopped
+from tiny import FLAT, Budget, risk_of
 
 EVERY = ("chain", "partial", *FLAT)
 
@@ -157,31 +156,3 @@ def test_the_time_is_up(n, hessian):
     with pytest.raises(FitStopped):
         fit.check()
     assert np.isfinite(fit.objective)
-
-
-def test_ctrl_c_leaves_the_best_iterate():
-    whole = sparse_fit()
-    fits = [sparse_fit(executor=Fuse(n)) for n in (8, 14, 20)]
-    assert {fit.status for fit in fits} == {"interrupted"}
-    objectives = [fit.objective for fit in (*fits, whole)]
-    assert objectives == sorted(objectives, reverse=True)
-
-
-def test_the_iterations_run_out():
-    assert sparse_fit(max_iterations=3).status == "iterations"
-
-
-@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("classes", "dense")])
-def test_a_fit_goes_on_from_its_checkpoint(kind, hessian, tmp_path):
-    def kept():
-        monitor = Monitor()
-        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
-        monitor.checkpoint.begin({})
-        return monitor
-
-    n = 12 if kind == "chain" else 3
-    whole = sparse_fit(kind, hessian=hessian)
-    part = sparse_fit(kind, hessian=hessian, max_iterations=n, monitor=kept())
-    again = sparse_fit(kind, hessian=hessian, monitor=kept())
-    assert part.status == "iterations"
-    assert_allclose(again.objective, whole.objective, rtol=1e-6)

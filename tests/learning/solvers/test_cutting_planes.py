@@ -72,13 +72,6 @@ def test_the_minimum_of_prior_and_planes(n, center):
     assert len(planes) == n
 
 
-def test_the_linear_function_is_part_of_it():
-    planes = CuttingPlanes(PRECISION)
-    planes.change(LINEAR)
-    bounds = minimize_by_planes(planes, 40)
-    assert bounds[-1] == pytest.approx(peer(ROWS + LINEAR, OFFSETS)[0], rel=1e-9)
-
-
 @pytest.mark.parametrize("most", [2, 5, None])
 @pytest.mark.parametrize("center", [None, CENTER])
 def test_the_bound_rises_to_the_minimum_and_never_falls(most, center):

@@ -11,8 +11,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.running.checkpoints import Checkpoint
-from structune.running.monitor import FitStopped, Monitor
+from structune.running.monitor import FitStopped
 from tiny import KINDS, Budget, exact_fit, risk_of
 
 A = np.diag([1.0, 10.0, 1000.0]) + 0.5
@@ -164,51 +163,6 @@ def test_scipy_agrees(kind):
     assert_allclose(fit.gradient, objective(fit.w)[1], atol=1e-12)
     assert fit.gradient_norm <= 1e-7 * risk.at_zero.gradient_norm
     assert_allclose(fit.w, exact_fit(risk, precision), rtol=1e-6, atol=1e-6)
-
-
-def test_the_start_does_not_matter():
-    risk = risk_of("chain")
-    precision = np.ones(risk.n_weights)
-    cold = fit_l2(risk, precision, tolerance=1e-7)
-    warm = fit_l2(risk, precision, cold.w, tolerance=1e-7)
-    far = fit_l2(risk, precision, np.full(risk.n_weights, 5.0), tolerance=1e-7)
-    assert warm.n_evaluations == 1
-    assert_allclose(far.w, cold.w, atol=1e-6)
-
-
-def test_a_fit_that_goes_on_ends_at_the_objective_of_one_that_was_never_cut_short(tmp_path):
-    rng = np.random.default_rng(0)
-    n = 60
-    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    features = (basis * np.geomspace(0.1, 10, n)) @ basis.T
-
-    def objective(w):
-        margins = features @ w - 1.0
-        gradient = features.T @ np.tanh(margins) + 0.01 * w
-        return float(np.logaddexp(margins, -margins).sum() + 0.005 * w @ w), gradient
-
-    def fit(max_iterations=1000, monitor=None):
-        return minimize_smooth(
-            objective,
-            np.zeros(n),
-            scale=np.ones(n),
-            gradient_tolerance=1e-4,
-            max_iterations=max_iterations,
-            monitor=monitor,
-        )
-
-    def kept():
-        monitor = Monitor()
-        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
-        monitor.checkpoint.begin({})
-        return monitor
-
-    whole, part = fit(), fit(40, monitor=kept())
-    again = fit(monitor=kept())
-    assert part.status == "iterations"
-    assert again.status == whole.status == "converged"
-    assert again.objective == pytest.approx(whole.objective, rel=1e-8)
-    assert again.n_evaluations < 1.2 * whole.n_evaluations  # both parts together
 
 
 def test_what_was_learned_of_the_curvature_is_handed_on():

@@ -168,15 +168,6 @@ def test_separated_classes(penalty):
     assert penalty > 1 or ((scores > 0) == SEPARATED).all()
 
 
-def test_one_class_only():
-    """Its bias, without a penalty, has no optimum: it grows until the gradient is small."""
-    risk = binary_risk(labels=np.ones(60, int), bias=True)
-    fit = fit_l2(risk, np.append(np.ones(4), 0.0))
-    assert fit.status == "converged"
-    assert 5 < fit.w[4] < 100
-    assert_allclose(fit.w[:4], 0.0, atol=1e-3)
-
-
 @pytest.mark.parametrize("scale", [np.array([1e6, 1.0, 1.0, 1.0]), np.array([1e3, 1e-3, 1.0, 1.0])])
 def test_a_large_column_does_not_spoil_the_others(scale):
     precision = 1e-8 * scale**2
@@ -222,17 +213,3 @@ def test_ctrl_c_on_the_data(n):
     fuse.left = 10**9
     assert fit.status == "interrupted"
     assert fit.objective == min(values) == pytest.approx(value(risk, np.full(4, 1e-6), fit.w))
-
-
-def test_ctrl_c_before_there_is_an_iterate():
-    fuse = Fuse(10**9)
-    risk = binary_risk(executor=fuse)
-    fuse.left = 0
-    with pytest.raises(KeyboardInterrupt):
-        run(risk)
-
-
-def test_rounding_ends_it():
-    fit, _ = run(binary_risk(), tolerance=0.0)
-    assert fit.status == "converged"
-    assert fit.gradient_norm < 1e-10

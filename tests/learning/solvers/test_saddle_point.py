@@ -221,21 +221,6 @@ def test_constraints_that_cannot_be_met(ends):
     assert fit.n_rounds <= ends.get("max_rounds", MOST_ROUNDS)
 
 
-def test_records():
-    _, risk, precision, constraints = crf("chain")
-    monitor = Monitor()
-    fit = fit_constrained(risk, precision, constraints, np.zeros(risk.n_weights), gamma=0.1, monitor=monitor)
-    assert len(monitor.history) == fit.n_rounds
-    assert {record["stage"] for record in monitor.history} == {"saddle point"}
-    last = monitor.history[-1]
-    assert last["violation"] == 0.0
-    assert last["evaluations"] == fit.n_evaluations
-    assert last["multipliers"] == fit.multipliers.tolist()
-    assert fit.objective <= last["objective"]
-    violations = [record["violation"] for record in monitor.history]
-    assert max(violations) == violations[0] > 0.1
-
-
 @pytest.mark.parametrize("after", [1, 30])
 def test_stopped_from_outside(after):
     """The best iterate so far."""

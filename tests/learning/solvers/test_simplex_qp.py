@@ -39,16 +39,6 @@ def test_the_nearest_point_of_the_simplex(n, scale):
     assert_allclose(check(np.eye(n), point), nearest(point), atol=1e-9)
 
 
-@pytest.mark.parametrize("share", [-1.0, 0.3, 2.0])
-def test_two_planes(share):
-    rows = np.array([[3.0, 1.0], [1.0, 2.0]])
-    gram = rows @ rows.T
-    across = np.array([1.0, -1.0])
-    slope = gram @ [0.5, 0.5] + (share - 0.5) * (gram @ across)  # the best share of the first, if it may be
-    alpha = check(gram, slope)
-    assert_allclose(alpha, [np.clip(share, 0.0, 1.0), 1.0 - np.clip(share, 0.0, 1.0)], atol=1e-7)
-
-
 @pytest.mark.parametrize("rank", [1, 3, 8])
 def test_scipy_agrees(rank):
     gram, slope = problem(8, rank)

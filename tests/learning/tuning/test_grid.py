@@ -15,7 +15,7 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner, TuningProblem
 from structune.learning.tuning.problem import Split
 from structune.structure import Groups
-from tiny import Budget, Fuse, exact_fit, margin_problem, press_ctrl_c, tuning_problem
+from tiny import Budget, Fuse, exact_fit, margin_problem, tuning_problem
 
 VALUES = (0.1, 10.0)
 
@@ -165,16 +165,6 @@ def test_of_equal_costs_the_highest_precision_is_kept():
     result = GridTuner((1.0, 1e-3, 100.0)).tune(far_out())
     assert [r["heldout_loss"] for r in grid_records(result)] == [1.0, 1.0, 1.0]
     assert_allclose(np.exp(result.log_precision), 100.0)
-
-
-def test_ctrl_c_with_kinks_leaves_the_best(monkeypatch):
-    loss = RampLoss()
-    press_ctrl_c(monkeypatch, 70)
-    result = GridTuner(VALUES).tune(margin_problem("classes", loss, folds=2))
-    costs = [r["heldout_loss"] for r in grid_records(result)]
-    assert result.status == "interrupted"
-    assert result.heldout_loss == min(costs, default=None)
-    assert np.isfinite(result.w).all()
 
 
 # --- an l1 penalty beside it ------------------------------------------------------------------------------

@@ -28,9 +28,7 @@ from tiny import (
     Fuse,
     dense_hessian,
     exact_fit,
-    hmm_tuning_problem,
     margin_problem,
-    press_ctrl_c,
     tuning_problem,
 )
 
@@ -73,12 +71,6 @@ def test_it_ends_at_the_fixed_point(kind, which):
     expected = (problem.groups.sizes / 2 + 0.5) / (energy(problem, result) + 2.0)
     assert_allclose(np.exp(result.log_precision), expected, rtol=1e-4)
     assert_allclose(result.w, exact_fit(problem.full, weight_precision(problem, result), result.w), atol=1e-5)
-
-
-def test_noise_gets_the_larger_precision():
-    problem = hmm_tuning_problem(100, splits=False)
-    d = dict(zip(problem.groups.names, MajorizeTuner().tune(problem).log_precision, strict=True))
-    assert d["noise"] > d["relevant"]
 
 
 # --- the effective number of weights ----------------------------------------------------------------------
@@ -211,19 +203,6 @@ def test_ctrl_c_at_any_time_leaves_the_last_fit(count):
 KINKS = pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
 
 
-@pytest.mark.filterwarnings("ignore::structune.learning.tuning.majorize.CollapseWarning")
-@KINKS
-def test_the_objective_never_rises_with_kinks(loss):
-    """But for the gaps that fits leave, and the other optima that ramp losses have."""
-    problem = margin_problem("chain", loss, splits=False)
-    result = MajorizeTuner(tolerance=1e-2, fit_tolerance=1e-6).tune(problem)
-    objectives = [r["objective"] for r in records(result)]
-    slack = 2e-4 if loss.convex else 0.05
-    assert len(objectives) > 2
-    assert np.all(np.diff(objectives) <= slack * np.abs(objectives[:-1]))
-    assert not any(r["effective"] for r in records(result))
-
-
 def test_it_ends_at_the_fixed_point_with_kinks():
     problem = margin_problem("classes", MarginLoss(), splits=False)
     tuner = MajorizeTuner(alpha=0.5, beta=2.0, tolerance=1e-2, fit_tolerance=1e-6, max_iterations=100)
@@ -255,16 +234,6 @@ def test_a_collapse_with_kinks_points_to_the_grid():
     with pytest.warns(CollapseWarning, match="the data determine; tuning='grid' may do better") as caught:
         MajorizeTuner().tune(problem)
     assert len(caught) == 1
-
-
-@KINKS
-@pytest.mark.parametrize("n", [3, 40])
-def test_ctrl_c_with_kinks_leaves_the_last_fit(loss, n, monkeypatch):
-    problem = margin_problem("classes", loss, splits=False)
-    press_ctrl_c(monkeypatch, n)
-    result = MajorizeTuner(tolerance=1e-3).tune(problem)
-    assert result.status == "interrupted"
-    assert problem.full.value(result.w) <= problem.full.at_zero.value
 
 
 # --- where it ends ----------------------------------------------------------------------------------------

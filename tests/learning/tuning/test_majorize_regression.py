@@ -11,7 +11,7 @@ from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import NOISE_FLOOR
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning.majorize import CollapseWarning
-from tiny import Budget, Fuse, OneCtrlC, exact_fit, group, tuning_problem
+from tiny import Budget, OneCtrlC, exact_fit, group, tuning_problem
 
 TIGHT = {"tolerance": 1e-6, "fit_tolerance": 1e-9, "max_iterations": 500}
 
@@ -77,15 +77,6 @@ def test_the_noise_is_found_where_there_are_many_examples():
     problem = regression(2000, 6, noise=0.7)
     for tuner in (MajorizeTuner(), DirectTuner()):
         assert tuner.tune(problem).noise == pytest.approx(0.49, rel=0.1)
-
-
-# --- groups -----------------------------------------------------------------------------------------------
-
-
-def test_one_precision_a_feature_tells_noise_from_signal():
-    problem = regression(60, 10, "separate")
-    d = MajorizeTuner(beta=1e-3, **TIGHT).tune(problem).log_precision
-    assert d[:10:2].min() > d[1:10:2].max()
 
 
 # --- more weights than examples ---------------------------------------------------------------------------
@@ -191,23 +182,13 @@ def interrupted(tuner, hessian, executor, which):
 
 
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("tuner", [MajorizeTuner(count="effective"), DirectTuner()])
-def test_ctrl_c_at_any_time_leaves_a_fit(tuner, hessian):
-    for problem, result in interrupted(tuner, hessian, Fuse, lambda n: {*range(4, n, 1 + n // 4), n - 1}):
-        assert result.status in (
-            "interrupted",
-            "converged",
-        )  # in the last fit there may be nothing left to do
+@pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
+def test_one_ctrl_c_is_enough(tuner, hessian):
+    for problem, result in interrupted(tuner, hessian, OneCtrlC, lambda n: range(5, n, 1 + n // 12)):
+        assert result.status == "interrupted"
         assert np.all(np.isfinite(result.w))
         assert np.isfinite(result.noise)
         assert problem.full.value(result.w) <= problem.full.at_zero.value
-
-
-@pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
-def test_one_ctrl_c_is_enough(tuner, hessian):
-    for _, result in interrupted(tuner, hessian, OneCtrlC, lambda n: range(5, n, 1 + n // 12)):
-        assert result.status == "interrupted"
 
 
 @pytest.mark.parametrize("tuner", [MajorizeTuner(), DirectTuner(), ImplicitTuner(), GridTuner()])

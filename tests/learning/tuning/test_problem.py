@@ -67,12 +67,6 @@ def test_the_seed_decides(splits, example_groups):
     assert not all(np.array_equal(a, other) for other in others)
 
 
-def test_no_splits():
-    problem = build(splits=False)
-    assert problem.splits == ()
-    assert_array_equal(examples(problem.full), np.arange(N))
-
-
 @pytest.mark.parametrize(
     ("n", "options"),
     [
