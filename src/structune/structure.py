@@ -196,6 +196,7 @@ class Structure(ABC):
         self, w: Array, shard: Any, scores: Array, expected: Array | None, weights: FloatArray
     ) -> None:
         """Scores of the outputs of which all is known, for sums within labels, and their features' sum."""
+        # one output agrees with whole labels: its score is the log-partition, and its features their own mean
         chosen = np.flatnonzero(shard.whole)
         part = shard.take(chosen)
         scores[chosen] = self.score(w, part)

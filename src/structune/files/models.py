@@ -62,6 +62,7 @@ def save_model(
     """
     from safetensors.numpy import save
 
+    # safetensors has no checksum of its own: a flipped bit in a weight would be another model
     meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(meta)

@@ -177,6 +177,8 @@ class ShardWriter:
 
     def _deal(self, n: int) -> IntArray:
         """Folds of so many new examples, or groups."""
+        # places go round the folds over all batches, and are shuffled within one: folds are of equal size to
+        # one
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)
 

@@ -63,6 +63,7 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
     def _check(self, data: bytes) -> None:
+        # the length of the line that has not ended yet, over the pieces that are read
         end = max(data.rfind(b"\n"), data.rfind(b"\r"))
         self._line = len(data) - 1 - end + (self._line if end < 0 else 0)
         self._n_lines += data.count(b"\n")
@@ -93,6 +94,7 @@ class _Rest(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        # the two bytes that told whether it is gzip come first
         data, self._next = self._next, b""
         if len(data) != 1:  # a file of one byte is at its end
             data += self._read(len(buffer) - len(data))

@@ -77,6 +77,8 @@ def _check_empty(path: Path) -> None:
 
 def _take(path: Path) -> tuple[IO[bytes], bool]:
     """A mark that is this process's, and whether another one has left it."""
+    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
+    # opening and locking another process may have taken the mark away; then the file has no name any more.
     mark, is_left = _open(path)
     is_locked = _lock(mark)
     if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):

@@ -380,6 +380,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The weights of the fit before, for a warm start."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
+        # by name: another training set has other features
         known = dict(zip(self._structure.weight_names(), self._weights.tolist(), strict=True))
         return np.array([known.get(name, 0.0) for name in structure.weight_names()])
 
@@ -412,6 +413,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _each(self, shard: S, function: Callable[[S], Iterable[T]]) -> list[T]:
         """Results of a function from some examples to one value each, on threads."""
         executor = make_executor(self.n_jobs)
+        # several pieces a thread, so that none waits long for the others
         pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_workers)
         with one_thread():
             found = executor.map(lambda piece: function(shard.take(piece)), pieces)

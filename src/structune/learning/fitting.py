@@ -103,6 +103,7 @@ def fit(
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
         raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")
+    # with an origin all weights are told from there: the prior has its mean at zero again
     if origin is not None and start is not None:
         start = start - origin
     functions = [] if constraints is None else constraints.functions

@@ -112,6 +112,7 @@ class MaximumLoss:
 
         `own` are the features of the examples' own outputs.
         """
+        # Gamma (F(x, y') - F(x, y)) . v + Delta(y, y'), linear in v for the outputs y' that were found at w
         rows = structure.feature_rows(shard, found.outputs) - own
         factors = found.factor[:, None]
         return scipy.sparse.csr_array(rows.multiply(factors)), structure.cost(shard, found.outputs)
@@ -128,6 +129,7 @@ class MaximumLoss:
         return float(shard.weights @ value)
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        # max_y' [f(y') + Delta] - f(y): the second term is the same row in every evaluation
         if not self.own_score_is_linear:
             return None
         own = np.zeros(structure.n_weights)
@@ -234,6 +236,8 @@ class EquivalentMarginLoss(DifferenceLoss):
         self.needs = self.needs | {"equivalent"}
 
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        # the infimum over y'' in Y_opt of max_y' [f(y') + Delta] - f(y''): the maximum is the same for all of
+        # them
         outputs, value = structure.best_equivalent(w, shard)
         if gradient is not None:
             structure.features(shard, gradient, None, outputs)

@@ -90,6 +90,7 @@ class IntegratedNoise:
 
     def __init__(self, risk: Risk, floor: float) -> None:
         self._integrated, self._m = risk.quadratic, risk.weight
+        # half the sum of squares at w = 0 is at_zero.value: the mean square of the outputs is 2 value / m
         self._floor = 2.0 * floor * risk.at_zero.value / self._m if risk.quadratic else 0.0
         self._floor = max(self._floor, _LEAST)  # outputs may be constant
 

@@ -388,6 +388,7 @@ class SideBySide:
         """Results of ``function(risks[k], *items, *shared)`` for each k in `which`, in order."""
         placed = [self._placed[k] for k in which]
         results = self._runner.map(_counted, placed, *columns, shared=(*shared, function))
+        # copies of risks on other machines count passes there: they are told, and added here
         for k, (result, spent) in zip(which, results, strict=True):
             if not self._here:
                 for risk, passes in zip(self._risks[k], spent, strict=True):

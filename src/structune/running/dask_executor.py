@@ -114,6 +114,7 @@ class DaskExecutor:
         return [Part(future, k, n) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        # a tree that the number of blocks decides: whoever computes, sums are added in the same order
         level = [future for future, _ in self._called(_sum_rows, function, columns, shared)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
@@ -126,6 +127,7 @@ class DaskExecutor:
         lists = [list(values) for values in zip(*zip(*columns, strict=True), strict=True)]
         if not lists:
             return []
+        # one message a block of rows: of values that are placed as a block its future, else the values
         rows = list(_blocks(lists[0]))
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
         # large arrays as parts: to be sent once, not with every task

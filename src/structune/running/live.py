@@ -94,6 +94,8 @@ class _Workers(Generic[T, R]):
 
     def _serve_one(self) -> bool:
         """Work on the next run; whether there may be more. A method: no result is kept while it waits."""
+        # In its turn a thread takes a run, waits for memory, and takes the next place among the results: so
+        # results come in the order of the runs, and a large run is not overtaken by small ones forever.
         with self._turn:
             if self._ended.is_set():
                 return False
@@ -124,6 +126,7 @@ class _Queue(Queue[list[T]]):
     """Runs of items; full when they make up so many runs of a size or of a number of items."""
 
     def __init__(self, size: Callable[[T], int], n_runs: int, most_size: int, most_items: int) -> None:
+        # an item counts at least a share 1 / most_items of a run, so that many small ones fill the queue, too
         self._size, self._least, self._total = size, -(-most_size // most_items) or 1, 0
         super().__init__(n_runs * max(1, most_size))
 

@@ -174,6 +174,7 @@ class Monitor:
     def _keep(self, key: str, state: Callable[[], State]) -> None:
         if self.checkpoint is None or not self.checkpoint.is_here:
             return
+        # the history up to now: what is recorded later belongs to work that a killed process does again
         n, passes = len(self.history), 0.0 if self.passes is None else self.passes.spent
         work = {"seconds": self._before + self.seconds, "passes": passes}
         self.checkpoint.keep(key, lambda: {**state(), **work, "history": self.history[:n]})

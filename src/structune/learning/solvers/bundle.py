@@ -165,6 +165,7 @@ class _Search:
             while self.n < max_iterations and not self.ended:
                 aim = self._next_point()
                 assert self.best is not None
+                # no bound lies above the minimum, unless its quadratic programme has lost all digits
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
                     self.ended, self.lower = "stalled", -np.inf
                 elif self._gap <= self._target_gap:
@@ -197,6 +198,8 @@ class _Search:
         """Evaluate, and keep the plane."""
         value, gradient = function(w)
         self.planes.add(w, value, gradient)
+        # the function without its linear part, which may be another in the next round
+        # (`CuttingPlanes.change`)
         objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
         return Point(w, objective, gradient + self.planes.linear)
 
@@ -257,6 +260,7 @@ class _Search:
     def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:
         """Where the objective of the outputs seen has its minimum, up to a gap of `enough`."""
         assert self.best is not None
+        # the same planes: those of the estimate lie below it, and so below the risk
         point = self._point(seen.estimate, self.best.w)
         for _ in range(_MOST_INNER):
             aim = self._minimum_of_planes()

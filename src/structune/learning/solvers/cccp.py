@@ -104,6 +104,7 @@ class _Rounds:
     ) -> None:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
+        # one bundle for all rounds: their convex functions differ in the linear part alone
         convex = risk.bound(np.zeros_like(precision))
         self.convex, self.bundle = convex, Bundle(convex, precision, center)
         self.n = self.n_rounds = 0  # evaluations, and rounds of a phase
@@ -116,6 +117,7 @@ class _Rounds:
         self.objective, self.gap = state.entry("objective", float), state.entry("gap", float)
         self.n, self.n_rounds = state.count("n"), state.count("n_rounds", _MOST_ROUNDS - 1)
         self.fit = Solution(w, np.nan, np.full_like(w, np.nan), self.n, "iterations")
+        # the tangent is that at the weights kept; planes and outputs come back with the bundle
         self.slope = risk.concave(w)[1]
 
     def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
@@ -129,6 +131,8 @@ class _Rounds:
 
     def descend(self, tolerance: float, phase: int) -> str:
         """Rounds until one gains little; how the last one ended."""
+        # a round need not be solved more exactly than the next one gains: its gap is a tenth of what the last
+        # gained, from a hundredth on down to the tolerance
         if not self.n_rounds:
             self.gap = max(_LOOSEST, tolerance)
         while self.n_rounds < _MOST_ROUNDS:

@@ -155,6 +155,8 @@ class _Path:
                 low = length, value, steep
                 found = (w, value, gradient) if value < self.value else found
             else:
+                # both conditions hold; where rounding makes values equal a smaller gradient counts as
+                # progress
                 moves = value < self.value or np.linalg.norm(gradient) < self.norm
                 return (w, value, gradient) if moves else found
             length = 2.0 * length if high is None else _between(low, high)

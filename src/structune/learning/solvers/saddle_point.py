@@ -139,6 +139,8 @@ def minimize_saddle_point(
             search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
+            # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
+            # alone is minimised further (free, not first), and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
             fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
@@ -150,6 +152,8 @@ def minimize_saddle_point(
                 evaluations=search.objective.n,
                 multipliers=beta.tolist(),
             )
+            # a minimum of L that meets all constraints is the constrained minimum: its penalties are zero
+            # there
             if not end.violation and (free or fit.status != "iterations"):
                 status = "converged"
                 break
@@ -310,6 +314,7 @@ class _Rounds:
 
     def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
         """The first starts at `w`, one with penalties nearby; f alone goes on while that helps."""
+        # kinks bend no quasi-Newton matrix: rounds with penalties are short, and begin off the kinks
         free = not multipliers.any()
         lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
         if free and not first:

@@ -118,6 +118,7 @@ class _Search:
         n = len(splits)
         shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
         pairs = [(split.train, split.heldout) for split in splits]
+        # warm fits of a split follow one another; cold ones may all run at once
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
             columns = [(k, point, self.starts[k]) for point in batch for k in range(n)]

@@ -209,6 +209,7 @@ def hypergradient(
         fits.go_on(tolerance)
         before = fits.n_products
         value = fits.corrected(fits.solve(cg_tolerance))
+        # a system that is solved anew at better weights checks x as well as w: then the value may be believed
         is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
         at_zero = split.train.at_zero.gradient_norm
         if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:
@@ -291,6 +292,8 @@ class _Fits:
 
     def go_on(self, tolerance: float) -> None:
         """Fit to a tolerance."""
+        # from the weights and the curvature of before: of a point nearby only the prior's share C s of each
+        # pair is another, which `Pairs.under` has exchanged
         fit = fit_l2(
             self.split.train,
             self.precision,
@@ -306,6 +309,7 @@ class _Fits:
 
     def solve(self, tolerance: float) -> float:
         """The held-out loss; and the system that tells how it moves with the fit is solved."""
+        # the last solution is a good start, as x changes little between fits and between points
         w, pairs = self.fit.w, self.pairs
         try:
             loss, gradient = self.heldout.value_and_gradient(w)

@@ -141,6 +141,8 @@ class _Search:
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
         self.n_evaluations = 0
+        # hyperparameters: a log precision a group and, with a parent, gamma between 0 and 1, without a prior
+        # and in steps of a quarter
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
             np.append(np.full(n, bound), np.full(gammas, of_gamma))
@@ -295,6 +297,8 @@ class _Search:
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
+        # a fit begins twice as loose as was tight enough at the best point; it tightens itself where it has
+        # to
         tuner, last = self.tuner, max((point.tolerance for point in self.points), default=0.0)
         looser = _LOOSER if self.best is None or accuracy >= self.best.accuracy else 1.0
         tolerances = {
@@ -308,6 +312,8 @@ class _Search:
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
     def finish(self, status: str) -> TuningResult:
+        # the precisions are those of the prior of the weights, which more data do not change: all data are
+        # fitted with them as they are, from the mean of the splits' weights
         fits = [point.fit for point in self.points]
         w = fits[0].w if fits else self.unfinished
         d = self.first if self.best is None else self.best.d

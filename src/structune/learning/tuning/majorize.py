@@ -132,6 +132,7 @@ class _Steps:
             2.0 * self.risk.seconds_of_factor
             <= len(self._probes) * _PRODUCTS_PER_PROBE * self.risk.seconds_of_gradient
         )
+        # random probes of a group of few weights are noise, and such a group cannot collapse
         many = are_many(n, self.risk.weighted_parts)
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
@@ -139,6 +140,8 @@ class _Steps:
         held_out = sum(split.heldout.n_parts for split in problem.splits)
         self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
         self.is_rough = len(self.groups) == 1 and self.is_calibrated
+        # any progress on the majorising quadratic lowers the integrated objective: fits before the last are
+        # loose
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
@@ -222,6 +225,7 @@ class _Steps:
         start = None if self.first_loss is None else self.w
         fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
         self.w = fit.w
+        # the solver minimised loss + noise * prior: the loss alone, in its own units
         loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
         self.monitor.record(
             "majorize",
@@ -287,6 +291,7 @@ class _Steps:
 
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
+        # the bound alone, sum of h / (C + h), where a factor of all precisions follows from held-out examples
         if self.is_rough:
             return self._most_counts(self._precision + self.risk.variance(self.w))
         if self.exact:
