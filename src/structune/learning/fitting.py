@@ -75,31 +75,22 @@ def fit(
 
     Parameters
     ----------
-    structure : Structure
-    loss : Loss
     shard : Shard or ShardFolder
         The training examples, encoded.
     groups : Groups
         Which weights share a precision.
     penalty, l1 : ndarray, shape (n_groups,)
         Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    run : PreparedRun
-    tuner : Tuner, optional
-        Chooses the precisions.
     held_out : HeldOut
-        What it holds out.
-    start : ndarray, shape (n_weights,), optional
-        Where a fit without tuning starts.
-    origin : ndarray, shape (n_weights,), optional
-        Where the prior has its mean, if not at zero.
+        What the tuner holds out.
+    start, origin : ndarray, shape (n_weights,), optional
+        Where a fit without tuning starts, and where the prior has its mean, if not at zero.
     constraints : Constraints, optional
         What the fit meets, beside what it minimises.
     prepare : callable, optional
         Of the problem and the start: the problem as the tuner or the fit gets it.
-    hessian : str
-        How products with it are made, or that it is a matrix.
-    tolerance : float
-        Of a fit without tuning.
+    hessian, tolerance
+        As of `Risk`, and of a fit without tuning.
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
         raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")

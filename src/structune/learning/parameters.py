@@ -37,23 +37,13 @@ class Range:
     """Numbers that a parameter may be: from `least` on, or between `least` and `most`.
 
     They are declared beside parameters, and checked by each fit, as scikit-learn has it.
-
-    Attributes
-    ----------
-    least, most : float
-    open : bool
-        Whether the ends are left out.
-    whole : bool
-        Whole numbers only.
-    optional : bool
-        None is allowed, too.
     """
 
     least: float = 0.0
     most: float = math.inf
-    open: bool = False
-    whole: bool = False
-    optional: bool = False
+    open: bool = False  # whether the ends are left out
+    whole: bool = False  # whole numbers only
+    optional: bool = False  # None is allowed, too
 
     def __contains__(self, value: Any) -> bool:
         if value is None:
@@ -241,15 +231,7 @@ def _names_of(constructor: Callable[..., None]) -> tuple[str, ...]:
 
 @parameters
 class FitsOnExecutor(Parameters):
-    """An estimator whose `fit` can work on a cluster, and go on where it was stopped.
-
-    Parameters
-    ----------
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
-    """
+    """An estimator whose `fit` can work on a cluster, and go on where it was stopped, as `run` says."""
 
     n_jobs: int | None = -1
     run: Run | None = None

@@ -30,7 +30,7 @@ _RANGES = {  # of the settings that tuners have, by their names
 class Split:
     """Risks on a training part and on what was held out from it.
 
-    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, with gamma one more
+    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, gamma one more
     hyperparameter.
     """
 
