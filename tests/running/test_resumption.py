@@ -72,7 +72,10 @@ def undisturbed(name):
         return WORKS[name][0](None), left["done"]
 
 
-@pytest.mark.parametrize("name", WORKS)
+OF_SEVERAL_AGES = ["lbfgs", "bundle of outputs", "ramp", "constraints", "implicit", "majorize", "warm grid"]
+
+
+@pytest.mark.parametrize("name", [*OF_SEVERAL_AGES, "chosen tree"])
 def test_killed_once(name, tmp_path, request):
     """At several moments, with files of several ages."""
     work, _ = WORKS[name]
