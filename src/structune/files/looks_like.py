@@ -140,6 +140,8 @@ def looks_like(head: str) -> str | None:
     controls, escaped = len(_CONTROLS.findall(head)), len(_ESCAPED.findall(head))
     if controls > _MOST_CONTROLS * len(head) or escaped > _MOST_ESCAPED * len(head):
         return "binary data"
+    # what the whole text begins with says more than what its lines are like: of each table the first that
+    # fits
     text = head.replace("\r\n", "\n").replace("\r", "\n").lstrip()
     if found := _first(_BY_START, text):
         return found

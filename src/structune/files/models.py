@@ -212,6 +212,7 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
         Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
     """
     flat = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
+    # ends that fall or leave the bytes would give strings of other places
     starts = np.concatenate(([0], ends)) if flat else np.array([-1])
     if np.any(np.diff(starts) < 0) or starts[-1] != data.size:
         raise ModelFileError("the table of names is damaged")

@@ -378,6 +378,7 @@ _hints = cache(get_type_hints)
 def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:
     if not _TYPE.fullmatch(dtype):  # NumPy has a parser of Python's for others
         raise ValueError(f"an array of {dtype:.60}")
+    # offsets and sizes of a file may be anything: none may lie outside it, and products may be beyond 64 bits
     kind, sizes = np.dtype(dtype), [operator.index(size) for size in shape]
     if min(sizes, default=0) < 0 or not 0 <= start <= content.size:
         raise ValueError(f"an array of {dtype} and shape {shape} at {start}")

@@ -187,6 +187,7 @@ class Lines:
 
     def head(self, count: int) -> Iterator[str]:
         """The first lines, no more of them than are asked for; they stay to be read."""
+        # what is looked at goes into a list that stands before the rest
         seen: list[tuple[int, str]] = []
         rest, self._numbered = self._numbered, chain(seen, self._numbered)
         for line in islice(rest, count):

@@ -34,6 +34,8 @@ class Constraints:
         monitor: Monitor,
     ) -> TuningResult:
         """Go on from a fit to one that meets the constraints, with the same precisions."""
+        # Precisions stay: a tuner differentiates through the optimum, which kinks of the constraints do not
+        # allow.
         stopped, risk = result.status in STOPPED, problem.full
         passes = PassCount.of(monitor, risk, *self.functions)
         fit = fit_constrained(

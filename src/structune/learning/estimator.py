@@ -463,6 +463,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
         `n_free` of the weights have no penalty, and are in no group.
         """
+        # kernels trust the lengths, and a file may come from anyone: all is checked before anything is kept
         names = unpack_names("group", arrays)
         n_records = sum("log_precision" in record for record in header["history"])
         check_array(arrays, "coef", np.float64, (n_weights,))

@@ -99,6 +99,7 @@ class SquaredLoss(_Smooth):
         return None
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        # squared_error adds half its gradient, (w . x - y) x, which is that of 1/2 (y - w . x)^2
         return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:

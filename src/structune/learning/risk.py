@@ -225,6 +225,7 @@ class Risk:
 
     def around(self, center: FloatArray) -> Risk:
         """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
+        # risk(w + center) + 1/2 w' C w with w = v - center is risk(v) + 1/2 (v - center)' C (v - center)
         return self._like(origin=self._moved(center))
 
     def beginning_at(self, w: FloatArray) -> Risk:
@@ -294,6 +295,8 @@ class Risk:
             return partial(self._central_difference, w)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
         w = self._moved(w)
+        # what a product needs of w alone (the sums of a forward and a backward pass) is kept where the shard
+        # is
         products = self.keep(_of_loss, self.loss, "linearize", w)
         self.count_passes()
 
@@ -311,7 +314,7 @@ class Risk:
         w = self._moved(w)
         self.count_passes(self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops")))
         matrix = np.asarray(self._sum(_of_loss, self.loss, "hessian", w))
-        if self.quadratic:
+        if self.quadratic:  # X' X, whatever w
             self._constant_hessian = matrix
         return matrix
 

@@ -186,6 +186,7 @@ class Checkpoint:
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
         """Let `state` give the state from now on; write the file if it is time."""
+        # states of several threads would be written in the middle of each other's steps
         if not self.is_here:
             return  # fits side by side, which the state of the search has when they end
         self._states[key] = state
@@ -240,6 +241,7 @@ class Checkpoint:
 
 def digest(*parts: Any) -> str:
     """A short name for numbers, arrays and None."""
+    # the bytes, not the text: numbers that differ in the last bit are of other work
     found = sha256()
     for part in parts:
         found.update(b"none" if part is None else np.ascontiguousarray(part).tobytes() + b"|")

@@ -102,6 +102,7 @@ class DaskExecutor:
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
         with self.results.connected():
+            # never pure: the same call may be asked for again after its result was lost
             checked = partial(_checked, own_versions(), function)
             return list(self.client.map(checked, *columns, key=_PREFIX + function.__name__, pure=False))
 
@@ -124,6 +125,7 @@ class DaskExecutor:
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
     ) -> list[tuple[Future, int]]:
         """A task for every block of rows, and its number of rows."""
+        # columns of rows, as tasks take them; zip twice checks that they are of one length
         lists = [list(values) for values in zip(*zip(*columns, strict=True), strict=True)]
         if not lists:
             return []

@@ -55,6 +55,7 @@ class Results:
 
     def _waited(self, future: Future) -> Any:
         since, is_told = float("inf"), False  # when the last worker was lost, if none is there
+        # `Future.result` waits forever where no worker is left: here somebody looks every few seconds
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         try:

@@ -82,6 +82,7 @@ class ThreadExecutor:
             yield from (function(*row, *shared) for row in rows)
             return
         self._pool = self._pool or ThreadPoolExecutor(self.n_workers, thread_name_prefix="structune")
+        # results are asked for in order; one more than there are threads is begun, so that none stands still
         waiting: deque[Future[Any]] = deque()
         for row in rows:
             waiting.append(self._pool.submit(function, *row, *shared))

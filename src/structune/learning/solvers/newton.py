@@ -37,6 +37,7 @@ def minimize_newton(
     monitor = monitor or Monitor()
     kept, n_steps, status = Kept(), 0, "iterations"
     if monitor.checkpoint is not None:
+        # the gradient at zero tells data apart: start and precisions of two splits may be the same
         kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")

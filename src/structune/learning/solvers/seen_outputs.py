@@ -145,6 +145,7 @@ def _new_planes(
     """Planes and examples of the outputs that exceed what has been seen of their example."""
     found = loss.violations(structure, shard, w)
     value = found.value - scores if loss.own_score_is_linear else found.value
+    # relative to its size: values of the same output at two w differ by rounding
     new = np.flatnonzero(value > seen + _NEWS * np.maximum(1.0, np.abs(value)))
     rows, offsets = loss.planes(structure, shard, found, own)
     return rows[new], offsets[new], new

@@ -63,6 +63,7 @@ class DirectTuner:
             fit = minimize_smooth(
                 objective,
                 np.zeros(risk.n_weights),
+                # as of `curvature_scale`, with a precision of 1
                 scale=(1.0 + risk.at_zero.variance / noise) ** -0.25,
                 gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm / noise,
                 max_iterations=self.max_iterations,

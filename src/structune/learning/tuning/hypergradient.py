@@ -250,6 +250,7 @@ def restored_points(
         pairs = f"{at} pairs"
         known = Pairs.of(state.array(pairs, None, 2, n_weights)) if pairs in state else None
         count = state.count(f"{at} n_evaluations")
+        # nobody asks a start for its objective or gradient: they are evaluated again
         fit = Solution(w, np.nan, np.full_like(w, np.nan), count, "converged", pairs=known)
         linear, length = (state.array(f"{at} {part}", n, GRID.size) for part in ("linear", "length"))
         coupled = [n] * (1 + (n_groups <= MOST_COUPLED))

@@ -219,7 +219,7 @@ def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any,
             (True, True): model_selection.StratifiedGroupKFold,
         }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
         return splitter.split(np.empty(n), labels, groups)
-    if groups is not None:
+    if groups is not None:  # one part of groups is not stratified: scikit-learn has no such splitter
         splitter = model_selection.GroupShuffleSplit
     else:
         splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
