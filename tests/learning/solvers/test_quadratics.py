@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from structune.learning.solvers import quadratics as module
+from structune.learning.solvers import composite as module
 from structune.learning.solvers.composite import LbfgsCurvatures, NewtonCurvatures
 from structune.running.checkpoints import Restored
 from tiny import FLAT, dense_hessian, risk_of
