@@ -1,5 +1,7 @@
 """The risk: sums over shards, the same for any number of threads, and its derivatives."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from unittest import mock
 
 import numpy as np
@@ -14,7 +16,7 @@ from structune.flat.structure.classes import Classes
 from structune.flat.structure.linear import Linear
 from structune.learning import risk as module
 from structune.learning.losses import LogLoss, SquaredLoss
-from structune.learning.risk import Risk
+from structune.learning.risk import Risk, _counted, _Group
 from structune.running import executors
 from structune.running.executors import ThreadExecutor
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
@@ -226,3 +228,23 @@ def test_an_origin_is_added_to_all_weights(partial):
         assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=name)
     assert partial or moved.task_cost(w) == plain.task_cost(w + origin)
     assert moved.at_zero.value == plain.value(origin)
+
+
+# --- fits side by side ------------------------------------------------------------------------------------
+
+
+def test_threads_that_share_risks():
+    """As those of a Dask worker, which has an object once."""
+    risk, together = risk_of("chain"), Barrier(2, timeout=10)
+
+    def work(risks, n):
+        together.wait()
+        for _ in range(n):
+            risks[0].count_passes()
+        together.wait()
+        return n
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda n: _counted(_Group((risk,)), n, work), (3, 5)))
+    assert found == [(3, [3.0]), (5, [5.0])]
+    assert risk.passes == pytest.approx(8.0)
