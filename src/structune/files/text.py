@@ -196,7 +196,7 @@ class Lines:
 
     def checked(self, check: Callable[[Lines], Iterator[tuple[int, str]]]) -> Lines:
         """The same, each as a check of all of them gives it back."""
-        return self._of(check(self._of(self._numbered)))
+        return self._with(check(self._with(self._numbered)))
 
     @property
     def is_empty(self) -> bool:
@@ -224,13 +224,13 @@ class Lines:
         piece: list[tuple[int, str]] = []
         for number, text in self._numbered:
             if is_first(text) and piece:
-                yield self._of(piece)
+                yield self._with(piece)
                 piece = []
             piece.append((number, text))
         if piece:
-            yield self._of(piece)
+            yield self._with(piece)
 
-    def _of(self, numbered: Iterable[tuple[int, str]]) -> Lines:
+    def _with(self, numbered: Iterable[tuple[int, str]]) -> Lines:
         part = copy(self)
         part._numbered = iter(numbered)
         return part

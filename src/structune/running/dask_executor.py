@@ -64,7 +64,7 @@ class DaskExecutor:
         with self.results.connected():
             check_versions(client)
         if not self.results.n_threads():
-            self.results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
+            self.results.wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
             with self.results.connected():
                 check_versions(client)
         self.n_workers = self.results.n_threads() or 1
@@ -108,7 +108,7 @@ class DaskExecutor:
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
         for future, _ in self._called(_map_rows, function, columns, shared):
-            yield from self.results.of(future)
+            yield from self.results.wait_for(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
         called = self._called(_map_rows, function, columns, shared)
@@ -119,7 +119,7 @@ class DaskExecutor:
         level = [future for future, _ in self._called(_sum_rows, function, columns, shared)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
-        return self.results.of(level[0])
+        return self.results.wait_for(level[0])
 
     def _called(
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]

@@ -33,7 +33,7 @@ class Results:
     def __init__(self, client: Client) -> None:
         self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
 
-    def of(self, future: Future) -> Any:
+    def wait_for(self, future: Future) -> Any:
         """The result of a task.
 
         Raises

@@ -65,4 +65,4 @@ def test_a_function_nearby_remembers_more():
         nearby.add(step, step)
     assert len(first.steps) == 20
     assert len(nearby.steps) == 40
-    assert_allclose(Pairs.of(nearby.rows()).rows(), nearby.rows())
+    assert_allclose(Pairs.from_rows(nearby.rows()).rows(), nearby.rows())

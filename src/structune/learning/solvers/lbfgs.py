@@ -44,7 +44,7 @@ def minimize_smooth(
     known = pairs.under() if pairs else Pairs(start.size)
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-        known = Pairs.of(kept.state.array("pairs", None, 2, start.size), known.most)
+        known = Pairs.from_rows(kept.state.array("pairs", None, 2, start.size), known.most)
     with one_thread():
         # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
         path = _Path(objective, start, scale * scale, known, monitor, gradient_tolerance, n_steps)

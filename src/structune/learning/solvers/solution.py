@@ -32,7 +32,7 @@ class Pairs:
         self._products = deque[float](maxlen=n)  # of each step and its change
 
     @classmethod
-    def of(cls, rows: FloatArray, most: int | None = None) -> Pairs:
+    def from_rows(cls, rows: FloatArray, most: int | None = None) -> Pairs:
         """What `rows` gave, with room for no more unless `most` says so."""
         pairs = cls(rows.shape[2], len(rows) if most is None else most)
         for step, change in rows:

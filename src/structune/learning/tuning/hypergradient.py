@@ -248,7 +248,7 @@ def restored_points(
     def point(at: int) -> HyperGradient:
         w, x = (state.array(f"{at} {part}", n_weights) for part in ("w", "x"))
         pairs = f"{at} pairs"
-        known = Pairs.of(state.array(pairs, None, 2, n_weights)) if pairs in state else None
+        known = Pairs.from_rows(state.array(pairs, None, 2, n_weights)) if pairs in state else None
         count = state.count(f"{at} n_evaluations")
         # nobody asks a start for its objective or gradient: they are evaluated again
         fit = Solution(w, np.nan, np.full_like(w, np.nan), count, "converged", pairs=known)
