@@ -19,26 +19,15 @@ from structune.structure import Groups
 from tiny import (
     KINDS,
     exact_fit,
+    heldout_loss,
+    optima,
     tuning_problem,
+    value_and_gradient,
+    weight_precision,
 )
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
-
-
-def weight_precision(problem, d):
-    return np.exp(d)[problem.groups.index]
-
-
-def optima(problem, d, starts=None):
-    """The weights fitted on each training part, to rounding."""
-    starts = starts or [None] * len(problem.splits)
-    precision = weight_precision(problem, d)
-    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
-
-
-def heldout_loss(problem, fits):
-    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
 
 
 def slope(problem, d, direction):
@@ -50,11 +39,6 @@ def slope(problem, d, direction):
         return (ahead - behind) / (2 * step)
 
     return (4 * difference(STEP / 2) - difference(STEP)) / 3
-
-
-def value_and_gradient(problem, d, **options):
-    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
-    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
 
 
 # --- the law ----------------------------------------------------------------------------------------------

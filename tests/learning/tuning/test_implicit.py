@@ -13,7 +13,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
-from structune.learning.tuning.hypergradient import GRID, Response, hypergradient
+from structune.learning.tuning.hypergradient import GRID, Response
 from structune.learning.tuning.implicit import BOUNDS, _Outcome, _Search
 from structune.learning.tuning.problem import TuningProblem
 from structune.plots.learning import chosen_step
@@ -22,33 +22,16 @@ from structune.running.monitor import Monitor
 from tiny import (
     Fuse,
     exact_fit,
+    heldout_loss,
     hmm_tuning_problem,
     margin_problem,
+    optima,
     tuning_problem,
+    value_and_gradient,
+    weight_precision,
 )
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
-STEP = 1e-3
-
-
-def weight_precision(problem, d):
-    return np.exp(d)[problem.groups.index]
-
-
-def optima(problem, d, starts=None):
-    """The weights fitted on each training part, to rounding."""
-    starts = starts or [None] * len(problem.splits)
-    precision = weight_precision(problem, d)
-    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
-
-
-def heldout_loss(problem, fits):
-    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
-
-
-def value_and_gradient(problem, d, **options):
-    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
-    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
 
 
 # --- the tuner --------------------------------------------------------------------------------------------
