@@ -57,6 +57,7 @@ class UnfinishedFolder:
 
 def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
     """The mark of a folder that has nothing else in it any more."""
+    # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
     if not (path / MARK).exists() or (path / last).exists():
         _check_empty(path)
     mark, is_left = _take(path / MARK)

@@ -107,6 +107,7 @@ def fit(
         problem = replace(problem, l1=l1)
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)
+        # after the problem is known: by its loss at w = 0 a checkpoint knows the data that it is of
         run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
         if tuner is None:
             assert penalty is not None

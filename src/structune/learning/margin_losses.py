@@ -74,6 +74,7 @@ class MaximumLoss:
     @property
     def own_score_is_linear(self) -> bool:
         """Whether the score of y is a linear part of its own."""
+        # the hinge of a maximum that is never negative is that maximum, and Gamma = 1 takes f(x, y) out of it
         return self.rescaling == "margin" and self.outer == "hinge"
 
     def violations(

@@ -38,6 +38,7 @@ class Ray:
 
     def at(self, bound: Any, t: float) -> tuple[float, FloatArray]:
         """Value and gradient of the nonlinear part of the risk's convex bound, at t times the weights."""
+        # bounds of one risk differ in their linear part alone: the nonlinear part is asked once
         if t not in self._points:
             self._points[t] = bound.nonlinear(t * self.w)
         return self._points[t]

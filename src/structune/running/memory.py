@@ -64,6 +64,7 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
         yield
         return
     with _changed:
+        # one that needs more than there is goes on to its refusal when nobody else holds anything
         _changed.wait_for(lambda: not _held or fits(needed + sum(_held)))
         require_memory(needed, what, expected)
         _held.append(needed)

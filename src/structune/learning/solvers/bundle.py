@@ -66,6 +66,7 @@ class Bundle:
             return None
         self.kept = monitor.kept_fit(self.planes.precision, self.planes.center, self._risk.at_zero.name)
         state = self.kept.state
+        # planes lie below the risk whatever precision or linear part comes next, so that none is lost
         if state is not None:
             self.planes.restore(state)
             if self.seen is not None:

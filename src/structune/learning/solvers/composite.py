@@ -106,6 +106,8 @@ class _Path:
         slack = ROUNDING * abs(self.value)
         for halvings in range(1 if -slope <= max(enough, slack) else _MOST_HALVINGS):
             length = 0.5**halvings
+            # part of the way to the minimum of the model, not a projection: the sum of absolute values is
+            # convex along it, so that the objective falls for lengths that are small enough
             reached = self.w.copy()
             reached[active] = nearest if length == 1.0 else w + length * (nearest - w)  # zeros stay exact
             value, gradient = self._evaluate(reached)
@@ -169,6 +171,8 @@ def minimize_l1_quadratic(
 
 def _step(quadratic: Quadratic, z: FloatArray, slope: FloatArray, orthant: FloatArray) -> FloatArray:
     """To the minimum in an orthant, of all weights but of zeros that it would draw out of it."""
+    # a zero that the step would draw to the other side has no slope toward this one: it stays, and the others
+    # are solved for again; each round leaves fewer free
     free = np.flatnonzero(orthant)
     while True:
         step = np.zeros_like(z)

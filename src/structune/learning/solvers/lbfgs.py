@@ -171,6 +171,7 @@ def _between(low: tuple[float, float, float], high: tuple[float, float, float]) 
     with np.errstate(all="ignore"):
         second = np.sign(b - a) * np.sqrt(first * first - slope_a * slope_b)
         found = b - (b - a) * (slope_b + second - first) / (slope_b - slope_a + 2.0 * second)
+    # not too close to an end, or brackets shrink by little; where rounding leaves no cubic, the middle
     least, most = min(a, b) + _INSIDE * abs(b - a), max(a, b) - _INSIDE * abs(b - a)
     return float(np.clip(found, least, most)) if np.isfinite(found) else 0.5 * (a + b)
 

@@ -82,6 +82,7 @@ class HessianSystem:
         # SciPy's MINRES ends by norms of matrix and solution, which may be far looser than the residual
         while not (converged := np.linalg.norm(b - operator.matvec(x)) <= enough) and self._n < max_products:
             x, _ = minres(operator, b, x0=x, rtol=share, maxiter=max_products - self._n, M=preconditioner)
+            # it goes on from x, asked for ten times as much, until the residual itself is small
             share = max(0.1 * share, np.finfo(float).eps)
         return LinearSolution(x, self._n, "minres", bool(converged))
 

@@ -34,6 +34,7 @@ _TIGHTEST = 1e-10  # of all tolerances
 
 def positive_part(matrix: FloatArray) -> FloatArray:
     """The symmetric matrix without its negative eigenvalues."""
+    # of all positive semidefinite matrices the nearest one
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
