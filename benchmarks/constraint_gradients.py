@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune.learning import LogLoss, Risk, fit_l2, validation_constraints
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.tagging import (
     Chain,

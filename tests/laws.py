@@ -133,10 +133,13 @@ def needs(*abilities: str) -> Callable[[Law], Law]:
 
 
 def hold(problem: Problem, but: tuple[Law, ...] = ()) -> None:
-    """Hold all laws to the problem, but those given."""
+    """Hold all laws to the problem, but those given; nothing that a structure is given may change."""
+    w, shard = problem.w.copy(), pickle.dumps(problem.shard)
     for law in LAWS:
         if law not in but:
             law(problem)
+    assert_array_equal(problem.w, w)
+    assert pickle.dumps(problem.shard) == shard
 
 
 def direction(problem: Problem) -> np.ndarray:
@@ -176,10 +179,6 @@ def expected_features_are_enumerated_means(problem):
     log_z, expected = log_partition_and_gradient(problem)
     assert_allclose(expected, problem.expected(problem.shard.weights), rtol=1e-10, atol=1e-10)
     assert_allclose(log_z, problem.structure.log_partition(problem.w, problem.shard), rtol=1e-12, atol=1e-12)
-
-
-@needs("log_partition")
-def expected_features_take_other_weights(problem):
     weights = problem.rng.uniform(0.0, 2.0, len(problem.shard))
     _, expected = log_partition_and_gradient(problem, weights=weights)
     assert_allclose(expected, problem.expected(weights), rtol=1e-10, atol=1e-10)
@@ -386,16 +385,7 @@ def n_best_are_the_enumerated_top(problem):
 def shards_slice(problem):
     n = len(problem.shard)
     whole = per_example(problem, problem.shard)
-    mask = problem.rng.random(n) < 0.5
-    picks = [
-        slice(0, n),
-        slice(n - 1, None),
-        slice(None, None, -1),
-        problem.rng.integers(0, n, n + 2),
-        mask,
-        [-1],
-    ]
-    for pick in picks:
+    for pick in (slice(None, None, -1), problem.rng.integers(-n, n, n + 2), problem.rng.random(n) < 0.5):
         if len(np.arange(n)[pick]):
             for name, values in per_example(problem, problem.shard.take(pick)).items():
                 assert_allclose(values, whole[name][pick], rtol=1e-10, atol=1e-10, err_msg=name)
@@ -453,19 +443,6 @@ def weights_have_names_and_groups(problem):
     assert groups.sizes.sum() == problem.w.size
 
 
-def arguments_stay_as_they_are(problem):
-    w, shard = problem.w.copy(), pickle.dumps(problem.shard)
-    for law in (
-        hessian_products_are_covariances,
-        best_with_cost_is_the_enumerated_maximum,
-        best_rescaled_is_the_enumerated_maximum,
-        best_equivalent_is_the_enumerated_maximum,
-    ):
-        law(problem)
-    assert_array_equal(problem.w, w)
-    assert pickle.dumps(problem.shard) == shard
-
-
 def missing_abilities_are_refused(problem):
     structure, w, shard = problem.structure, problem.w, problem.shard
     questions = {
@@ -493,7 +470,6 @@ LAWS: list[Law] = [
     log_partition_sums_all_outputs,
     every_output_counts_once,
     expected_features_are_enumerated_means,
-    expected_features_take_other_weights,
     expected_features_are_the_slope,
     complex_step_gives_slope_and_curvature,
     hessian_products_are_covariances,
@@ -515,6 +491,5 @@ LAWS: list[Law] = [
     shards_add_up,
     shards_and_structures_pickle,
     weights_have_names_and_groups,
-    arguments_stay_as_they_are,
     missing_abilities_are_refused,
 ]

@@ -76,9 +76,9 @@ def rescalings(problem):
 
 def losses_of(problem):
     """The losses that the structure allows, and functions that give their values by definition."""
-    found = []
+    found, last = [], rescalings(problem)[-1]
     for rescaling in rescalings(problem):
-        for outer in OUTER:
+        for outer in OUTER if rescaling == last else ("hinge",):
             values = partial(margin_values, problem, rescaling=rescaling, outer=outer)
             found.append((MarginLoss(rescaling, outer), values))
         found.append((RampLoss(rescaling), partial(ramp_values, problem, rescaling=rescaling)))

@@ -12,6 +12,7 @@ from structune.learning.margin_losses import MaximumLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import TuningProblem
+from structune.learning.tuning.hypergradient import hypergradient
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.structure import Groups
@@ -185,3 +186,23 @@ def hmm_tuning_problem(n_sequences=60, n_relevant=4, n_features=12, seed=0, whic
         "separate": Groups.separate(chain.weight_names()),
     }[which]
     return TuningProblem.build(chain, LogLoss(), chain.encode(table, outputs), groups, **options)
+
+
+def weight_precision(problem, d):
+    return np.exp(d)[problem.groups.index]
+
+
+def optima(problem, d, starts=None):
+    """The weights fitted on each training part, to rounding."""
+    starts = starts or [None] * len(problem.splits)
+    precision = weight_precision(problem, d)
+    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
+
+
+def heldout_loss(problem, fits):
+    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
+
+
+def value_and_gradient(problem, d, **options):
+    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
+    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)

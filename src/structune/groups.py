@@ -37,7 +37,7 @@ class Groups:
     @property
     def sizes(self) -> IntArray:
         """Weights in each group."""
-        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]
+        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]  # without those of no group
 
     def sum(self, per_weight: FloatArray) -> FloatArray:
         """Sum of a per-weight quantity over each group, shape (n_groups,)."""
@@ -46,7 +46,7 @@ class Groups:
 
     def spread(self, per_group: FloatArray) -> FloatArray:
         """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
-        return np.append(per_group, 0.0)[self.index]
+        return np.append(per_group, 0.0)[self.index]  # -1 takes the last, 0
 
     def numbers(self, what: str, given: Any, default: float) -> FloatArray:
         """A number for each group: the same one, or by name; `default`, or that of None, for the others.

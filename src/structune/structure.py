@@ -96,10 +96,10 @@ class Structure(ABC):
     A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
     shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
     them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``augmented`` (the same of `log_partition`), ``counts``, ``rescaled``
-    (`best_rescaled`), ``equivalent`` (`best_equivalent`), ``within`` (partial labels), ``complex``
-    (complex-step gradients), ``dense_hessian`` (the Hessian as a matrix), ``squared_error`` (of outputs that
-    are numbers).
+    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
+    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
+    matrix), ``squared_error`` (of outputs that are numbers). Structures may list more of their own, such
+    as ``n_best``.
     """
 
     capabilities: frozenset[str]
@@ -196,6 +196,7 @@ class Structure(ABC):
         self, w: Array, shard: Any, scores: Array, expected: Array | None, weights: FloatArray
     ) -> None:
         """Scores of the outputs of which all is known, for sums within labels, and their features' sum."""
+        # one output agrees with whole labels: its score is the log-partition, and its features their own mean
         chosen = np.flatnonzero(shard.whole)
         part = shard.take(chosen)
         scores[chosen] = self.score(w, part)
@@ -213,7 +214,8 @@ class Structure(ABC):
             raise self._cannot("hessian")
 
         def product(v: FloatArray) -> FloatArray:
-            # a direction of any size may come, and its square is to vanish
+            # log Z is analytic: Im grad log Z(w + i r v) = r Cov[F] v + O(r^3). A direction of any size may
+            # come, and its square is to vanish
             step = COMPLEX_STEP / (np.abs(v).max(initial=0.0) or 1.0)
             sums = np.zeros(self.n_weights, np.complex128)
             self.log_partition(w + 1j * step * v, shard, sums, within=within)
@@ -303,6 +305,7 @@ def offsets_of(sizes: IntArray) -> IntArray:
 def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
     """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
     segments = np.asarray(segments, dtype=np.int64)
+    # position k of the result lies in segment s at k - (where s begins in the result) + (where s begins)
     starts, sizes = offsets[segments], np.diff(offsets)[segments]
     return np.repeat(starts - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
@@ -314,6 +317,7 @@ def take_segments(offsets: IntArray, segments: Any) -> tuple[IntArray, IntArray]
 
 def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
     """Consecutive runs of examples with about the same number of parts in each; none is empty."""
+    # each run ends with the example in which its share of the parts is reached
     n_shards = max(1, min(n_shards, sizes.size))
     ends = np.cumsum(sizes)
     targets = ends[-1] * np.arange(1, n_shards) / n_shards if sizes.size else np.empty(0)

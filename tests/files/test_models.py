@@ -2,14 +2,12 @@
 
 import json
 import os
-import re
 import struct
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file, safe_open, save
@@ -74,7 +72,6 @@ def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
         {"tuning": "majorize"},
         {"tuning": "direct", "groups": "separate", "boundary": False},
         {"penalty": 0.1, "states": "all", "transitions": "seen", "groups": "single"},
@@ -130,33 +127,6 @@ def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
     assert again.fit(X, Y).extra_ == {}
 
 
-def test_a_loaded_model_saves_the_same_file(tmp_path):
-    fitted().save(tmp_path / "a", {"note": 1})
-    load(tmp_path / "a").save(tmp_path / "b")
-    (header, arrays), (header_b, arrays_b) = read_model(tmp_path / "a"), read_model(tmp_path / "b")
-    assert header == header_b
-    assert arrays.keys() == arrays_b.keys()
-    assert all(np.array_equal(arrays[name], arrays_b[name]) for name in arrays)
-
-
-def test_labels_from_numpy(tmp_path):
-    for labels in (np.array([[0, 1], [1, 1]]), np.array([["a", "b"], ["b", "b"]])):
-        model = SequenceTagger().fit([X[0], X[0]], labels)
-        model.save(tmp_path / "model")
-        assert load(tmp_path / "model").predict(X) == model.predict(X)
-
-
-def test_the_path_may_be_a_string(tmp_path):
-    fitted().save(str(tmp_path / "model"))
-    assert load(str(tmp_path / "model")).predict(X) == Y
-
-
-def test_a_model_without_attributes(tmp_path):
-    model = SequenceTagger(groups="single").fit([[[], []]], [["a", "b"]])
-    model.save(tmp_path / "model")
-    assert load(tmp_path / "model").predict([[[], ["new"]]]) == model.predict([[[], ["new"]]])
-
-
 # --- what is refused --------------------------------------------------------------------------------------
 
 
@@ -166,16 +136,7 @@ def refused(path, match=None):
     assert str(path) in str(caught.value)
 
 
-def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "none")
-
-
-def test_a_folder(tmp_path):
-    refused(tmp_path)
-
-
-@pytest.mark.parametrize("data", [b"", b"{}", b"\0" * 100, b"\xff" * 100, b"\x80\x04K\x01."])
+@pytest.mark.parametrize("data", [b"", b"\xff" * 100, b"\x80\x04K\x01."])
 def test_other_files(data, scratch):
     scratch.write_bytes(data)
     refused(scratch, "not a model file, or damaged")
@@ -188,27 +149,28 @@ def test_a_header_of_any_length_is_claimed(scratch):
 
 
 def test_foreign_safetensors(scratch):
-    scratch.write_bytes(save({"weight": np.ones(3)}))
-    refused(scratch, "a safetensors file without a structune header")
     scratch.write_bytes(save({"weight": np.ones(3)}, metadata={"format": "pt"}))
     refused(scratch, "a safetensors file without a structune header")
 
 
-def test_a_later_format(saved, scratch):
-    refused(rewrite(scratch, saved, {"format": FORMAT + 1}), rf"format {FORMAT + 1}, .* reads up to {FORMAT}")
-
-
-@pytest.mark.parametrize("version", [0, -1, None, "1", 1.0, float("inf"), [1]])
+@pytest.mark.parametrize("version", [0, None, "1", float("inf")])
 def test_no_format(version, saved, scratch):
     refused(rewrite(scratch, saved, {"format": version}), "the header is damaged")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "1", '"x"', "[" * 100_000, '{"format": 1'])
+def test_what_is_no_file_of_this_format(saved, scratch, tmp_path):
+    refused(rewrite(scratch, saved, {"format": FORMAT + 1}), rf"format {FORMAT + 1}, .* reads up to {FORMAT}")
+    refused(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"format": 1'])
 def test_a_damaged_header(text, saved, scratch):
     refused(rewrite(scratch, saved, raw_header=text), "the header is damaged")
 
 
-@pytest.mark.parametrize("kind", ["os.system", "", None, ["tagging"], {}])
+@pytest.mark.parametrize("kind", ["os.system", None, ["tagging"]])
 def test_an_unknown_kind(kind, saved, scratch):
     refused(rewrite(scratch, saved, {"kind": kind}), "unknown kind of model")
 
@@ -239,7 +201,7 @@ def test_arrays_of_another_shape_or_type(saved, scratch):
             refused(rewrite(scratch, saved, arrays={name: other}))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["coef", "penalty"])
 def test_weights_that_are_no_numbers(name, bad, saved, scratch):
     _, arrays = header_names(saved, scratch)
@@ -248,7 +210,7 @@ def test_weights_that_are_no_numbers(name, bad, saved, scratch):
     refused(rewrite(scratch, saved, arrays={name: broken}), f"found '{name}' of shape .* expected")
 
 
-@pytest.mark.parametrize("changes", [(1, 0), (-1, 0), (-100, 100), (2**62, 2**62)])
+@pytest.mark.parametrize("changes", [(1, 0), (-100, 100), (2**62, 2**62)])
 def test_group_sizes_that_do_not_add_up(changes, saved, scratch):
     sizes = header_names(saved, scratch)[1]["group_sizes"].copy()
     sizes[:2] += changes
@@ -273,7 +235,7 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
     refused(rewrite(scratch, saved, arrays={name: keys}), f"the table '{name}' is damaged")
 
 
-@pytest.mark.parametrize("word", ["tagger", "sequence-tagger", "chain"])
+@pytest.mark.parametrize("word", ["tagger", "chain"])
 def test_a_file_of_before_the_first_release(word, saved, scratch):
     """Another word for its kind, no order, and parameters of the fit: one table has what they stand for."""
     header, _ = parts(rewrite(scratch, saved))
@@ -302,21 +264,15 @@ def test_models_that_come_along_are_written_as_today(path, tmp_path):
 @pytest.mark.parametrize(
     "header",
     [
-        {"labels": []},
         {"labels": ["DET", "NOUN"]},
         {"labels": ["DET", "NOUN", "DET"]},
-        {"labels": ["DET", "NOUN", None]},
-        {"labels": [["DET"], ["NOUN"], ["x"]]},
         {"labels": None},
         {"order": 2},
-        {"order": 3},
         {"order": None},
         {"forbidden": "bioes"},
-        {"forbidden": [["DET"]]},
         {"forbidden": [["DET", "VERB"]]},
         {"forbidden": 5},
         {"history": [1]},
-        {"history": []},
         {"history": None},
         {"passes": "many"},
         {"parameters": None},
@@ -328,48 +284,11 @@ def test_a_header_that_does_not_fit(header, saved, scratch):
     refused(rewrite(scratch, saved, header))
 
 
-def loads_or_is_refused(path):
-    """A file that still loads is a model that can be used."""
-    try:
-        model = load(path)
-    except ModelFileError:
-        return
-    assert np.all(np.isfinite(model.coef_))
-    model.predict(X)
-    model.predict_marginals(WEIGHTED)
-
-
-@settings(max_examples=300)
-@given(data=st.data())
-def test_flipped_bytes(data, saved, scratch):
-    broken = bytearray(saved)
-    n = len(broken)
-    places = st.one_of(st.integers(0, 40), st.integers(0, n - 1))  # the beginning says how to read the rest
-    for place, value in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=8)):
-        broken[place] = value
-    scratch.write_bytes(broken)
-    loads_or_is_refused(scratch)
-
-
 def test_a_flipped_bit_in_a_weight_is_found(saved, scratch):
     broken = bytearray(saved)
     broken[saved.index(header_names(saved, scratch)[1]["coef"].tobytes())] ^= 1
     scratch.write_bytes(broken)
     refused(scratch, "checksum")
-
-
-@settings(max_examples=100)
-@given(data=st.data())
-def test_changed_digits_and_letters(data, saved, scratch):
-    """Characters of the headers replaced by others that keep them readable, more often."""
-    length = struct.unpack("<Q", saved[:8])[0]
-    head = bytearray(saved[8 : 8 + length])
-    targets = [i for i, c in enumerate(head) if chr(c).isalnum()]
-    for place in data.draw(st.lists(st.sampled_from(targets), min_size=1, max_size=3)):
-        pool = b"0123456789" if chr(head[place]).isdigit() else b"abFIU"
-        head[place] = data.draw(st.sampled_from(list(pool)))
-    scratch.write_bytes(saved[:8] + head + saved[8 + length :])
-    loads_or_is_refused(scratch)
 
 
 def test_cut_at_each_boundary(saved, scratch):
@@ -380,28 +299,8 @@ def test_cut_at_each_boundary(saved, scratch):
     for end in {e + step for e in ends for step in (-1, 0, 1)} & set(range(len(saved))):
         scratch.write_bytes(saved[:end])
         refused(scratch, "not a model file, or damaged")
-
-
-def test_lies_about_sizes_take_no_memory(saved, scratch):
-    length = struct.unpack("<Q", saved[:8])[0]
-    head, body = saved[8 : 8 + length], saved[8 + length :]
-    tracemalloc.start()
-    for place in re.finditer(rb"(?<=[\[,])\d+(?=[\],])", head):  # shapes and offsets
-        lie = head[: place.start()] + b"9" * len(place[0]) + head[place.end() :]
-        scratch.write_bytes(saved[:8] + lie + body)
-        loads_or_is_refused(scratch)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10 * 2**20
-
-
-@settings(max_examples=60)
-@given(share=st.floats(0.0, 1.0), more=st.binary(max_size=20))
-def test_cut_and_prolonged_files(share, more, saved, scratch):
-    whole = saved[: int(share * len(saved))] + more
-    scratch.write_bytes(whole)
-    if whole != saved:
-        refused(scratch, "damaged")
+    scratch.write_bytes(saved + b"\0")
+    refused(scratch, "damaged")
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -421,23 +320,6 @@ def test_a_failing_write_leaves_the_old_file(where, step, tmp_path, monkeypatch)
         fitted(penalty=5.0).save(path)
     monkeypatch.undo()
     assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["model"]
-
-
-def test_what_json_cannot_hold_leaves_the_old_file(tmp_path):
-    path = tmp_path / "model"
-    fitted().save(path)
-    before = path.read_bytes()
-    with pytest.raises(TypeError):
-        fitted().save(path, {"function": len})
-    assert path.read_bytes() == before
-
-
-def test_a_new_file_takes_the_place_of_the_old(tmp_path):
-    path = tmp_path / "model"
-    fitted().save(path)
-    fitted(penalty=5.0).save(path)
-    assert_array_equal(load(path).penalty_, 5.0)
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
 
 
@@ -464,12 +346,10 @@ def test_strings_come_back(strings):
 @pytest.mark.parametrize(
     ("data", "ends"),
     [
-        (b"abc", [2]),
         (b"abc", [2, 4]),
         (b"abc", [2, 1, 3]),
         (b"abc", [-1, 3]),
         ("é".encode(), [1, 2]),
-        (b"a", []),
     ],
 )
 def test_damaged_strings(data, ends):

@@ -7,14 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from shard_kinds import rewrite, with_array
@@ -22,10 +19,7 @@ from structune import RNAFolder, SegmentTagger, SequenceTagger
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
-from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
-
-NO_FIXTURES_RESET = [HealthCheck.function_scoped_fixture]
 
 
 def sentences(n=60, seed=0, unknown=0.0):
@@ -62,29 +56,11 @@ def test_a_fit_is_that_in_memory(tmp_path, unknown):
     assert found.classes_ == ["a", "b"]
 
 
-@pytest.mark.parametrize("loss", ["log", "margin", "ramp"])
-def test_every_loss(folder, loss):
-    assert SequenceTagger(loss=loss).fit_shards(folder).score(*sentences(seed=1)) > 0.7
-
-
-@pytest.mark.parametrize("tuning", ["implicit", "majorize", "grid", "direct"])
-@pytest.mark.parametrize("folds", [None, 2])
+@pytest.mark.parametrize(("tuning", "folds"), [("implicit", 2), ("majorize", None), ("direct", None)])
 def test_every_tuner(folder, tuning, folds):
     tagger = SequenceTagger(tuning=tuning, folds=folds).fit_shards(folder)
     assert tagger.status_ == "converged"
     assert tagger.score(*sentences(seed=1)) > 0.7
-
-
-def test_whole_folds_are_held_out(folder):
-    """The first of five by default; all examples are learned from at the end."""
-    tagger = SequenceTagger(tuning="grid").fit_shards(folder)
-    first = min(r["heldout_loss"] for r in tagger.history_ if r["stage"] == "grid")
-    data = open_shards(folder)
-    train, heldout = data.of_folds([1, 2, 3, 4]), data.of_folds([0])
-    assert (sum(map(len, train)), sum(map(len, heldout))) == (48, 12)
-    best = SequenceTagger(penalty=float(tagger.penalty_[0])).fit_shards(folder)
-    assert_allclose(best.coef_, tagger.coef_, atol=1e-3)
-    assert first < sum(shard.n_parts for shard in heldout) * np.log(2)
 
 
 def test_batches_add_up(tmp_path):
@@ -128,11 +104,6 @@ def test_a_fit_that_fails_leaves_nothing(folder):
     with pytest.raises(DataError, match="penalty"):
         tagger.fit_shards(folder)
     assert not hasattr(tagger, "coef_")
-
-
-def test_a_warm_start(folder):
-    tagger = SequenceTagger(warm_start=True).fit(*sentences())
-    assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
 
 
 def test_margin_losses_refuse_unknown_labels(tmp_path):
@@ -258,7 +229,7 @@ def test_a_finished_folder_is_not_begun_anew(folder):
     assert sorted(folder.iterdir()) == before
 
 
-HEADERS = ["", "[]", "{}", '{"format": 1, "kind": "tagging", "shards": []}', "[" * 100_000]
+HEADERS = ["[]", '{"format": 1, "kind": "tagging", "shards": []}', "[" * 100_000]
 HEADERS += ['{"format": 1, "kind": "unheard of", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 1, "kind": "tagging", "shards": [{"fold": 1e999, "examples": 1, "parts": 1}]}']
 HEADERS += ['{"format": 9, "kind": "tagging", "shards": [{"fold": 0, "examples": 1, "parts": 1}]}']
@@ -271,7 +242,7 @@ def test_damaged_headers(copied, text):
         open_shards(copied)
 
 
-@pytest.mark.parametrize("dtype", [None, "1<f8", "f8", "<f8,<f8", "|O8", ["<f8"]])
+@pytest.mark.parametrize("dtype", [None, "<f8,<f8", "|O8"])
 def test_types_of_arrays_that_are_none(copied, dtype):
     header = json.loads((copied / "shards.json").read_text())
     ((name, where), *_) = header["shards"][0]["layout"]
@@ -291,21 +262,15 @@ def test_other_shards_than_listed(copied):
 
 
 ARRAYS = {
-    "offsets": [np.array([0, 99]), np.array([1, 5]), lambda a: a[::-1], lambda a: a * 0, lambda a: a[:-1]],
-    "labels": [lambda a: a + 1, lambda a: a - 1, lambda a: a[1:], lambda a: a * 1.0, lambda a: a[0]],
-    "weights": [lambda a: a * np.nan, lambda a: -a, lambda a: a[1:], lambda a: a[:, None]],
-    "rows.dense.indices": [lambda a: a + 10**6, lambda a: a[1:], lambda a: a.astype(np.int64)],
-    "rows.dense.starts": [lambda a: a + 1, lambda a: a[::-1], lambda a: a[:-1], lambda a: a[0]],
+    "offsets": [np.array([0, 99]), lambda a: a[::-1], lambda a: a * 0],
+    "labels": [lambda a: a + 1, lambda a: a - 1, lambda a: a[0]],
+    "weights": [lambda a: a * np.nan, lambda a: -a],
+    "rows.dense.indices": [lambda a: a + 10**6, lambda a: a[1:]],
+    "rows.dense.starts": [lambda a: a + 1, lambda a: a[::-1], lambda a: a[0]],
     "rows.dense.values": [lambda a: np.full(7, 1.0), lambda a: np.zeros(0, np.float32)],
     "rows.pairs.indices": [np.array([2**31], np.uint32)],
     "allowed": [np.ones((1, 2), bool), np.zeros((3, 2), bool)],
 }
-
-
-def test_a_rewritten_shard_is_the_same(copied):
-    expected = SequenceTagger().fit_shards(copied).coef_
-    rewrite(copied, lambda shard: shard)
-    assert_array_equal(SequenceTagger().fit_shards(copied).coef_, expected)
 
 
 @pytest.mark.parametrize(("name", "k"), [(name, k) for name, of in ARRAYS.items() for k in range(len(of))])
@@ -318,14 +283,10 @@ def test_arrays_that_kernels_must_not_see(copied, name, k):
 LAYOUTS = [
     lambda where: where[:3],
     lambda where: [where[0], "O", *where[2:]],
-    lambda where: [where[0], "V8", *where[2:]],
-    lambda where: [where[0], "<f9", *where[2:]],
     lambda where: [where[0], where[1], [10**9], where[3]],
     lambda where: [where[0], where[1], [2**40, 2**40], where[3]],
     lambda where: [where[0], where[1], [-1], where[3]],
-    lambda where: [where[0], where[1], ["4"], where[3]],
     lambda where: [*where[:3], where[3] + 1],
-    lambda where: [*where[:3], -64],
     lambda where: [*where[:3], 2**70],
     lambda where: ["other", *where[1:]],
 ]
@@ -339,28 +300,6 @@ def test_layouts_that_do_not_fit(copied, change):
     layout[1] = [layout[1][0], layout[1][1:]]
     (copied / "shards.json").write_text(json.dumps(header))
     with pytest.raises(DataError, match=r"shard-00000|damaged"):
-        SequenceTagger().fit_shards(copied)
-
-
-@settings(max_examples=100, suppress_health_check=NO_FIXTURES_RESET, deadline=None)
-@given(data=st.data())
-def test_damaged_files(folder, tmp_path_factory, data):
-    """Whatever bytes change: an error of ours, or a fit."""
-    copied = shutil.copytree(folder, tmp_path_factory.mktemp("damaged") / "copy")
-    file = copied / data.draw(st.sampled_from(["shard-00000.bin", "shards.json"]))
-    content = bytearray(file.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.one_of(st.none(), st.integers(0, len(content))))
-    file.write_bytes(bytes(content[:cut]))
-    with suppress(DataError):
-        SequenceTagger(run=Run(max_iterations=3)).fit_shards(copied)
-
-
-def test_the_structure_of_another_kind(copied):
-    header = json.loads((copied / "shards.json").read_text())
-    (copied / "shards.json").write_text(json.dumps(header | {"kind": "rna"}))
-    with pytest.raises(DataError, match=r"structune: found a model of the kind 'tagging', expected 'rna'"):
         SequenceTagger().fit_shards(copied)
 
 
@@ -382,12 +321,6 @@ def test_labels_that_are_not_the_only_ones(tmp_path):
     rewrite(tmp_path / "f", lambda shard: replace(shard, labels=shard.labels * 0))
     with pytest.raises(DataError, match="damaged: found labels that are not those that tokens may have"):
         _ = open_shards(tmp_path / "f").shards
-
-
-def test_a_missing_file(copied):
-    (copied / "shard-00000.bin").unlink()
-    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
-        SequenceTagger().fit_shards(copied)
 
 
 def test_a_full_disk(monkeypatch, tmp_path):

@@ -10,9 +10,9 @@ from structune.errors import DataError
 from structune.learning import elastic_net_path
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.monitor import FitStopped
-from tiny import FLAT, Budget, risk_of
+from tiny import Budget, risk_of
 
-KINDS = ("chain", *FLAT)
+KINDS = ("chain", "classes")
 
 
 def path(kind="chain", free=2, **options):

@@ -1,6 +1,7 @@
 """Estimators by scikit-learn's protocol, without scikit-learn."""
 
 import inspect
+import math
 import pickle
 import re
 import threading
@@ -12,11 +13,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from structune import Classifier, Ranker
+from shard_kinds import EXAMPLES
+from structune import Classifier, Ranker, Regressor
 from structune.errors import DataError
 from structune.kinds import _OURS
-from structune.learning import GridTuner, StructuredEstimator
-from structune.learning.parameters import Parameters, parameters
+from structune.learning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, StructuredEstimator
+from structune.learning.parameters import Parameters, Range, parameters
+from structune.learning.tuning.problem import make_tuner
 from structune.running import Run
 
 ESTIMATORS = [kind.estimator_class for kind in _OURS]
@@ -52,6 +55,7 @@ def test_repr_tells_what_was_asked_for():
     assert repr(Own()) == "Own()"
     assert repr(Own(a=2, b=[1])) == "Own(a=2, b=[1])"
     assert repr(Own(a=True)) == "Own(a=True)"
+    assert len(repr(Own(b={str(k): k for k in range(10_000)}))) < 400
 
 
 def test_parameters_are_set_by_name():
@@ -70,10 +74,6 @@ def test_what_is_set_together_is_set_from_the_outside_in():
     with pytest.raises(DataError):
         outer.set_params(a=5, d=1)
     assert outer.a == 4  # nothing has been set
-
-
-def test_long_values_are_cut():
-    assert len(repr(Own(b={str(k): k for k in range(10_000)}))) < 400
 
 
 def test_clones_keep_what_scikit_learn_was_asked_for():
@@ -156,3 +156,119 @@ def test_estimators_are_copied_whole(cls):
         assert given.pop("tuning") is not model.tuning
         assert given == {name: v for name, v in model.get_params(deep=False).items() if name != "tuning"}
     assert repr(model).startswith(f"{cls.__name__}(")
+
+
+# --- numbers that parameters cannot be --------------------------------------------------------------------
+
+
+X = np.random.default_rng(0).normal(size=(24, 3))
+FLAT = {
+    "classifier": (Classifier(tuning=None, n_jobs=1), (X, np.arange(24) % 2)),
+    "regressor": (Regressor(tuning=None, n_jobs=1), (X, X[:, 0])),
+    "ranking": (Ranker(tuning=None, n_jobs=1), (X, np.arange(24) % 3, np.arange(24) // 4)),
+}
+EVERY = {word: (each.estimator, each.data) for word, each in EXAMPLES.items()} | FLAT
+
+
+@pytest.mark.parametrize(
+    ("allowed", "inside", "outside"),
+    [
+        (Range(0), (0, 1.5, np.float32(2), math.inf), (-1, math.nan, True, "1", None, [1])),
+        (Range(0, open=True), (1e-300, 1), (0, math.inf)),
+        (Range(0, 1, open=True), (0.5,), (0, 1, 2)),
+        (Range(0, 1), (0, 1), (-0.1, 1.1)),
+        (Range(2, whole=True), (2, np.int64(3)), (1, 2.0, math.inf)),
+        (Range(2, whole=True, optional=True), (None, 2), (1,)),
+    ],
+)
+def test_ranges(allowed, inside, outside):
+    assert all(value in allowed for value in inside)
+    assert not any(value in allowed for value in outside)
+
+
+def test_ranges_are_told():
+    assert str(Range(0)) == "a number >= 0"
+    assert str(Range(0, open=True)) == "a finite number > 0"
+    assert str(Range(2, whole=True, optional=True)) == "None or a whole number >= 2"
+    assert str(Range(0, 1, open=True)) == "a number between 0 and 1"
+    assert str(Range(0, 1)) == "a number from 0 to 1"
+
+
+@pytest.mark.parametrize("word", EVERY)
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("tolerance", (-1, "a"), "a number >= 0"),
+        ("folds", (1,), "None or a whole number >= 2"),
+        ("penalty", (-1,), "finite numbers > 0"),
+        ("gamma", (-1,), "a (finite )?number >=? 0"),
+    ],
+)
+def test_every_fit_refuses_what_is_out_of_range(word, name, values, expected):
+    estimator, data = EVERY[word]
+    for value in values if name in estimator.get_params() else ():
+        model = clone(estimator).set_params(**{name: value})
+        with pytest.raises(DataError, match=f"^{name}={value!r}: expected {expected}"):
+            model.fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (Run(max_seconds=-1), "^max_seconds=-1: expected None or a number >= 0"),
+        (Run(max_seconds="a"), "^max_seconds='a': expected"),
+        (Run(max_iterations=0), "^max_iterations=0: expected a whole number >= 1"),
+        (Run(max_iterations=1.5), "^max_iterations=1.5: expected a whole number >= 1"),
+        ("dask", "^run='dask': expected None or a structune.running.Run"),
+    ],
+)
+def test_runs_that_are_refused(run, message):
+    estimator, data = EVERY["classifier"]
+    with pytest.raises(DataError, match=message):
+        clone(estimator).set_params(run=run).fit(*data)
+
+
+@pytest.mark.parametrize("word", sorted(set(EVERY) - {"ranking", "genes", "prokaryotic-genes"}))
+def test_some_example_counts(word):
+    estimator, data = EVERY[word]
+    with pytest.raises(DataError, match="found a weight of zero for every example, expected a positive one"):
+        clone(estimator).fit(*data, sample_weight=np.zeros(len(data[0])))
+
+
+@pytest.mark.parametrize("word", sorted(set(EXAMPLES) - {"classifier", "regressor", "ranking"}))  # tables
+def test_inputs_are_several(word):
+    example = EXAMPLES[word]
+    with pytest.raises(DataError, match="found one NoneType, expected a list of"):
+        clone(example.estimator).fit(None, *example.data[1:])
+
+
+@pytest.mark.parametrize(
+    ("tuner", "told"),
+    [
+        (MajorizeTuner(tolerance=-1), "tolerance=-1: expected a number >= 0"),
+        (MajorizeTuner(beta=0), "beta=0: expected None or a finite number > 0"),
+        (MajorizeTuner(start=-1), "start=-1: expected precisions > 0"),
+        (ImplicitTuner(max_evaluations=0), "max_evaluations=0: expected a whole number >= 1"),
+        (ImplicitTuner(start=[1.0, 0.0]), r"start=\[1.0, 0.0\]: expected precisions > 0"),
+        (DirectTuner(alpha="a"), "alpha='a': expected a number >= 0"),
+        (GridTuner(fit_tolerance=0), "fit_tolerance=0: expected a finite number > 0"),
+        (MajorizeTuner, "tuning=<class .*MajorizeTuner'>: expected a name, a tuner, or None"),
+    ],
+)
+def test_tuners_are_checked_too(tuner, told):
+    with pytest.raises(DataError, match=told):
+        make_tuner(tuner)
+
+
+@pytest.mark.parametrize(
+    ("tuner", "told"),
+    [
+        (ImplicitTuner(start=[1.0, 2.0]), r"start=\[1.0, 2.0\]: expected one precision, or 1, one a group"),
+        (MajorizeTuner(start=[1.0]), r"start=\[1.0\]: expected one precision"),
+        (GridTuner("abc"), "values='abc': expected finite numbers > 0, one at least"),
+        (GridTuner([[1.0], [1, 2]]), r"values=\[\[1.0\], \[1, 2\]\]: expected finite numbers"),
+    ],
+)
+def test_tuners_are_checked_with_their_problem(tuner, told):
+    with pytest.raises(DataError, match=told):
+        Classifier(tuning=tuner).fit(*FLAT["classifier"][1])

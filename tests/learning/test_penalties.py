@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 
-from structune.learning.penalties import GroupedL2, IntegratedL2
+from structune.flat.structure.linear import Linear
+from structune.learning.losses import SquaredLoss
+from structune.learning.penalties import IntegratedL2, IntegratedNoise
+from structune.learning.risk import Risk
 from structune.structure import Groups
+from tiny import risk_of
 
 GROUPS = Groups(np.array([0, 1, 1, 2, 1, 0]), ("a", "b", "c"))
 FREE = Groups(np.array([0, -1, 1, 2, -1, 0]), ("a", "b", "c"))  # two weights have no penalty
@@ -18,22 +22,6 @@ seeds = st.integers(0, 2**32 - 1)
 def penalties():
     number = st.floats(0.0, 50.0)
     return st.builds(IntegratedL2, st.just(GROUPS), number, st.floats(0.01, 50.0))
-
-
-def test_a_precision_a_weight():
-    penalty = GroupedL2(GROUPS, np.log([2.0, 3.0, 5.0]))
-    assert_allclose(penalty.precision, [2, 3, 3, 5, 3, 2])
-
-
-@given(penalty=penalties(), seed=seeds)
-def test_the_integrated_penalty_is_its_formula(penalty, seed):
-    w = np.random.default_rng(seed).normal(size=6)
-    value, gradient = penalty.value_and_gradient(w)
-    parts = [(w[[0, 5]], 2), (w[[1, 2, 4]], 3), (w[[3]], 1)]
-    expected = sum((n / 2 + penalty.alpha) * np.log(0.5 * part @ part + penalty.beta) for part, n in parts)
-    assert value == pytest.approx(expected)
-    slope = approx_fprime(w, lambda v: penalty.value_and_gradient(v)[0], 1e-7)
-    assert_allclose(gradient, slope, rtol=1e-4, atol=1e-4 * (1 + np.abs(slope).max()))
 
 
 @given(penalty=penalties(), seed=seeds)
@@ -86,11 +74,6 @@ def test_groups_without_weights(index, names):
     assert (value, gradient.tolist()) == (0.0, [0.0] * len(index))
 
 
-def test_the_precision_of_a_free_weight_is_zero():
-    assert_allclose(GroupedL2(FREE, np.log([2.0, 3.0, 5.0])).precision, [2, 0, 3, 5, 0, 2])
-    assert_array_equal(GroupedL2(FREE, np.full(3, -800.0)).precision[[1, 4]], 0.0)
-
-
 @given(seed=seeds, alpha=st.floats(0.0, 50.0), beta=st.floats(0.01, 50.0))
 def test_free_weights_do_not_enter_the_integrated_penalty(seed, alpha, beta):
     w = np.random.default_rng(seed).normal(size=6)
@@ -104,3 +87,65 @@ def test_free_weights_do_not_enter_the_integrated_penalty(seed, alpha, beta):
     assert_allclose(gradient, FREE.spread(penalty.precision(w)) * w)
     moved = w + np.array([0, 9.0, 0, 0, -9.0, 0])
     assert penalty.value_and_gradient(moved)[0] == value
+
+
+# --- the noise variance integrated out --------------------------------------------------------------------
+
+
+FLOOR = 1e-3
+WEIGHTS = np.array([1.0, 2.0, 0.5])
+OUTPUTS = np.array([1.0, -2.0, 4.0])
+M = WEIGHTS.sum()
+MEAN_SQUARE = WEIGHTS @ OUTPUTS**2 / M
+
+
+def squares(outputs=OUTPUTS, weights=WEIGHTS):
+    structure = Linear(["x"])
+    return Risk.over(structure, SquaredLoss(), structure.encode(np.ones((len(outputs), 1)), outputs, weights))
+
+
+def test_the_variance_is_the_mean_square_above_a_floor():
+    noise = IntegratedNoise(squares(), FLOOR)
+    assert noise.variance(0.0) == pytest.approx(FLOOR * MEAN_SQUARE)
+    assert noise.variance(3.0) == pytest.approx(2 * 3.0 / M + FLOOR * MEAN_SQUARE)
+    at_zero = squares().at_zero.value  # half the sum of squares
+    assert noise.variance(at_zero) == pytest.approx((1 + FLOOR) * MEAN_SQUARE)
+
+
+@given(loss=st.floats(0.0, 1e6))
+def test_the_slope_of_the_objective_is_one_over_the_variance(loss):
+    noise = IntegratedNoise(squares(), FLOOR)
+    step = 1e-4 * (noise.variance(loss) * M)
+    slope = (noise.value(loss + step) - noise.value(loss - step)) / (2 * step)
+    assert slope == pytest.approx(1 / noise.variance(loss), rel=1e-6)
+
+
+@given(at=st.floats(0.0, 1e4), loss=st.floats(0.0, 1e4))
+def test_the_line_majorises_the_objective(at, loss):
+    noise = IntegratedNoise(squares(), FLOOR)
+    line = noise.value(at) + (loss - at) / noise.variance(at)
+    assert noise.value(loss) <= line + 1e-9 * (1 + abs(line))
+
+
+@given(loss=st.floats(0.0, 1e6))
+def test_the_variance_comes_back_from_the_objective(loss):
+    noise = IntegratedNoise(squares(), FLOOR)
+    assert noise.variance_of(noise.value(loss)) == pytest.approx(noise.variance(loss), rel=1e-9)
+
+
+def test_the_objective_is_that_of_the_paper():
+    """(m / 2) log |r|^2, where the floor does not matter."""
+    assert IntegratedNoise(squares(), 1e-12).value(3.0) == pytest.approx(M / 2 * np.log(6.0))
+
+
+@pytest.mark.parametrize("kind", ["classes", "chain"])
+def test_other_losses_stay_as_they_are(kind):
+    noise = IntegratedNoise(risk_of(kind), FLOOR)
+    assert (noise.value(7.0), noise.variance(7.0), noise.variance_of(7.0)) == (7.0, 1.0, 1.0)
+
+
+def test_outputs_that_are_all_zero():
+    noise = IntegratedNoise(squares(np.zeros(3)), FLOOR)
+    assert noise.variance(0.0) > 0
+    assert_allclose([noise.value(0.0), noise.value(0.0)], noise.value(0.0))
+    assert np.isfinite(noise.value(0.0))

@@ -12,156 +12,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from maxima import enumerated
-from structune import MultitaskEstimator, SequenceTagger, TaskTree, load
+from structune import MultitaskEstimator, SequenceTagger, load
 from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
-from structune.learning.losses import LogLoss
-from structune.learning.margin_losses import MarginLoss, RampLoss
-from structune.learning.risk import Risk
-from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.margin_losses import MarginLoss
+from structune.learning.tuning import GridTuner
 from structune.running import Run
-from structune.running.checkpoints import Checkpoint, CheckpointWarning, digest
-from structune.running.monitor import Monitor
-from structune.trees.tree_fit import node_risks, tune_priors
-from tiny import margin_problem, small, tuning_problem
-
-
-class Killed(BaseException):
-    """As SIGKILL: nothing in the code catches it."""
-
-
-class Mortal(Monitor):
-    """Dies at its `n`-th check, with a checkpoint that is written whenever it can be."""
-
-    def __init__(self, path, n=10**9):
-        super().__init__()
-        self.checkpoint, self.left = Checkpoint(path, seconds=0.0), n
-        self.checkpoint.begin({"work": "test"})
-
-    def check(self):
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
-
-
-def checks_of(work, path):
-    """How many checks there are in all, and what comes out."""
-    monitor = Mortal(path)
-    found = work(monitor)
-    path.unlink()
-    return 10**9 - monitor.left, found
-
-
-def survivors(work, path, times=4):
-    """What work gives that is killed at several moments and goes on each time."""
-    n, whole = checks_of(work, path)
-    for stop in sorted({1, 2, *np.linspace(1, n - 1, times).astype(int).tolist()}):
-        with pytest.raises(Killed):
-            work(Mortal(path, stop))
-        if not path.exists():  # nothing had been found yet
-            continue
-        left, found = checks_of(work, path)
-        yield stop, n, left, whole, found
-
-
-# --- fits -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["chain", "classes", "partial", "binary"])
-def test_smooth_fits(kind, tmp_path):
-    def fit(monitor):
-        risk = tuning_problem(kind, splits=False).full
-        return fit_l2(risk, np.full(risk.n_weights, 0.1), tolerance=1e-5, monitor=monitor)
-
-    for stop, n, left, whole, found in survivors(fit, tmp_path / "c", times=8):
-        assert_allclose(found.objective, whole.objective, rtol=1e-6)
-        assert found.status == whole.status
-        assert left <= n + 4
-        if stop > 0.9 * n:
-            assert left < 0.75 * n
-
-
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_bundles(kind, loss, tmp_path):
-    """Their planes are kept: they need not be found again."""
-    problem = enumerated(kind)
-
-    def fit(monitor):
-        risk = Risk(problem.structure, loss, [problem.shard])
-        return fit_l2(risk, np.full(problem.w.size, 0.1), tolerance=1e-5, monitor=monitor)
-
-    for stop, n, left, whole, found in survivors(fit, tmp_path / "c"):
-        assert_allclose(found.objective, whole.objective, rtol=1e-4)
-        assert found.status == whole.status
-        if loss.convex and kind == "chain":
-            assert left <= n - stop + 8
-
-
-# --- searches ---------------------------------------------------------------------------------------------
-
-SEARCHES = {
-    "implicit": (ImplicitTuner(), {"folds": 2}),
-    "majorize": (MajorizeTuner(tolerance=1e-3), {"splits": False}),
-    "effective": (MajorizeTuner(tolerance=1e-3, count="effective"), {"splits": False}),
-    "calibrated": (MajorizeTuner(tolerance=1e-3, calibrated=True), {"folds": 2}),
-    "grid": (GridTuner((0.1, 1.0, 10.0)), {"holdout": 0.3}),
-    "warm": (GridTuner((0.1, 1.0, 10.0), warm=True), {"holdout": 0.3}),
-    "direct": (DirectTuner(), {"splits": False}),
-}
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-def test_searches(name, tmp_path):
-    tuner, options = SEARCHES[name]
-
-    def tune(monitor):
-        return tuner.tune(tuning_problem(**options), monitor)
-
-    for stop, n, left, whole, found in survivors(tune, tmp_path / "c", times=6):
-        assert found.status == whole.status
-        assert_allclose(found.log_precision, whole.log_precision, atol=0.1)
-        assert_allclose(found.w, whole.w, atol=0.05)
-        assert whole.passes * 0.9 <= found.passes < 2 * whole.passes
-        if stop > n / 2:
-            assert left < 0.8 * n
-
-
-def test_the_grid_with_kinks(tmp_path):
-    def tune(monitor):
-        return GridTuner((0.1, 1.0, 10.0)).tune(margin_problem("chain", MarginLoss(), folds=2), monitor)
-
-    for _, _, _, whole, found in survivors(tune, tmp_path / "c"):
-        assert_allclose(found.log_precision, whole.log_precision)
-        assert found.heldout_loss == whole.heldout_loss
-
-
-def test_the_tuner_of_a_tree(tmp_path):
-    """Each node has a search of its own; of task b one split holds nothing out."""
-    structure, shard = small("chain")
-    tree, groups = TaskTree.from_nested({"root": ["a", "b"]}), structure.groups()
-    tuner = ImplicitTuner()
-
-    def risks(**examples):
-        return node_risks(tree, structure, LogLoss(), {t: shard.take(k) for t, k in examples.items()})
-
-    def tune(monitor):
-        splits = [
-            (risks(a=[1, 2, 3], b=[5, 6, 7]), risks(a=[0], b=[4])),
-            (risks(a=[0, 2, 3], b=[4, 5, 6, 7]), risks(a=[1])),
-        ]
-        full = risks(a=[0, 1, 2, 3], b=[4, 5, 6, 7])
-        return tune_priors(tree, full, splits, groups, tuner, monitor), monitor.history
-
-    for stop, n, left, (whole, told), (found, again) in survivors(tune, tmp_path / "c"):
-        assert stop < n / 2 or left < 0.8 * n
-        assert [record["stage"] for record in again] == [record["stage"] for record in told]
-        for node, prior in whole.items():
-            assert found[node].gamma == pytest.approx(prior.gamma, abs=0.02)
-            assert_allclose(found[node].precision, prior.precision, rtol=0.1)
-
+from structune.running.checkpoints import Checkpoint, CheckpointWarning
 
 # --- estimators -------------------------------------------------------------------------------------------
 
@@ -212,16 +69,6 @@ def test_other_work_is_refused(tmp_path):
     with pytest.raises(DataError, match="at w = 0"):
         SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
     SequenceTagger(run=Run(checkpoint=path), penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
-
-
-def test_numbers_of_other_work_may_be_huge(tmp_path):
-    path = tmp_path / "c"
-    cut_short(path, penalty=2.0)
-    header, arrays = read_model(path)
-    identity = header["identity"] | {"loss at w = 0": 10**400}
-    save_model(path, "checkpoint", {"identity": identity, "states": header["states"]}, arrays)
-    with pytest.raises(DataError, match="the state of other work"):
-        SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -296,10 +143,8 @@ def test_arrays_that_do_not_fit(tmp_path):
 ENTRIES = [
     ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
     ({"tuning": "grid"}, "loss", "low", "found 'loss' 'low', expected the type float"),
-    ({"tuning": "majorize"}, "effective", 1, "found 'effective' 1, expected the type bool"),
     ({"tuning": "grid"}, "n", -1, "found 'n' -1, expected a number from 0 to"),
     ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
-    ({"tuning": "implicit"}, "passes", None, "found 'passes' None"),
     ({"tuning": "implicit"}, "history", {}, "found 'history' {}, expected the type list"),
     ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
     ({"tuning": "implicit"}, "radius", -1.0, "found a point out of bounds"),
@@ -322,9 +167,13 @@ def test_entries_of_other_types(k, tmp_path):
         SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
 
 
-@pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
 @pytest.mark.parametrize(
-    "change", [lambda nodes: {"other": {}}, lambda nodes: [], lambda nodes: {node: {} for node in nodes}]
+    ("gammas", "change"),
+    [
+        ((0.5,), lambda nodes: {"other": {}}),
+        ((0.5,), lambda nodes: {node: {} for node in nodes}),
+        ((0.0, 0.5), lambda nodes: []),
+    ],
 )
 def test_nodes_of_other_trees(change, gammas, tmp_path):
     path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
@@ -354,21 +203,6 @@ def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
     assert tagger.status_ == "converged"
 
 
-def test_constraints_and_trees(tmp_path):
-    path = tmp_path / "c"
-    settings = {"constraints": "validation", "gamma": 0.01}
-    cut_short(path, **settings)
-    found = SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
-    assert_allclose(found.coef_, SequenceTagger(**settings).fit(X, Y).coef_, atol=0.05)
-    tree = TaskTree.from_nested({"root": ["a", "b"]})
-    data = {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
-    checkpoint = Checkpoint(path, seconds=0.0, lasting=True)
-    whole = MultitaskEstimator(SequenceTagger(), tree, run=Run(checkpoint=checkpoint), n_jobs=1).fit(data)
-    again = MultitaskEstimator(SequenceTagger(), tree, run=Run(checkpoint=path), n_jobs=1).fit(data)
-    assert_allclose(again.model("a").coef_, whole.model("a").coef_, atol=1e-9)
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
 def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
     """What was cut short is no part of the state."""
@@ -391,13 +225,6 @@ def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
     for node in ("root", "a", "b"):
         assert found.nodes_[node]["gamma"] == whole.nodes_[node]["gamma"]
         assert_allclose(found.weights_[node], whole.weights_[node], atol=1e-3)
-
-
-def test_names():
-    assert digest(np.zeros(2), None) == digest(np.zeros(2), None)
-    assert (
-        len({digest(np.zeros(2)), digest(np.zeros(3)), digest(None), digest(0.0, 1.0), digest(1.0, 0.0)}) == 5
-    )
 
 
 # --- SIGKILL ----------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 
@@ -25,16 +24,13 @@ from structune.errors import ClusterError, DataError
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning import ImplicitTuner
 from structune.running.checkpoints import Checkpoint
 from structune.running.executors import make_executor
 from structune.running.monitor import Monitor
 from structune.structure import split_evenly
-from structune.trees.task_tree import TaskTree
-from structune.trees.tree_fit import NodeGrid, choose_priors, fit_tree, node_risks
-from tiny import dense_hessian, hmm_tuning_problem, loss_of, small, tuning_problem
+from tiny import dense_hessian, hmm_tuning_problem, loss_of, small
 
 distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
@@ -71,13 +67,7 @@ def times(a, b, factor):
     return factor * a * b
 
 
-def fail_at_two(k):
-    if k == 2:
-        raise KeyError("shard 2")
-    return k
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("n", [0, 1, 5])
 def test_calls(executor, n):
     items = executor.place([np.full(3, float(k)) for k in range(n)])
     other, factor = list(range(n)), np.full(3, 2.0)
@@ -91,7 +81,7 @@ def test_calls(executor, n):
         assert executor.sum(times, items, other, shared=(factor,))[1] == sum(expected)
 
 
-@pytest.mark.parametrize("which", [[1], [0, 0, 1], [1, 2, 3, 4], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
+@pytest.mark.parametrize("which", [[0, 0, 1], [5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 3, 4, 5]])
 def test_parts_of_blocks(executor, monkeypatch, which):
     """Of what has been placed together any items may be used, in any order."""
     monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
@@ -113,12 +103,6 @@ def test_large_values_come_unharmed(executor):
     assert_array_equal(executor.sum(times, [1.0, 2.0], [1.0, 1.0], shared=(w,)), 3 * w)
 
 
-def test_errors_reach_the_caller_and_leave_the_executor_usable(executor):
-    with pytest.raises(KeyError, match="shard 2"):
-        list(executor.map(fail_at_two, range(5)))
-    assert list(executor.map(fail_at_two, [0, 1])) == [0, 1]
-
-
 def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):
     _, shard = small("chain")
     first, again = executor.place([shard]), executor.place([shard])
@@ -136,7 +120,7 @@ def both(executor, structure, loss, shards):
     return [Risk(structure, loss, shards, where) for where in (None, executor)]
 
 
-@pytest.mark.parametrize("kind", ["chain", "partial", "classes", "linear"])
+@pytest.mark.parametrize("kind", ["partial", "classes"])
 def test_smooth_risks(executor, kind):
     structure, shard = small(kind)
     w = np.random.default_rng(1).normal(size=structure.n_weights)
@@ -176,63 +160,17 @@ def test_every_structure_travels(executor, kind):
         assert_allclose(other.linearize(problem.w)(v), one.linearize(problem.w)(v), atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss(), MarginLoss("slack")])
-@pytest.mark.parametrize("kind", ["chain", "rna", "ranking"])
+@pytest.mark.parametrize(
+    ("kind", "loss"), [("chain", MarginLoss("slack")), ("rna", MarginLoss()), ("ranking", RampLoss())]
+)
 def test_fits_of_losses_with_kinks(executor, kind, loss):
     """With the outputs that the bundle keeps where decoding is costly."""
     problem = enumerated(kind)
-    if not loss.needs <= problem.structure.capabilities:
-        pytest.skip(f"no {loss.needs - problem.structure.capabilities}")
     risks = both(executor, problem.structure, loss, pieces(problem.shard, 3))
     precision = np.ones(problem.w.size)
     one, other = (fit_l2(risk, precision, tolerance=1e-4) for risk in risks)
     assert other.objective == pytest.approx(one.objective, rel=1e-3)
     assert risks[0].task_cost(one.w) == pytest.approx(risks[1].task_cost(one.w))
-
-
-TUNERS = [ImplicitTuner(), GridTuner((0.1, 1.0, 10.0)), GridTuner((0.1, 1.0), warm=True), MajorizeTuner()]
-
-
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
-@pytest.mark.parametrize("tuner", TUNERS, ids=lambda tuner: type(tuner).__name__)
-def test_tuners(executor, tuner, splits):
-    one, other = (tuner.tune(tuning_problem(executor=where, **splits)) for where in (None, executor))
-    assert other.status == one.status == "converged"
-    assert_allclose(other.log_precision, one.log_precision, atol=1e-6)
-    assert_allclose(other.w, one.w, atol=1e-6)
-    assert other.passes == pytest.approx(one.passes)
-
-
-def test_trees(executor):
-    structure, shard = small("chain")
-    tree = TaskTree.from_nested({"root": ["a", "b"]})
-    parts = [node_risks_of(tree, structure, shard, half) for half in (0, 1)]
-    grid, precision, found = NodeGrid((0.1, 1.0), (0.0, 0.9)), np.ones(structure.n_weights), []
-    for where in (None, executor):
-        priors = choose_priors(tree, [tuple(parts)], precision, grid, executor=where)
-        found.append((priors, fit_tree(tree, parts[0], priors, executor=where)))
-    for node in tree.nodes:
-        assert found[0][0][node].gamma == found[1][0][node].gamma
-        assert_allclose(found[1][1][node].w, found[0][1][node].w, atol=1e-9)
-
-
-def node_risks_of(tree, structure, shard, half):
-    shards = {task: shard.take(np.arange(half + 2 * k, len(shard), 4)) for k, task in enumerate("ab")}
-    return node_risks(tree, structure, loss_of(structure), shards)
-
-
-def spend(risks, n):
-    for _ in range(n):
-        risks[0].value(np.zeros(risks[0].n_weights))
-    return n
-
-
-def test_passes_of_whole_fits_are_counted(executor):
-    structure, shard = small("classes")
-    risks = both(executor, structure, loss_of(structure), pieces(shard))
-    side = SideBySide(executor, [(risk,) for risk in risks], 3)
-    assert list(side.map(spend, [0, 1, 0], [1, 2, 3])) == [1, 2, 3]
-    assert [risk.passes for risk in risks] == [4.0, 2.0]
 
 
 # --- connections ------------------------------------------------------------------------------------------
@@ -270,18 +208,6 @@ def test_a_local_cluster_ends_when_another_has_taken_its_place():
     gc.collect()
     until(lambda: one.status == one.cluster.status.name == "closed")
     assert other.status == "running"
-
-
-def test_what_was_placed_goes_with_the_executor(client):
-    _, shard = small("chain")
-    executor = DaskExecutor(client)
-    (part,) = executor.place([shard])
-    key, known = part.block.key, client.cluster.scheduler.tasks
-    until(lambda: key in known)
-    del executor, part
-    gc.collect()
-    until(lambda: key not in known)
-    assert len(shard)
 
 
 def versions(**others):
@@ -363,18 +289,8 @@ def undisturbed_and_disturbed(work, period=7, n=2):
         return found
 
 
-def test_a_fit_survives():
-    def fit(executor, monitor):
-        problem = hmm_tuning_problem(200, executor=executor)
-        return fit_l2(problem.full, np.ones(problem.full.n_weights), tolerance=1e-8, monitor=monitor)
-
-    one, other = undisturbed_and_disturbed(fit, 4)
-    assert other.status == one.status == "converged"
-    assert_allclose(other.w, one.w, atol=1e-9)
-
-
-@pytest.mark.parametrize("tuner", [ImplicitTuner(), MajorizeTuner()], ids=lambda tuner: type(tuner).__name__)
-def test_tuning_survives(tuner):
+def test_tuning_survives():
+    tuner = ImplicitTuner()
     one, other = undisturbed_and_disturbed(
         lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor), 4
     )
@@ -418,32 +334,6 @@ def test_a_local_cluster_survives_many_deaths(tmp_path, monkeypatch):
     numbers = executor.place([np.full(1, float(k)) for k in range(3)])
     kept = executor.keep(dies, numbers, shared=(2.0, 5, str(tmp_path / "deaths")))
     assert executor.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0
-
-
-def test_the_bits_do_not_depend_on_deaths():
-    """Sums are added in the order of the workers that there were when the fit began."""
-    w = {}
-    for n in (0, 5):
-        with enduring(), new_cluster() as cluster, distributed.Client(cluster) as client:
-            killer = Killer(cluster, 3, n)
-            problem = hmm_tuning_problem(200, executor=DaskExecutor(client))
-            start = np.ones(problem.full.n_weights)
-            w[n] = fit_l2(problem.full, start, tolerance=1e-8, monitor=killer).w
-            assert not killer.left
-    assert_array_equal(w[5], w[0])
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP")
-def test_a_slow_worker(client, executor):
-    """It stands still for a while: results are right, and come."""
-    info = client.cluster.workers
-    pid = next(iter(info.values())).pid
-    timer = threading.Timer(2.0, os.kill, (pid, signal.SIGCONT))
-    os.kill(pid, signal.SIGSTOP)
-    timer.start()
-    numbers = [float(k) for k in range(20)]
-    assert list(executor.map(times, numbers, numbers, shared=(2.0,))) == [2 * k * k for k in numbers]
-    timer.join()
 
 
 def go_on(checkpoint, executor):
@@ -564,12 +454,6 @@ def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
     models = [MultitaskEstimator(SequenceTagger(), tree, run=Run(at)).fit(data) for at in (None, client)]
     for node, w in models[0].weights_.items():
         assert_allclose(models[1].weights_[node], w, atol=1e-6)
-
-
-def test_an_address(client):
-    address = client.scheduler_info()["address"].replace("tcp", "dask")
-    tagger = SequenceTagger(run=Run(address)).fit(X, Y)
-    assert_allclose(tagger.coef_, SequenceTagger().fit(X, Y).coef_, atol=1e-9)
 
 
 def test_what_is_no_executor(monkeypatch):

@@ -39,7 +39,7 @@ def test_what_is_waited_for_is_cancelled(monkeypatch):
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            Results(client).of(None)
+            Results(client).wait_for(None)
         assert cancelled.wait(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)

@@ -15,16 +15,12 @@ def slowest_first(k):
     return k * k
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 10])
+@pytest.mark.parametrize("n_threads", [1, 3])
 def test_results_come_in_the_order_of_the_items(n_threads):
     executor = ThreadExecutor(n_threads)
     assert list(executor.map(slowest_first, range(6))) == [0, 1, 4, 9, 16, 25]
     assert list(executor.map(slowest_first, iter([5, 4]))) == [25, 16]  # again, and from an iterator
     assert list(executor.map(slowest_first, [])) == []
-
-
-def test_one_thread_is_the_caller_itself():
-    assert set(ThreadExecutor(1).map(lambda _: threading.get_ident(), range(3))) == {threading.get_ident()}
 
 
 def test_threads_work_at_the_same_time():

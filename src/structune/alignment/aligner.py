@@ -36,8 +36,7 @@ from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.losses import Loss
-from structune.learning.parameters import parameters
-from structune.learning.ranges import Range
+from structune.learning.parameters import Range, parameters
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, IntArray
 

@@ -88,7 +88,7 @@ class Running:
     def parameters(self, model: Path) -> dict[str, Any]:
         """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
         from structune.running.checkpoints import Checkpoint
-        from structune.running.run import Run
+        from structune.running.executors import Run
 
         path = model.with_name(f"{model.name}.checkpoint")
         if path.exists() and not self.resume:

@@ -13,9 +13,8 @@ import numpy as np
 from structune.compat.tagger import Tagger, as_labels, as_tokens, table_of, tokens_of
 from structune.errors import DataError, warn
 from structune.files.models import check_class
-from structune.learning.parameters import Parameters
-from structune.learning.ranges import Range
-from structune.running.run import Run
+from structune.learning.parameters import Parameters, Range
+from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores

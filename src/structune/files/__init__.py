@@ -1,7 +1,7 @@
 """What is read and written whatever the kind; everything from outside is checked here.
 
 - ``models``: model files; ``shards``: folders of encoded examples, ``unfinished`` while they are written
-- ``text``: lines of files; ``unpacking``: their bytes, compressed or not, within limits
+- ``text``: lines of files, compressed or not, within limits
 - ``looks_like``: the format that a text seems to have, for readers that do not read it
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """

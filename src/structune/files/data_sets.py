@@ -19,20 +19,11 @@ class DatasetUnavailable(StructuneError):  # noqa: N818 - it says what happened,
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a data set.
+    """A file of a data set."""
 
-    Attributes
-    ----------
-    path : str
-        Relative to the data folder.
-    sha256 : str
-    url : str, optional
-        Where it may be downloaded.
-    """
-
-    path: str
+    path: str  # relative to the data folder
     sha256: str
-    url: str | None = None
+    url: str | None = None  # where it may be downloaded
 
 
 def find(file: DataFile) -> Path:
@@ -44,17 +35,21 @@ def find(file: DataFile) -> Path:
         Says what was tried, and how to provide the file.
     """
     folder = data_folder()
-    if folder is not None and (folder / file.path).is_file():
-        return _verified(folder / file.path, file.sha256)
+    if folder is not None and (path := folder / file.path).is_file():
+        with path.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+        if found != file.sha256:
+            raise DatasetUnavailable(f"{path}: found the SHA-256 checksum {found}, expected {file.sha256}")
+        return path
+    hint = "set STRUCTUNE_DATA to the folder that holds the data"
+    searched = hint if folder is None else f"searched {folder}; {hint}"
+    missing = f"{file.path} is not in the data folder ({searched})"
     if file.url is None:
-        raise DatasetUnavailable(f"{file.path} is not in the data folder ({_searched(folder)})")
+        raise DatasetUnavailable(missing)
     try:
         return _download(file, file.url)
     except (OSError, ValueError) as error:
-        raise DatasetUnavailable(
-            f"{file.path} is not in the data folder ({_searched(folder)}) "
-            f"and could not be downloaded from {file.url}: {error}"
-        ) from error
+        raise DatasetUnavailable(f"{missing} and could not be downloaded from {file.url}: {error}") from error
 
 
 def data_folder() -> Path | None:
@@ -63,19 +58,6 @@ def data_folder() -> Path | None:
         return Path(named).expanduser()
     beside = _CHECKOUT.parent / "shared" / "data"
     return beside if (_CHECKOUT / "pyproject.toml").is_file() and beside.is_dir() else None
-
-
-def _searched(folder: Path | None) -> str:
-    hint = "set STRUCTUNE_DATA to the folder that holds the data"
-    return hint if folder is None else f"searched {folder}; {hint}"
-
-
-def _verified(path: Path, sha256: str) -> Path:
-    with path.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != sha256:
-        raise DatasetUnavailable(f"{path}: found the SHA-256 checksum {found}, expected {sha256}")
-    return path
 
 
 def _download(file: DataFile, url: str) -> Path:

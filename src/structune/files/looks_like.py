@@ -135,8 +135,13 @@ def looks_like(head: str) -> str | None:
         The first few thousand characters; of binary files as ``surrogateescape`` or ``replace`` decodes them.
     """
     head = head.removeprefix("\ufeff")
-    if (found := _first(_BINARY, head)) or (found := _not_text(head)):
+    if found := _first(_BINARY, head):
         return found
+    controls, escaped = len(_CONTROLS.findall(head)), len(_ESCAPED.findall(head))
+    if controls > _MOST_CONTROLS * len(head) or escaped > _MOST_ESCAPED * len(head):
+        return "binary data"
+    # what the whole text begins with says more than what its lines are like: of each table the first that
+    # fits
     text = head.replace("\r\n", "\n").replace("\r", "\n").lstrip()
     if found := _first(_BY_START, text):
         return found
@@ -163,12 +168,6 @@ def named_by_look(
 
 def _first(formats: list[tuple[str, re.Pattern[str]]], text: str) -> str | None:
     return next((name for name, pattern in formats if pattern.search(text)), None)
-
-
-def _not_text(head: str) -> str | None:
-    controls, escaped = len(_CONTROLS.findall(head)), len(_ESCAPED.findall(head))
-    is_binary = controls > _MOST_CONTROLS * len(head) or escaped > _MOST_ESCAPED * len(head)
-    return "binary data" if is_binary else None
 
 
 def _separated(lines: list[str]) -> str | None:

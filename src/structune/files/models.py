@@ -62,6 +62,7 @@ def save_model(
     """
     from safetensors.numpy import save
 
+    # safetensors has no checksum of its own: a flipped bit in a weight would be another model
     meta = {"kind": kind, "format": FORMAT, "version": structune.__version__, **header}
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(meta)
@@ -171,18 +172,13 @@ def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any
     kind = find_kind(word) or find_kind(_OLD_WORDS.get(word, word))
     if kind is None:
         raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
-    build: Callable[..., Any] = kind.estimator_class._from_file
-    return build(_completed(header, kind.word), arrays)
-
-
-def _completed(header: dict[str, Any], word: str) -> dict[str, Any]:
-    """The header of a kind as it would be written today."""
-    header = header | {"kind": word}
-    for name, given in _OLD_ENTRIES.get(word, {}).items():
+    header = header | {"kind": kind.word}  # and as it would be written today
+    for name, given in _OLD_ENTRIES.get(kind.word, {}).items():
         header[name] = given | header[name] if isinstance(given, dict) else header.get(name, given)
     if "parameters" in header:
         header["parameters"] = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
-    return header
+    build: Callable[..., Any] = kind.estimator_class._from_file
+    return build(header, arrays)
 
 
 def load_shipped(room: str, name: str = "pretrained") -> Any:
@@ -216,6 +212,7 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
         Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
     """
     flat = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
+    # ends that fall or leave the bytes would give strings of other places
     starts = np.concatenate(([0], ends)) if flat else np.array([-1])
     if np.any(np.diff(starts) < 0) or starts[-1] != data.size:
         raise ModelFileError("the table of names is damaged")

@@ -27,7 +27,7 @@ FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
 _WRITTEN = re.compile(rf"shard-\d{{5,}}\.bin|{re.escape(_MODEL)}(\.partial)?|{re.escape(_HEADER)}\.partial")
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # bytes: arrays are mapped as they lie, and kernels are compiled for aligned ones
 _TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
 _MOST_PARTS, _MOST_BYTES = 1 << 20, 1 << 27  # labelled parts, and what they take, that are dealt at a time
 _SPARSE = ("data", "indices", "indptr")
@@ -154,7 +154,12 @@ class ShardWriter:
         if groups is not None and len(groups) != len(batch):
             raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
         self._check_open()
-        fold = self._deal(len(batch)) if groups is None else self._of_groups(list(groups))
+        if groups is None:
+            fold = self._deal(len(batch))
+        else:
+            new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
+            self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
+            fold = np.array([self._fold_of[group] for group in groups])
         for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
@@ -172,13 +177,10 @@ class ShardWriter:
 
     def _deal(self, n: int) -> IntArray:
         """Folds of so many new examples, or groups."""
+        # places go round the folds over all batches, and are shuffled within one: folds are of equal size to
+        # one
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)
-
-    def _of_groups(self, groups: list[Any]) -> IntArray:
-        new = [group for group in dict.fromkeys(groups) if group not in self._fold_of]
-        self._fold_of |= zip(new, self._deal(len(new)).tolist(), strict=True)
-        return np.array([self._fold_of[group] for group in groups])
 
     def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
         """Write the structure, that of an estimator, and the list of shards.
@@ -354,7 +356,11 @@ def _assembled(cls: Any, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any
         if is_dataclass(hint):
             values[field.name] = _assembled(hint, arrays, f"{name}.")
         elif f"{name}.columns" in arrays:
-            values[field.name] = _sparse(arrays, name)
+            n_rows, n_columns = arrays[f"{name}.indptr"].size - 1, _number(arrays[f"{name}.columns"], int)
+            # it shares the memory of its arrays: SciPy's constructor would copy what is mapped
+            values[field.name] = matrix = scipy.sparse.csr_array((n_rows, n_columns))
+            for each in _SPARSE:
+                setattr(matrix, each, arrays[f"{name}.{each}"])
         else:
             values[field.name] = _number(arrays[name], hint) if hint in (int, bool) else arrays[name]
     return cls(**values)
@@ -366,21 +372,13 @@ def _number(array: NDArray[Any], kind: type) -> Any:
     return array.item()
 
 
-def _sparse(arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
-    """A sparse matrix that shares the memory of its arrays: SciPy would copy what is mapped."""
-    shape = arrays[f"{name}.indptr"].size - 1, _number(arrays[f"{name}.columns"], int)
-    matrix = scipy.sparse.csr_array(shape)
-    for each in _SPARSE:
-        setattr(matrix, each, arrays[f"{name}.{each}"])
-    return matrix
-
-
 _hints = cache(get_type_hints)
 
 
 def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: int) -> NDArray[Any]:
     if not _TYPE.fullmatch(dtype):  # NumPy has a parser of Python's for others
         raise ValueError(f"an array of {dtype:.60}")
+    # offsets and sizes of a file may be anything: none may lie outside it, and products may be beyond 64 bits
     kind, sizes = np.dtype(dtype), [operator.index(size) for size in shape]
     if min(sizes, default=0) < 0 or not 0 <= start <= content.size:
         raise ValueError(f"an array of {dtype} and shape {shape} at {start}")

@@ -23,14 +23,8 @@ class UnfinishedFolder:
     work that failed may hold it) by the next of the same folder. None removes files of other names, nor a
     folder that was there.
 
-    Parameters
-    ----------
-    path : Path
-        New, empty, or as a process that was killed has left it.
-    names : pattern
-        Of all files that are written, but the last.
-    last : str
-        The file with which the folder is finished.
+    The folder at `path` is new, empty, or as a process that was killed has left it. `names` are those of all
+    files that are written, but for the `last` one, with which the folder is finished.
 
     Raises
     ------
@@ -63,6 +57,7 @@ class UnfinishedFolder:
 
 def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
     """The mark of a folder that has nothing else in it any more."""
+    # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
     if not (path / MARK).exists() or (path / last).exists():
         _check_empty(path)
     mark, is_left = _take(path / MARK)
@@ -83,6 +78,8 @@ def _check_empty(path: Path) -> None:
 
 def _take(path: Path) -> tuple[IO[bytes], bool]:
     """A mark that is this process's, and whether another one has left it."""
+    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
+    # opening and locking another process may have taken the mark away; then the file has no name any more.
     mark, is_left = _open(path)
     is_locked = _lock(mark)
     if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):

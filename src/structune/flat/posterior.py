@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.learning.risk import Risk
-from structune.learning.solvers.cholesky import FactoredSystem
+from structune.learning.solvers.linear import FactoredSystem
 from structune.structure import FloatArray
 
 MOST_CELLS = 1 << 20  # of the roots of all outputs, eight megabytes

@@ -4,13 +4,12 @@ Begin with `structune.learning.estimator`, what all estimators do; or with `Risk
 structure of your own.
 
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
-- ``risk``: a loss summed over shards; ``penalties``: grouped L2; ``elastic_net``: paths of l1 penalties;
-  ``ray``: weights to begin with
+- ``risk``: a loss summed over shards, and fits side by side; ``penalties``: grouped L2, and what integrates
+  hyperparameters out; ``elastic_net``: paths of l1 penalties
 - ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
-- ``estimator``: what all estimators do; ``parameters``, ``routing``: scikit-learn's protocol; ``blocks``:
-  examples in blocks; ``ranges``: of numbers; ``fitting``: one fit; ``relevance``: precisions of single
-  weights; ``constrained``: held to constraints; ``estimator_file``: model files; ``defaults``
-- ``side_by_side``: independent fits; ``blending``: the mean of the weights of several models
+- ``estimator``: what all estimators do; ``parameters``: scikit-learn's protocol, and ranges of numbers;
+  ``blocks``: examples in blocks; ``fitting``: one fit; ``estimator_file``: model files
+- ``blending``: the mean of the weights of several models
 - ``bootstrap``: whether one set of predictions is better than another
 """
 

@@ -104,7 +104,10 @@ def _of_one_structure(models: Iterable[E]) -> list[E]:
         raise DataError("found no models, expected at least one")
     for k, model in enumerate(found):
         check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
-    kinds = [(type(model), _told(model._structure), model._structure.weight_names()) for model in found]
+    kinds = []
+    for model in found:  # weights of the same names may be those of another space
+        plain = {n: v for n, v in vars(model._structure).items() if isinstance(v, bool | int | float | str)}
+        kinds.append((type(model), plain, model._structure.weight_names()))
     for k, own in enumerate(kinds):
         if own != kinds[0]:
             raise DataError(
@@ -114,12 +117,7 @@ def _of_one_structure(models: Iterable[E]) -> list[E]:
 
 
 def _mean(models: list[E], shares: FloatArray) -> E:
+    # scores are linear in the weights: the mean of the weights has the mean of the models' scores
     mean, weighted = deepcopy(models[0]), zip(shares, models, strict=True)
     mean._import(np.sum([share * model._weights for share, model in weighted], axis=0))
     return mean
-
-
-def _told(structure: Any) -> dict[str, Any]:
-    """What a structure tells of its space."""
-    plain = (bool, int, float, str)
-    return {name: value for name, value in vars(structure).items() if isinstance(value, plain)}

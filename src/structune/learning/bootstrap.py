@@ -59,11 +59,9 @@ def paired_difference(
     def gain(sums: FloatArray) -> FloatArray:
         return np.asarray(statistic(sums[..., a.shape[1] :]) - statistic(sums[..., : a.shape[1]]))
 
-    sums = np.array([_resample(len(a), rng) @ counts for _ in range(n)])
+    # a resample is a vector of how often each example is in it; both predictors get the same, so that what is
+    # hard about an example cancels (a paired bootstrap, and its percentile interval)
+    drawn = (np.bincount(rng.integers(len(a), size=len(a)), minlength=len(a)) for _ in range(n))
+    sums = np.array([times.astype(np.float64) @ counts for times in drawn])
     low, high = np.percentile(gain(sums), [2.5, 97.5])
     return Difference(float(gain(counts.sum(axis=0))), float(low), float(high))
-
-
-def _resample(n: int, rng: np.random.Generator) -> FloatArray:
-    """How often each of n examples occurs in a resample."""
-    return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)

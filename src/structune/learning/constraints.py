@@ -34,6 +34,8 @@ class Constraints:
         monitor: Monitor,
     ) -> TuningResult:
         """Go on from a fit to one that meets the constraints, with the same precisions."""
+        # Precisions stay: a tuner differentiates through the optimum, which kinks of the constraints do not
+        # allow.
         stopped, risk = result.status in STOPPED, problem.full
         passes = PassCount.of(monitor, risk, *self.functions)
         fit = fit_constrained(
@@ -107,6 +109,7 @@ def _partition(sizes: IntArray, n_sets: int, random_state: int) -> list[IntArray
             f"found {sizes.size} examples and validation_sets={n_sets!r}, expected at least one set, and an "
             "example for each: ask for fewer sets, or cut long examples into several"
         )
+    # lengths differ by one example at most: the fullest set was the emptiest before it got its last
     set_of, filled = np.empty(sizes.size, np.int64), np.zeros(n_sets)
     for i in np.random.default_rng(random_state).permutation(sizes.size):
         set_of[i] = np.argmin(filled)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
@@ -81,6 +81,9 @@ def _most(
     risk: Risk, precision: FloatArray, shares: FloatArray, tolerance: float, monitor: Monitor | None
 ) -> tuple[float, FloatArray]:
     """The smallest factor that leaves no weight with an l1 penalty, and the weights without one there."""
+    # Weights of the penalty t l1 stay at zero where |d loss / d w_i| <= t l1_i for all of them, the weights
+    # without one at their optimum. That moves with t no more once the others are zero, so any t that is large
+    # enough tells the smallest: t = max |d loss / d w_i| / l1_i.
     held, start = shares > 0, np.zeros(risk.n_weights)
 
     def leaving(w: FloatArray) -> float:

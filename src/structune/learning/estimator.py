@@ -5,9 +5,11 @@ How weights are fitted is in `structune.learning.fitting`, which is imported whe
 
 from __future__ import annotations
 
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -17,19 +19,14 @@ import numpy as np
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import OF_FITS, save_model
 from structune.kinds import kind_of
-from structune.learning.defaults import TOLERANCE
 from structune.learning.estimator_file import (
     Arrays,
     check_array,
-    comes_back,
-    pack_history,
     pack_names,
-    unpack_history,
     unpack_names,
 )
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import FitsOnExecutor, parameters
-from structune.learning.ranges import Range
+from structune.learning.parameters import TOLERANCE, FitsOnExecutor, Range, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
@@ -263,7 +260,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         groups = self._weight_groups(structure)
         tuner = None if self.tuning is None else self._make_tuner(self.tuning)
         constraints = self._constraints(structure, loss, shard)
-        l1 = self._checked_l1(groups, loss, tuner, constraints is not None)
+        l1 = self._l1(groups)
+        if l1.any():
+            if constraints is not None:
+                raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
+            if not loss.smooth:
+                raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
+            if not getattr(tuner, "takes_l1", tuner is None):
+                raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
         penalty = self._precisions(groups) if tuner is None else None
         result = fit(
             structure,
@@ -284,19 +288,6 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         )
         self._keep(groups, result.precision if penalty is None else penalty, result)
         return result
-
-    def _checked_l1(self, groups: Groups, loss: Loss, tuner: Tuner | None, constrained: bool) -> FloatArray:
-        """Weights of the l1 penalty of groups; refused beside what cannot have one."""
-        l1 = self._l1(groups)
-        if not l1.any():
-            return l1
-        if constrained:
-            raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
-        if not loss.smooth:
-            raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
-        if not getattr(tuner, "takes_l1", tuner is None):
-            raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
-        return l1
 
     def _hessian_method(self, structure: Structure) -> str:
         """How products with the Hessian of the loss are made: as `Risk` calls it."""
@@ -323,12 +314,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The loss that was asked for by name, or given."""
         from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 
-        named: dict[str, Callable[[], Loss]] = {
-            "log": LogLoss,
-            "margin": MarginLoss,
-            "ramp": RampLoss,
-            "equivalent": EquivalentMarginLoss,
-        }
+        losses: tuple[Any, ...] = (LogLoss, MarginLoss, RampLoss, EquivalentMarginLoss)
+        named: dict[str, Callable[[], Loss]] = {loss.name: loss for loss in losses}
         if isinstance(self.loss, str) and self.loss in named:
             return named[self.loss]()
         if isinstance(self.loss, str | type) or not hasattr(self.loss, "nonlinear"):
@@ -343,9 +330,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _require_probabilities(self) -> None:
         if not self.has_probabilities:
-            loss = self._fitted_loss or self._make_loss()
-            what = f"a model fitted with loss={loss.name!r} has scores, no probabilities"
-            raise CapabilityError(f"{what}: fit with loss='log'")
+            name = (self._fitted_loss or self._make_loss()).name
+            raise CapabilityError(
+                f"a model fitted with loss={name!r} has scores, no probabilities: fit with loss='log'"
+            )
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """The tuner that was asked for by name, with the tolerance of the estimator, or given."""
@@ -392,6 +380,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The weights of the fit before, for a warm start."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
+        # by name: another training set has other features
         known = dict(zip(self._structure.weight_names(), self._weights.tolist(), strict=True))
         return np.array([known.get(name, 0.0) for name in structure.weight_names()])
 
@@ -424,6 +413,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _each(self, shard: S, function: Callable[[S], Iterable[T]]) -> list[T]:
         """Results of a function from some examples to one value each, on threads."""
         executor = make_executor(self.n_jobs)
+        # several pieces a thread, so that none waits long for the others
         pieces = split_evenly(shard.work(), _PIECES_PER_THREAD * executor.n_workers)
         with one_thread():
             found = executor.map(lambda piece: function(shard.take(piece)), pieces)
@@ -448,10 +438,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _pack_fit(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
         """Header and arrays of a fitted estimator, but for its structure."""
-        history, precisions = pack_history(self.history_, len(self.group_names_))
+        # precisions of all groups in all steps are too long for the header: they go to an array
+        short = [{**one, "log_precision": None} if "log_precision" in one else one for one in self.history_]
+        rows = [one["log_precision"] for one in self.history_ if "log_precision" in one]
         header = {
             "parameters": self._parameters_in_files(),
-            "history": history,
+            "history": short,
             "status": self.status_,
             "passes": self.passes_,
             "extra": extra,
@@ -461,7 +453,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             "penalty": self.penalty_,
             **({"l1": self.l1_} if self.l1_.any() else {}),
             "group_sizes": self.group_sizes_,
-            "history_log_precision": precisions,
+            "history_log_precision": np.array(rows, np.float64).reshape(len(rows), len(self.group_names_)),
             **pack_names("group", self.group_names_),
         }
         return header, arrays
@@ -471,6 +463,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
         `n_free` of the weights have no penalty, and are in no group.
         """
+        # kernels trust the lengths, and a file may come from anyone: all is checked before anything is kept
         names = unpack_names("group", arrays)
         n_records = sum("log_precision" in record for record in header["history"])
         check_array(arrays, "coef", np.float64, (n_weights,))
@@ -491,7 +484,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._fitted_loss = self._make_loss()
         self.penalty_, self.l1_ = arrays["penalty"], arrays["l1"]
         self.group_names_, self.group_sizes_ = tuple(names), arrays["group_sizes"]
-        self.history_ = unpack_history(header["history"], arrays["history_log_precision"])
+        rows = iter(arrays["history_log_precision"].tolist())
+        self.history_ = [
+            {**one, "log_precision": next(rows)} if "log_precision" in one else one
+            for one in header["history"]
+        ]
         self.status_, self.passes_ = str(header["status"]), float(header["passes"])
         self.extra_ = dict(header["extra"])
 
@@ -502,10 +499,78 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             plain = value.item() if isinstance(value, np.generic) else value
             if name == "loss":
                 plain = (self._fitted_loss or self._make_loss()).name  # of an object: what kind it is
-            if comes_back(plain) and name not in ("run", *OF_FITS):
-                found[name] = plain
+            with suppress(TypeError, ValueError):  # what is no JSON
+                if name not in ("run", *OF_FITS) and json.loads(json.dumps(plain)) == plain:
+                    found[name] = plain
         return found
 
     def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
         (header, arrays), (own_header, own_arrays) = self._pack_fit(extra), self._pack()
         return header | own_header, arrays | own_arrays
+
+
+@parameters
+class ConstrainedEstimator(StructuredEstimator):
+    """An estimator with the parameters `constraints`, `validation_sets` and `gamma`.
+
+    Parameters
+    ----------
+    constraints : None or "validation"
+        Constrain the model to predict parts of the training data almost as annotated (Chen et al. 2009). In
+        each of `validation_sets` parts the score of the best outputs is to exceed that of the annotated ones
+        by `gamma` at most. Log loss only. With `tuning`,
+        precisions are tuned first, without the constraints.
+    validation_sets : int
+        Number of random parts of the training data for `constraints`.
+    gamma : float
+        Bound on each part's summed score of the best outputs minus that of the annotated ones.
+
+    Attributes
+    ----------
+    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
+        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
+    status_ : str
+        "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
+        be met.
+    """
+
+    constraints: str | None = None
+    validation_sets: int = 3
+    gamma: float = 0.01
+
+    _ranges: ClassVar = {"gamma": Range(0, open=True)}
+
+    def _constraints(self, structure: Structure, loss: Loss, shard: Any) -> Constraints | None:
+        """What `constraints` asks for, one function a validation set."""
+        if self.constraints is None:
+            return None
+        from structune.learning.constraints import Constraints, validation_constraints
+
+        if not isinstance(shard, Shard):
+            raise DataError(
+                f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
+            )
+        if self.constraints != "validation":
+            raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
+        if not isinstance(loss, LogLoss):
+            raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
+        executor = make_executor(self.n_jobs, self.run and self.run.executor)
+        sets = validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
+        return Constraints(sets, self.gamma)
+
+    @property
+    def constraint_values_(self) -> FloatArray:
+        """How far each validation set's annotation scores below the best output, at the fitted weights."""
+        return self._of_constrained_fit("constraint_values")
+
+    @property
+    def multipliers_(self) -> FloatArray:
+        """Of each validation set's constraint; 0 where it never had to pull."""
+        return self._of_constrained_fit("multipliers")
+
+    def _of_constrained_fit(self, name: str) -> FloatArray:
+        self._check_fitted("history_")
+        for record in self.history_[-1:]:
+            if record["stage"] == "constrained fit":
+                return np.array(record[name])
+        raise AttributeError("the model was fitted without constraints")

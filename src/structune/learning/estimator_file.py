@@ -1,8 +1,7 @@
-"""Parts of model files: names, histories, and checks of what a file says."""
+"""Parts of model files: names, and checks of what a file says."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,6 @@ def pack_names(what: str, names: Any) -> Arrays:
 def unpack_names(what: str, arrays: Arrays) -> list[str]:
     """The names that `pack_names` packed."""
     return unpack_strings(arrays[f"{what}_bytes"], arrays[f"{what}_ends"])
-
-
-def comes_back(value: Any) -> bool:
-    try:
-        return bool(json.loads(json.dumps(value)) == value)
-    except (TypeError, ValueError):
-        return False
 
 
 def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
@@ -58,17 +50,3 @@ def check_keys(arrays: Arrays, name: str, end: int) -> None:
     rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(keys[1:] > keys[:-1]))
     if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):
         raise ModelFileError(f"the table {name!r} is damaged")
-
-
-def pack_history(history: list[dict[str, Any]], n_groups: int) -> tuple[list[dict[str, Any]], NDArray[Any]]:
-    """Precisions of all groups in all steps are too long for the header: they go to an array."""
-    short = [{**record, "log_precision": None} if "log_precision" in record else record for record in history]
-    rows = [record["log_precision"] for record in history if "log_precision" in record]
-    return short, np.array(rows, dtype=np.float64).reshape(len(rows), n_groups)
-
-
-def unpack_history(history: list[dict[str, Any]], rows: NDArray[Any]) -> list[dict[str, Any]]:
-    left = iter(rows.tolist())
-    return [
-        {**record, "log_precision": next(left)} if "log_precision" in record else record for record in history
-    ]

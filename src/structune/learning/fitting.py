@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,17 +13,18 @@ import numpy as np
 from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
 from structune.learning.constraints import Constraints
-from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.relevance import switch_off, warn_of_many_groups
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, TuningResult
 from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
+from structune.running.executors import PreparedRun
 from structune.running.monitor import STOPPED, Monitor
-from structune.running.run import PreparedRun
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
@@ -32,19 +33,17 @@ _UNFINISHED = {  # statuses of which a warning tells
 }
 
 
+_DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
+_LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
+_PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """What tuning holds out: a share of the examples, or folds.
 
-    Attributes
-    ----------
-    holdout : float
-    folds : int, optional
-    random_state : int
-    groups : array-like, shape (n_examples,), optional
-        Examples of one group stay on one side of every split.
-    strata : array-like, shape (n_examples,), optional
-        Of which every part has about the same share.
+    Examples of one of `groups` stay on one side of every split; every part has about the same share of
+    `strata`.
     """
 
     holdout: float = 0.2
@@ -76,34 +75,26 @@ def fit(
 
     Parameters
     ----------
-    structure : Structure
-    loss : Loss
     shard : Shard or ShardFolder
         The training examples, encoded.
     groups : Groups
         Which weights share a precision.
     penalty, l1 : ndarray, shape (n_groups,)
         Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    run : PreparedRun
-    tuner : Tuner, optional
-        Chooses the precisions.
     held_out : HeldOut
-        What it holds out.
-    start : ndarray, shape (n_weights,), optional
-        Where a fit without tuning starts.
-    origin : ndarray, shape (n_weights,), optional
-        Where the prior has its mean, if not at zero.
+        What the tuner holds out.
+    start, origin : ndarray, shape (n_weights,), optional
+        Where a fit without tuning starts, and where the prior has its mean, if not at zero.
     constraints : Constraints, optional
         What the fit meets, beside what it minimises.
     prepare : callable, optional
         Of the problem and the start: the problem as the tuner or the fit gets it.
-    hessian : str
-        How products with it are made, or that it is a matrix.
-    tolerance : float
-        Of a fit without tuning.
+    hessian, tolerance
+        As of `Risk`, and of a fit without tuning.
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
         raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")
+    # with an origin all weights are told from there: the prior has its mean at zero again
     if origin is not None and start is not None:
         start = start - origin
     functions = [] if constraints is None else constraints.functions
@@ -116,6 +107,7 @@ def fit(
         problem = replace(problem, l1=l1)
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)
+        # after the problem is known: by its loss at w = 0 a checkpoint knows the data that it is of
         run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
         if tuner is None:
             assert penalty is not None
@@ -132,7 +124,12 @@ def fit(
     if origin is not None:
         result.w = result.w + origin
     if result.status in _UNFINISHED:
-        _warn_unfinished(tuner, result.status)
+        from sklearn.exceptions import ConvergenceWarning
+
+        work, where = "the fit", ""
+        if tuner is not None:  # the estimator's own are those of a fit without tuning
+            work, where = "tuning", f", in tuning={type(tuner).__name__}(...)"
+        warn(f"{work} has not converged: it {_UNFINISHED[result.status]}{where}", ConvergenceWarning)
     return replace(result, risk=problem.full)
 
 
@@ -141,29 +138,14 @@ def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *d
     build: Callable[..., TuningProblem] = TuningProblem.of_files
     if not isinstance(data[2], ShardFolder):
         build = TuningProblem.build
-        options |= {
-            "example_groups": held_out.groups,
-            "strata": held_out.strata,
-            "random_state": held_out.random_state,
-        }
-    holdout, folds = held_out.holdout, held_out.folds
+        options |= {"example_groups": held_out.groups, "strata": held_out.strata}
+        options["random_state"] = held_out.random_state
     if tuner is not None and tuner.needs_splits:
-        return build(*data, **options, holdout=holdout, folds=folds)
-    for parts in (folds, None) if getattr(tuner, "calibrated", False) else ():
-        try:
-            return build(*data, **options, holdout=holdout, folds=parts)
-        except DataError:  # too few examples or groups of them: fewer parts, or none
-            pass
+        return build(*data, **options, holdout=held_out.holdout, folds=held_out.folds)
+    for folds in (held_out.folds, None) if getattr(tuner, "calibrated", False) else ():
+        with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
+            return build(*data, **options, holdout=held_out.holdout, folds=folds)
     return build(*data, **options, splits=False)
-
-
-def _warn_unfinished(tuner: Tuner | None, status: str) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
-    work, where = "the fit", ""
-    if tuner is not None:  # the estimator's own are those of a fit without tuning
-        work, where = "tuning", f", in tuning={type(tuner).__name__}(...)"
-    warn(f"{work} has not converged: it {_UNFINISHED[status]}{where}", ConvergenceWarning)
 
 
 def _fit_given(
@@ -179,8 +161,7 @@ def _fit_given(
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
         penalty = GroupedL2(problem.groups, np.log(precisions))
     # the rounds of a loss that is not convex are records, and bound it by other functions
-    followed = monitor.recording(lambda: passes.spent) if risk.convex else nullcontext()
-    with followed:
+    with monitor.recording(lambda: passes.spent) if risk.convex else nullcontext():
         found = fit_l2(
             risk,
             penalty.precision,
@@ -201,6 +182,39 @@ def _fit_given(
 
 def told_data(risk: Risk, groups: Groups) -> dict[str, Any]:
     """What a checkpoint knows the data by."""
-    at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
     sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
-    return {**sizes, **at_zero}
+    at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
+    return sizes | at_zero
+
+
+def switch_off(tuner: Tuner, problem: TuningProblem, result: TuningResult, monitor: Monitor) -> TuningResult:
+    """Set weights to zero that cannot matter, where `MajorizeTuner` gave each a precision of its own.
+
+    Those whose precision C is 99 times the curvature h of the loss or more, so that the data determine less
+    than a hundredth of them (h / (h + C), MacKay 1992), and without which the loss rises by a thousandth at
+    most: by w^2 (C + h / 2), in units of log-likelihood.
+    """
+    # precisions of their own (automatic relevance determination)
+    risk, groups = problem.full, problem.groups
+    separate = len(groups) > 1 and bool(np.all(groups.sizes == 1))
+    learned = isinstance(tuner, MajorizeTuner) and result.status not in STOPPED
+    if not (separate and learned and risk.smooth and "hessian" in risk.structure.capabilities):
+        return result
+    precision, curvature = groups.spread(result.precision), risk.variance(result.w)
+    loss = result.w**2 * (precision + 0.5 * curvature) / (result.noise or 1.0)
+    off = (curvature < _DETERMINED * (curvature + precision)) & (loss <= _LEAST_LOSS)
+    monitor.record("relevance", switched_off=int(np.count_nonzero(off)), weights=risk.n_weights)
+    return replace(result, w=np.where(off, 0.0, result.w), history=monitor.history)
+
+
+def warn_of_many_groups(tuner: Tuner, problem: TuningProblem) -> None:
+    """Warn where nearly each weight has a precision, and held-out examples are too few to choose them."""
+    n_groups, n_weights = len(problem.groups), int(problem.groups.sizes.sum())
+    n_parts = sum(split.heldout.n_parts for split in problem.splits)
+    few = n_groups * _PARTS_PER_GROUP > n_parts
+    if isinstance(tuner, ImplicitTuner) and few and 2 * n_groups > n_weights > 1:
+        warn(
+            f"found {n_groups} precisions for {n_weights} weights and {n_parts} held-out parts (tokens, "
+            f"examples): these are too few to choose so many, and groups by kind may well predict better; "
+            f"tuning='majorize' learns precisions without held-out parts"
+        )

@@ -37,7 +37,19 @@ class Loss(Protocol):
         """The Hessian at `w` as a matrix."""
 
 
-class LogLoss:
+class _Smooth:
+    """What losses with second derivatives ask a structure."""
+
+    smooth = convex = True
+
+    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.variance(w, shard)
+
+    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
+        return structure.hessian(w, shard)
+
+
+class LogLoss(_Smooth):
     """-log p(y | x; w) = log-partition - score.
 
     With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
@@ -47,7 +59,6 @@ class LogLoss:
     name = "log"
     needs = frozenset({"log_partition"})
     quadratic = False
-    smooth = convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         if shard.is_partly_known:
@@ -57,6 +68,8 @@ class LogLoss:
         return -observed
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        # log Z(x) - log Z(x, known): of a whole output the second sum has one term, its score, which is
+        # linear in w but for what the score has beside w . F
         own = 0.0 if shard.is_partly_known else structure.constants(shard)
         value = shard.weights @ (structure.log_partition(w, shard, gradient) - own)
         if shard.is_partly_known:
@@ -67,37 +80,27 @@ class LogLoss:
         return value
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        # the Hessian of a log-partition is the covariance of the features; this is a difference of two
         whole = structure.linearize(w, shard)
         if not shard.is_partly_known:
             return whole
         within = structure.linearize(w, shard, within=True)
         return lambda v: whole(v) - within(v)
 
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
 
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)
-
-
-class SquaredLoss:
+class SquaredLoss(_Smooth):
     """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
 
     name = "squared"
     needs = frozenset({"squared_error"})
-    quadratic = smooth = convex = True
+    quadratic = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
+        # squared_error adds half its gradient, (w . x - y) x, which is that of 1/2 (y - w . x)^2
         return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         return structure.linearize(w, shard)
-
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)

@@ -10,13 +10,9 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.structure import Array, FloatArray, HessianProduct, Structure
+from structune.structure import Array, FloatArray, Structure
 
 RESCALINGS = ("margin", "slack")
-
-
-def _hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.maximum(a, 0.0), (a > 0).astype(np.float64)
 
 
 def _squared_hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,34 +26,22 @@ def _huber(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(a < 1.0, 0.5 * a * a, a - 0.5), np.minimum(a, 1.0)
 
 
-def _logistic(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))
-
-
+# values and slopes; the logistic function is written so that neither sign of a overflows
 OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "hinge": _hinge,
+    "hinge": lambda a: (np.maximum(a, 0.0), (a > 0).astype(np.float64)),
     "squared_hinge": _squared_hinge,
     "huber": _huber,
-    "logistic": _logistic,
+    "logistic": lambda a: (np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))),
 }
 
 
 @dataclass(frozen=True)
 class Violations:
-    """The outputs that attain the maximum in a loss, one an example.
-
-    Attributes
-    ----------
-    outputs : outputs of the shard
-    factor : ndarray, shape (n_examples,)
-        What their features count: Gamma(Delta).
-    value : ndarray, shape (n_examples,)
-        The maximum.
-    """
+    """The outputs that attain the maximum in a loss, one an example."""
 
     outputs: Any
-    factor: FloatArray
-    value: FloatArray
+    factor: FloatArray  # what their features count: Gamma(Delta), shape (n_examples,)
+    value: FloatArray  # the maximum, shape (n_examples,)
 
 
 class MaximumLoss:
@@ -90,12 +74,15 @@ class MaximumLoss:
     @property
     def own_score_is_linear(self) -> bool:
         """Whether the score of y is a linear part of its own."""
+        # the hinge of a maximum that is never negative is that maximum, and Gamma = 1 takes f(x, y) out of it
         return self.rescaling == "margin" and self.outer == "hinge"
 
     def violations(
         self, structure: Structure, shard: Any, w: FloatArray, augmented: bool = True
     ) -> Violations:
         """The maximum over outputs at `w`; of beta alone if not `augmented`."""
+        # margin rescaling: max over y' of f(x, y') + Delta(y, y'), less f(x, y), by loss-augmented decoding;
+        # slack rescaling: max of Delta(y, y') (1 + f(x, y') - f(x, y)), of which y itself has 0
         ones = np.ones(len(shard)) if augmented else None
         if self.rescaling == "slack":
             outputs, value = structure.best_rescaled(w, shard, ones)
@@ -126,6 +113,7 @@ class MaximumLoss:
 
         `own` are the features of the examples' own outputs.
         """
+        # Gamma (F(x, y') - F(x, y)) . v + Delta(y, y'), linear in v for the outputs y' that were found at w
         rows = structure.feature_rows(shard, found.outputs) - own
         factors = found.factor[:, None]
         return scipy.sparse.csr_array(rows.multiply(factors)), structure.cost(shard, found.outputs)
@@ -134,6 +122,7 @@ class MaximumLoss:
         self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True
     ) -> float:
         """Weighted sum of the outer function of the maximum; adds a subgradient."""
+        # outer(max)' = outer'(max) Gamma (F(x, y') - F(x, y)) at an output y' that attains the maximum
         found = self.violations(structure, shard, w, augmented)
         value, slope = self.outer_value(found.value)
         if gradient is not None:
@@ -141,20 +130,17 @@ class MaximumLoss:
         return float(shard.weights @ value)
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        # max_y' [f(y') + Delta] - f(y): the second term is the same row in every evaluation
         if not self.own_score_is_linear:
             return None
         own = np.zeros(structure.n_weights)
         structure.features(shard, own)
         return -own
 
-    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        raise _no_curvature(self)
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> Any:
+        raise DataError(f"{type(self).__name__} has no second derivatives: expected a smooth loss")
 
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        raise _no_curvature(self)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        raise _no_curvature(self)
+    variance = hessian = linearize
 
 
 class MarginLoss(MaximumLoss):
@@ -231,6 +217,7 @@ class RampLoss(DifferenceLoss):
         super().__init__(rescaling)
 
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        # max over y' of beta alone, linear between kinks: its value is its subgradient times w
         found = self.violations(structure, shard, w, augmented=False)
         if gradient is not None:
             self.add_features(structure, shard, found, shard.weights, gradient)
@@ -250,11 +237,9 @@ class EquivalentMarginLoss(DifferenceLoss):
         self.needs = self.needs | {"equivalent"}
 
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
+        # the infimum over y'' in Y_opt of max_y' [f(y') + Delta] - f(y''): the maximum is the same for all of
+        # them
         outputs, value = structure.best_equivalent(w, shard)
         if gradient is not None:
             structure.features(shard, gradient, None, outputs)
         return float(shard.weights @ value)
-
-
-def _no_curvature(loss: MaximumLoss) -> DataError:
-    return DataError(f"{type(loss).__name__} has no second derivatives: expected a smooth loss")

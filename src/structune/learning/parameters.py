@@ -1,4 +1,4 @@
-"""Parameters of estimators: the fields of a dataclass, by scikit-learn's protocol.
+"""Parameters of estimators: fields of a dataclass by scikit-learn's protocol, and the numbers they may be.
 
 Models that are there predict without scikit-learn: it takes longer to import than most predictions do.
 """
@@ -6,6 +6,7 @@ Models that are there predict without scikit-learn: it takes longer to import th
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping
@@ -14,18 +15,72 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
+import numpy as np
+
 from structune.errors import DataError
-from structune.learning.ranges import Range, check_ranges
-from structune.learning.routing import Routed
-from structune.running.run import PreparedRun, Run
+from structune.running.executors import PreparedRun, Run
 
 T = TypeVar("T")
+TOLERANCE = 1e-4  # of a fit, relative to where it starts: at w = 0; solvers and tuners agree on it
 _KEPT_BY_CLONES = ("_metadata_request", "_sklearn_output_config")  # what scikit-learn was asked for
 _LONGEST = 300  # letters, of a parameter that is told
-_OF_RUNS = {"max_seconds": Range(optional=True), "max_iterations": Range(1, whole=True)}
 # between a fit and the one that goes on from its checkpoint
 _MAY_CHANGE = ("n_jobs", "run", "verbose", "warm_start")
 _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a setting in a checkpoint
+
+
+# --- numbers ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers that a parameter may be: from `least` on, or between `least` and `most`.
+
+    They are declared beside parameters, and checked by each fit, as scikit-learn has it.
+    """
+
+    least: float = 0.0
+    most: float = math.inf
+    open: bool = False  # whether the ends are left out
+    whole: bool = False  # whole numbers only
+    optional: bool = False  # None is allowed, too
+
+    def __contains__(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
+        kinds = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            return False
+        number = float(value)
+        return self.least < number < self.most if self.open else self.least <= number <= self.most
+
+    def __str__(self) -> str:
+        kind = "whole " if self.whole else "finite " if self.open and self.most == math.inf else ""
+        if self.most < math.inf:
+            before, amid = ("between", "and") if self.open else ("from", "to")
+            where = f"{before} {self.least} {amid} {self.most}"
+        else:
+            where = f"{'>' if self.open else '>='} {self.least}"
+        return f"{'None or ' if self.optional else ''}a {kind}number {where}"
+
+
+def check_ranges(owner: Any, ranges: Mapping[str, Range]) -> None:
+    """Raise a `DataError` for the first attribute outside its range; those that are not there are skipped."""
+    for name, allowed in ranges.items():
+        if hasattr(owner, name):
+            check_number(name, getattr(owner, name), allowed)
+
+
+def check_number(name: str, value: Any, allowed: Range) -> None:
+    """Raise a `DataError` for a parameter or an argument outside its range."""
+    if value not in allowed:
+        raise DataError(f"{name}={value!r}: expected {allowed}")
+
+
+_OF_RUNS = {"max_seconds": Range(optional=True), "max_iterations": Range(1, whole=True)}
+
+
+# --- scikit-learn's protocol ------------------------------------------------------------------------------
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -37,7 +92,7 @@ def parameters(cls: type[T]) -> type[T]:
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
-class Parameters(Routed):
+class Parameters:
     """An estimator by scikit-learn's protocol: it can be cloned, searched over, and put into pipelines."""
 
     _shared: ClassVar[tuple[str, ...]] = ()  # parameters that clones have in common
@@ -81,9 +136,11 @@ class Parameters(Routed):
 
     def __repr__(self) -> str:
         """What was asked for."""
-        defaults = inspect.signature(type(self)).parameters
-        given = self.get_params(deep=False).items()
-        told = [f"{name}={_short(value)}" for name, value in given if not _is(value, defaults[name].default)]
+        defaults, told = inspect.signature(type(self)).parameters, []
+        for name, value in self.get_params(deep=False).items():
+            default, text = defaults[name].default, repr(value)
+            if value is not default and not (type(value) is type(default) and bool(value == default)):
+                told.append(f"{name}={text if len(text) <= _LONGEST else f'{text:.{_LONGEST}}...'}")
         return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_html_(self) -> str:
@@ -92,10 +149,15 @@ class Parameters(Routed):
         return str(estimator_html_repr(self))
 
     def __sklearn_clone__(self) -> Self:
-        given = self.get_params(deep=False).items()
-        other = type(self)(**{
-            name: value if name in self._shared else _cloned(value) for name, value in given
-        })  # fmt: skip
+        given = self.get_params(deep=False)
+        for name in given.keys() - set(self._shared):
+            if hasattr(given[name], "get_params"):
+                from sklearn.base import clone
+
+                given[name] = clone(given[name], safe=False)
+            else:
+                given[name] = deepcopy(given[name])
+        other = type(self)(**given)
         for name in _KEPT_BY_CLONES:
             if hasattr(self, name):
                 setattr(other, name, deepcopy(getattr(self, name)))
@@ -120,6 +182,41 @@ class Parameters(Routed):
                 "this estimator."
             )
 
+    # --- metadata: scikit-learn is imported when requests are made ----------------------------------------
+
+    def set_fit_request(self, **requests: Any) -> Self:
+        """Say which arguments of `fit`, such as ``groups``, meta-estimators are to pass on."""
+        return self._request("fit", requests)
+
+    def set_predict_request(self, **requests: Any) -> Self:
+        """The same of `predict`."""
+        return self._request("predict", requests)
+
+    def set_score_request(self, **requests: Any) -> Self:
+        """The same of `score`."""
+        return self._request("score", requests)
+
+    def get_metadata_routing(self) -> Any:
+        """What is passed on, as scikit-learn asks for it."""
+        return self._get_metadata_request()
+
+    def _request(self, method: str, requests: dict[str, Any]) -> Self:
+        from sklearn.utils._metadata_requests import RequestMethod
+
+        known = sorted(self._get_class_level_metadata_request_values(method))
+        return RequestMethod(method, known).__get__(self, type(self))(**requests)  # type: ignore[no-any-return]
+
+    def _get_metadata_request(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator._get_metadata_request(self)
+
+    @classmethod
+    def _get_class_level_metadata_request_values(cls, *method: Any, **options: Any) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator._get_class_level_metadata_request_values.__func__(cls, *method, **options)
+
 
 @cache
 def _names_of(constructor: Callable[..., None]) -> tuple[str, ...]:
@@ -129,37 +226,12 @@ def _names_of(constructor: Callable[..., None]) -> tuple[str, ...]:
     return tuple(sorted(each.name for each in own if each.kind != each.VAR_KEYWORD))
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text:.{_LONGEST}}..."
-
-
-def _is(value: Any, default: Any) -> bool:
-    return value is default or (type(value) is type(default) and bool(value == default))
-
-
-def _cloned(value: Any) -> Any:
-    if not hasattr(value, "get_params"):
-        return deepcopy(value)
-    from sklearn.base import clone
-
-    return clone(value, safe=False)
-
-
 # --- of fits ----------------------------------------------------------------------------------------------
 
 
 @parameters
 class FitsOnExecutor(Parameters):
-    """An estimator whose `fit` can work on a cluster, and go on where it was stopped.
-
-    Parameters
-    ----------
-    n_jobs : int, optional
-        Threads; -1 takes all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
-    """
+    """An estimator whose `fit` can work on a cluster, and go on where it was stopped, as `run` says."""
 
     n_jobs: int | None = -1
     run: Run | None = None
@@ -175,11 +247,11 @@ class FitsOnExecutor(Parameters):
     def _prepared_run(self, verbose: int) -> PreparedRun:
         """How a fit runs, as the parameters say."""
         run = self.run or Run()
-        settings = {} if run.checkpoint is None else self.get_params()
-        work = {
-            name: _as_told(v) for name, v in settings.items() if name.rpartition("__")[2] not in _MAY_CHANGE
-        }
-        return run.prepared(self.n_jobs, verbose, {"class": type(self).__name__, **work})
+        work: dict[str, Any] = {"class": type(self).__name__}
+        for name, value in ({} if run.checkpoint is None else self.get_params()).items():
+            if name.rpartition("__")[2] not in _MAY_CHANGE:
+                work[name] = _as_told(value)
+        return run.prepared(self.n_jobs, verbose, work)
 
 
 def _as_told(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Penalties on the weights, one hyperparameter a group."""
+"""Penalties on the weights, one hyperparameter a group, and what integrates hyperparameters and noise out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
+from structune.learning.risk import Risk
 from structune.structure import FloatArray, Groups
 
+NOISE_FLOOR = 1e-6
+_LEAST = 1e-30  # of the noise variance
+_LEAST_LEFT = 1e-3  # of the examples, where the weights take up all of them
 _LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where there are none
 
 
@@ -58,6 +62,9 @@ class IntegratedL2:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The penalty and its gradient."""
+        # a Gamma(alpha, beta) prior of C_j integrates the Gaussian C_j^(n_j/2) exp(-1/2 C_j |w_j|^2) to a
+        # power of 1/2 |w_j|^2 + beta; the logarithm is concave in |w_j|^2, so its tangent lies above it, a
+        # quadratic in w
         shape = self.groups.sizes / 2 + self.alpha
         return float(shape @ np.log(self._energy(w))), self.groups.spread(self.precision(w)) * w
 
@@ -66,5 +73,47 @@ class IntegratedL2:
 
         `counts` takes the place of the group sizes n_j (an effective number of weights, say).
         """
+        # the slope of (n_j / 2 + alpha) log(e + beta) in e = 1/2 |w_j|^2, which is the precision of the
+        # tangent
         counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)
         return np.asarray((counts / 2 + self.alpha) / self._energy(w))
+
+
+class IntegratedNoise:
+    """The negative log likelihood that a risk stands for, and the noise variance that goes with it.
+
+    For a squared loss, summed to r / 2 over m examples, Jeffreys' prior of the variance gives
+    (m / 2) log(r + m floor), and r / m + floor majorises it (Foo et al. 2009, section 4). Where there are as
+    many weights as examples r may vanish: hence the floor. Other losses are negative log likelihoods already,
+    of variance 1. The `floor` of the variance is a share of the mean square of the outputs.
+    """
+
+    def __init__(self, risk: Risk, floor: float) -> None:
+        self._integrated, self._m = risk.quadratic, risk.weight
+        # half the sum of squares at w = 0 is at_zero.value: the mean square of the outputs is 2 value / m
+        self._floor = 2.0 * floor * risk.at_zero.value / self._m if risk.quadratic else 0.0
+        self._floor = max(self._floor, _LEAST)  # outputs may be constant
+
+    def of_result(self, variance: float) -> float | None:
+        """The variance for a `TuningResult`: None where none was integrated out."""
+        return variance if self._integrated else None
+
+    def variance(self, loss: float, n_determined: float = 0.0) -> float:
+        """Where the summed loss is `loss`.
+
+        Weights that the data determine take up as many examples: with their effective number the variance is
+        r / (m - n_determined) (MacKay 1992).
+        """
+        if not self._integrated:
+            return 1.0
+        # d value / d loss = 1 / variance, by (m / 2) log(2 loss + m floor)
+        return 2.0 * loss / max(self._m - n_determined, _LEAST_LEFT * self._m) + self._floor
+
+    def variance_of(self, value: float) -> float:
+        """The same, from the negative log likelihood."""
+        # value = (m / 2) log(m s), solved for s
+        return float(np.exp(2.0 * value / self._m)) / self._m if self._integrated else 1.0
+
+    def value(self, loss: float) -> float:
+        """Negative log likelihood; its derivative in `loss` is 1 / `variance`."""
+        return 0.5 * self._m * float(np.log(self._m * self.variance(loss))) if self._integrated else loss

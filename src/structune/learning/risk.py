@@ -1,10 +1,11 @@
-"""The empirical risk: a loss summed over shards of examples, with its derivatives."""
+"""The empirical risk: a loss summed over shards of examples, with its derivatives; and fits side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from threading import get_ident
 from typing import Any
 
@@ -12,23 +13,48 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.losses import Loss
-from structune.learning.ray import Ray
 from structune.running.checkpoints import digest
 from structune.running.executors import Executor, ThreadExecutor
 from structune.structure import COMPLEX_STEP, FloatArray, HessianProduct, Structure, split_evenly
 
 HESSIAN_METHODS = ("auto", "exact", "dense", "complex-step", "finite-difference")
-_WORK_PER_SHARD = 8192
+_WORK_PER_SHARD = 8192  # parts of a chain
 _MIN_SHARDS, _MAX_SHARDS = 4, 16
 # measured: a fit takes about ten times as many gradients as Newton steps
 _GRADIENTS_PER_HESSIAN, _MOST_DENSE = 10, 4000
 _MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; seconds an evaluation
 
 
+class Ray:
+    """Multiples of some weights `w`, at which a risk is asked once for all fits that begin there.
+
+    They are where a loss of several minima begins: their outputs are good ones, and no scale matters.
+    """
+
+    def __init__(self, w: FloatArray) -> None:
+        self.w = w
+        self._points: dict[float, tuple[float, FloatArray]] = {}
+        self._tangent: FloatArray | None = None
+
+    def at(self, bound: Any, t: float) -> tuple[float, FloatArray]:
+        """Value and gradient of the nonlinear part of the risk's convex bound, at t times the weights."""
+        # bounds of one risk differ in their linear part alone: the nonlinear part is asked once
+        if t not in self._points:
+            self._points[t] = bound.nonlinear(t * self.w)
+        return self._points[t]
+
+    def tangent(self, risk: Any) -> FloatArray:
+        """A subgradient of the convex function that the risk subtracts."""
+        if self._tangent is None:
+            self._tangent = risk.concave(self.w)[1]
+        return self._tangent
+
+
 def cut_shard(structure: Structure, shard: Any) -> list[Any]:
     """One large shard as the shards that are good for threads; it depends on the data alone."""
     # each shard costs a gradient to clear and add: few where gradients outweigh the data
     most = max(_MIN_SHARDS, min(_MAX_SHARDS, shard.nbytes // (8 * max(1, structure.n_weights))))
+    # how many does not depend on the threads: sums run over shards in their order, and no bit may change
     work = shard.work()
     n_shards = int(np.clip(work.sum() // _WORK_PER_SHARD, 1, most))
     pieces = split_evenly(work, 1 << (n_shards.bit_length() - 1))  # powers of two share out evenly
@@ -36,15 +62,9 @@ def cut_shard(structure: Structure, shard: Any) -> list[Any]:
 
 
 class AtZero:
-    """A risk at w = 0.
+    """A risk at w = 0: its `value`, `gradient_norm`, `variance`, and a digest of the gradient, its `name`.
 
-    Attributes
-    ----------
-    value : float
-    gradient_norm : float
-    name : str
-        A digest of the gradient: of other data it is another.
-    variance : ndarray, shape (n_weights,)
+    Of other data that is another.
     """
 
     def __init__(self, risk: Risk) -> None:
@@ -88,8 +108,8 @@ class Risk:
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
-    partial : bool
-        Whether some outputs are only partly known.
+    is_partly_known : bool
+        Whether some outputs are known in part only.
     dense : bool
         Whether solvers take the Hessian as a matrix.
     """
@@ -123,7 +143,7 @@ class Risk:
         self.weight = float(sum(shard.weights.sum() for shard in self.shards))
         self.weighted_parts = float(sum(shard.weights @ shard.sizes() for shard in self.shards))
         self._passes: dict[int, float] = {}  # of each thread; shared with the bounds of this risk
-        self._set_linear()
+        self.linear = self._sum(_linear, self.loss)
 
     @classmethod
     def over(
@@ -142,9 +162,6 @@ class Risk:
         self.executor = executor
         self._placed = executor.place(self.shards)
         (self._structure,) = executor.place([self.structure])
-
-    def _set_linear(self) -> None:
-        self.linear = self._sum(_linear, self.loss)
 
     @property
     def passes(self) -> float:
@@ -188,6 +205,7 @@ class Risk:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
+        # loss = nonlinear(w) + linear . w: the linear part, the features of known outputs, was summed once
         value, gradient = self.nonlinear(w)
         gradient += self.linear
         return float(value + self._linear_value(self._moved(w))), gradient
@@ -208,6 +226,7 @@ class Risk:
 
     def around(self, center: FloatArray) -> Risk:
         """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
+        # risk(w + center) + 1/2 w' C w with w = v - center is risk(v) + 1/2 (v - center)' C (v - center)
         return self._like(origin=self._moved(center))
 
     def beginning_at(self, w: FloatArray) -> Risk:
@@ -220,7 +239,7 @@ class Risk:
 
     def _like(self, **attributes: Any) -> Risk:
         """A copy with other attributes; passes are counted together."""
-        other = copy(self)
+        other = copy(self)  # which shares the dict of passes
         other.__dict__.pop("at_zero", None)
         other.__dict__.update(attributes)
         return other
@@ -240,10 +259,7 @@ class Risk:
         """
         self.structure.require(loss.needs, type(loss).__name__)
         other = self._like(loss=loss, convex=loss.convex, smooth=loss.smooth)
-        if linear is None:
-            other._set_linear()
-        else:
-            other.linear = linear
+        other.linear = other._sum(_linear, loss) if linear is None else linear
         return other
 
     def bound(self, slope: FloatArray | None = None) -> Risk:
@@ -265,10 +281,8 @@ class Risk:
     def task_cost(self, w: FloatArray) -> float:
         """Weighted sum of the costs of the best outputs."""
         self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
-        w = self._moved(w)
         self.count_passes()
-
-        return float(self._sum(_task_cost, w))
+        return float(self._sum(_task_cost, self._moved(w)))
 
     # --- second derivatives -------------------------------------------------------------------------------
 
@@ -276,12 +290,15 @@ class Risk:
         """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
         if self.hessian == "complex-step":
             self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
+            # H v = Im grad(w + i r v) / r + O(r^2): no difference, so no digits cancel (Do, Foo & Ng 2007)
             return lambda v: self.nonlinear(w + 1j * COMPLEX_STEP * v)[1].imag / COMPLEX_STEP
         if self.hessian == "finite-difference":
-            return lambda v: self._central_difference(w, v)
+            return partial(self._central_difference, w)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
         w = self._moved(w)
-        products = self.keep(_linearize, self.loss, w)
+        # what a product needs of w alone (the sums of a forward and a backward pass) is kept where the shard
+        # is
+        products = self.keep(_of_loss, self.loss, "linearize", w)
         self.count_passes()
 
         def product(v: FloatArray) -> FloatArray:
@@ -296,34 +313,28 @@ class Risk:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
         w = self._moved(w)
-        self.count_passes(self._hessian_passes)
-        matrix = np.asarray(self._sum(_hessian, self.loss, w))
-        if self.quadratic:
+        self.count_passes(self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops")))
+        matrix = np.asarray(self._sum(_of_loss, self.loss, "hessian", w))
+        if self.quadratic:  # X' X, whatever w
             self._constant_hessian = matrix
         return matrix
-
-    @cached_property
-    def _hessian_passes(self) -> float:
-        return self._flops("hessian_flops") / max(1.0, self._flops("gradient_flops"))
 
     def _flops(self, what: str) -> float:
         return float(sum(getattr(shard, what) for shard in self.shards))
 
     def _takes_matrix(self, hessian: str) -> bool:
+        """Whether it is asked for, or Newton's method with a factored Hessian takes less time."""
         if hessian not in HESSIAN_METHODS:
             raise DataError(f"hessian={hessian!r}: expected one of {HESSIAN_METHODS}")
-        return hessian == "dense" or (hessian == "auto" and self._dense_pays())
-
-    def _dense_pays(self) -> bool:
-        """Whether Newton's method with a factored Hessian takes less time than gradients."""
-        n = self.structure.n_weights
-        if "dense_hessian" not in self.structure.capabilities or n > _MOST_DENSE:
-            return False
+        known, few = self.structure.capabilities, self.structure.n_weights <= _MOST_DENSE
+        if hessian != "auto" or "dense_hessian" not in known or not few:
+            return hessian == "dense"
         return self.seconds_of_factor <= _GRADIENTS_PER_HESSIAN * self.seconds_of_gradient
 
     @property
     def seconds_of_factor(self) -> float:
         """About what a Hessian as a matrix and its Cholesky factor take, of structures that give one."""
+        # a Cholesky factor takes n^3 / 3 multiplications and additions
         return (self._flops("hessian_flops") + self.structure.n_weights**3 / 3) / _MATRIX_SPEED
 
     @property
@@ -335,7 +346,8 @@ class Risk:
         norm = float(np.linalg.norm(v))
         if norm == 0.0:
             return np.zeros_like(v)
-        # cube root of the machine precision: truncation and rounding errors balance
+        # (g(w + h v) - g(w - h v)) / 2h: the error of truncation grows as h^2 and that of rounding as eps /
+        # h, so that they balance at the cube root of the machine precision
         step = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.linalg.norm(w))) / norm
         difference = self.nonlinear(w + step * v)[1] - self.nonlinear(w - step * v)[1]
         return np.asarray(difference / (2 * step))
@@ -348,7 +360,59 @@ class Risk:
     def variance(self, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.count_passes()
-        return np.asarray(self._sum(_variance, self.loss, self._moved(w)))
+        return np.asarray(self._sum(_of_loss, self.loss, "variance", self._moved(w)))
+
+
+# --- independent fits -------------------------------------------------------------------------------------
+
+
+class SideBySide:
+    """Runs functions that fit and judge on risks, by whichever way keeps the executor busy.
+
+    Whole fits go side by side, or one after the other with their shards side by side. Each tuple of `risks`
+    is what one call works on, and `n_fits` calls come at a time.
+    """
+
+    def __init__(self, executor: Executor, risks: Sequence[tuple[Risk, ...]], n_fits: int) -> None:
+        self._risks, whole = risks, executor.runs_whole(n_fits)
+        self._runner = executor if whole else ThreadExecutor(1)
+        self._here = isinstance(self._runner, ThreadExecutor)
+        if whole:
+            risks = [tuple(risk.on(ThreadExecutor(1)) for risk in tuple_) for tuple_ in risks]
+        self._groups = [_Group(tuple_) for tuple_ in risks]
+        self._placed = [self._runner.place([group])[0] for group in self._groups]
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        which: Sequence[int],
+        *columns: Sequence[Any],
+        shared: Sequence[Any] = (),
+    ) -> Iterator[Any]:
+        """Results of ``function(risks[k], *items, *shared)`` for each k in `which`, in order."""
+        placed = [self._placed[k] for k in which]
+        results = self._runner.map(_counted, placed, *columns, shared=(*shared, function))
+        # copies of risks on other machines count passes there: they are told, and added here
+        for k, (result, spent) in zip(which, results, strict=True):
+            if not self._here:
+                for risk, passes in zip(self._risks[k], spent, strict=True):
+                    risk.count_passes(passes)
+            yield result
+
+
+@dataclass(eq=False)
+class _Group:
+    """Risks that travel together."""
+
+    risks: tuple[Risk, ...]
+
+
+def _counted(group: _Group, *arguments: Any) -> tuple[Any, list[float]]:
+    """A function's result, and the passes that it took over each risk."""
+    *others, function = arguments
+    before = [risk.passes_here for risk in group.risks]  # a worker may have threads that share the risks
+    result = function(group.risks, *others)
+    return result, [risk.passes_here - n for risk, n in zip(group.risks, before, strict=True)]
 
 
 # --- of one shard, wherever that is -----------------------------------------------------------------------
@@ -374,17 +438,9 @@ def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
     return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
 
 
-def _linearize(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> HessianProduct:
-    return loss.linearize(structure, shard, w)
+def _of_loss(shard: Any, structure: Structure, loss: Loss, question: str, w: FloatArray) -> Any:
+    return getattr(loss, question)(structure, shard, w)
 
 
 def _product(product: HessianProduct, v: FloatArray) -> FloatArray:
     return product(v)
-
-
-def _hessian(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
-    return loss.hessian(structure, shard, w)
-
-
-def _variance(shard: Any, structure: Structure, loss: Loss, w: FloatArray) -> FloatArray:
-    return loss.variance(structure, shard, w)

@@ -17,8 +17,7 @@ from structune.files.models import load_shipped
 from structune.learning.blocks import BlockEstimator, Blocks, in_block
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
-from structune.learning.parameters import parameters
-from structune.learning.ranges import Range
+from structune.learning.parameters import Range, parameters
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 from structune.rna.folder_space import FittingExamples, LeftOut, fit_into_space

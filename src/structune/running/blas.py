@@ -10,13 +10,9 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+_controller = cache(ThreadpoolController)
 _lock = Lock()
 _inside: list[Any] = []  # the limit in force, once for everyone who is inside
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 @contextmanager
@@ -25,6 +21,7 @@ def one_thread() -> Iterator[None]:
 
     The limit is that of the process, set by the first to enter and lifted by the last to leave.
     """
+    # threads that overlap must not take each other's limit for the original one
     with _lock:
         _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
     try:

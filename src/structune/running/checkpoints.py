@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,17 +28,17 @@ V = TypeVar("V")
 
 
 class Restored(dict[str, Any]):
-    """A state from a file, `source`, which may say anything."""
+    """A state from a file, `source`, which may say anything.
+
+    Its methods give a part of it, or raise a `ModelFileError` where that is not there, or is something else.
+    """
 
     source: str | os.PathLike[str] = "checkpoint"
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """An array of it, of which kernels trust the length; None stands for any number.
+        """An array of it, of which kernels trust the length, of numbers that work may leave.
 
-        Raises
-        ------
-        ModelFileError
-            It is not there, of another type or shape, or holds numbers that no work leaves.
+        None stands for any length.
         """
         found = self.get(name)
         if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
@@ -48,13 +49,7 @@ class Restored(dict[str, Any]):
         raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
 
     def entry(self, name: str, wanted: type[V]) -> V:
-        """A part of it that is no array; a whole number may stand for a float.
-
-        Raises
-        ------
-        ModelFileError
-            It is not there, or of another type.
-        """
+        """A part of it that is no array; a whole number may stand for a float."""
         found: Any = self.get(name)
         if wanted is float and type(found) is int and abs(found) <= _LARGEST:
             found = float(found)
@@ -63,39 +58,21 @@ class Restored(dict[str, Any]):
         raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
 
     def count(self, name: str, most: int = _MOST_COUNTED) -> int:
-        """A number of things, of which there are at most so many.
-
-        Raises
-        ------
-        ModelFileError
-            It is not there, or no such number.
-        """
+        """A number of things, of which there are at most so many."""
         found = self.entry(name, int)
         if 0 <= found <= most:
             return found
         raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
 
     def whole(self, name: str, below: int, *shape: int | None) -> NDArray[np.int64]:
-        """An array of whole numbers from 0 to less than `below`, which may stand for places.
-
-        Raises
-        ------
-        ModelFileError
-            It is not there, or holds others.
-        """
+        """An array of whole numbers from 0 to less than `below`, which may stand for places."""
         found = self.array(name, *shape)
         if np.all((found >= 0) & (found < below) & (found == np.floor(found))):
             return found.astype(np.int64)
         raise self.refuse(f"found {name!r} with other numbers than whole ones from 0 to {below - 1}")
 
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
-        """States within it, by names that must be among some.
-
-        Raises
-        ------
-        ModelFileError
-            It is not there, or not of states with such names.
-        """
+        """States within it, by names that must be among some."""
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
             raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
@@ -173,12 +150,15 @@ class Checkpoint:
             return
         found = self._read()
         for name, value in self._identity.items():
-            if not _alike(found.get(name), value):
-                other = f"{name}: {found.get(name)}, expected {value}"
+            there, is_same = found.get(name), found.get(name) == value
+            if isinstance(value, float) and isinstance(there, float):  # sums may be rounded in another order
+                is_same = bool(np.isclose(there, value, rtol=1e-9, atol=0.0))
+            if not is_same:
+                other = f"{name}: {there}, expected {value}"
                 raise DataError(
                     f"{self.path}: found the state of other work ({other}); remove the file to begin anew"
                 )
-        self._states = {key: _constant(state) for key, state in self._restored.items()}
+        self._states = {key: partial(dict, state) for key, state in self._restored.items()}
 
     def _read(self) -> dict[str, Any]:
         """Take the states of the file; what the work was that they are of."""
@@ -206,6 +186,7 @@ class Checkpoint:
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
         """Let `state` give the state from now on; write the file if it is time."""
+        # states of several threads would be written in the middle of each other's steps
         if not self.is_here:
             return  # fits side by side, which the state of the search has when they end
         self._states[key] = state
@@ -225,8 +206,12 @@ class Checkpoint:
         arrays: dict[str, NDArray[Any]] = {}
         for key, state in self._states.items():
             found = state()
-            header["states"][key] = {n: _plain(v) for n, v in found.items() if not isinstance(v, np.ndarray)}
-            arrays |= {f"{key}/{n}": v for n, v in found.items() if isinstance(v, np.ndarray)}
+            header["states"][key] = plain = {}
+            for name, value in found.items():
+                if isinstance(value, np.ndarray):
+                    arrays[f"{key}/{name}"] = value
+                else:
+                    plain[name] = value.item() if isinstance(value, np.generic) else value
         try:
             save_model(self.path, KIND, header, arrays)
         except OSError as error:
@@ -256,21 +241,8 @@ class Checkpoint:
 
 def digest(*parts: Any) -> str:
     """A short name for numbers, arrays and None."""
+    # the bytes, not the text: numbers that differ in the last bit are of other work
     found = sha256()
     for part in parts:
         found.update(b"none" if part is None else np.ascontiguousarray(part).tobytes() + b"|")
     return found.hexdigest()[:16]
-
-
-def _constant(state: State) -> Callable[[], State]:
-    return lambda: state
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _alike(found: Any, expected: Any) -> bool:
-    if isinstance(expected, float) and isinstance(found, float):
-        return bool(np.isclose(found, expected, rtol=1e-9, atol=0.0))
-    return bool(found == expected)

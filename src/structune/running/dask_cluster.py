@@ -45,7 +45,7 @@ def connect(executor: Any, n_workers: int) -> DaskExecutor:
 
 
 def _local(n_workers: int) -> DaskExecutor:
-    with _lock_of(n_workers):
+    with _locks.setdefault(n_workers, Lock()):
         found = _known(n_workers)
         if found is None:
             with dask.config.set({ALLOWED_FAILURES: _MOST_DEATHS}):
@@ -62,7 +62,7 @@ def _local(n_workers: int) -> DaskExecutor:
 
 
 def _remote(address: str) -> DaskExecutor:
-    with _lock_of(address):
+    with _locks.setdefault(address, Lock()):
         found = _known(address)
         if found is not None:
             return found
@@ -71,10 +71,6 @@ def _remote(address: str) -> DaskExecutor:
         except (OSError, ValueError) as error:
             raise DataError(f"found no Dask scheduler at {address}: {error}") from None
         return _owned(address, client)
-
-
-def _lock_of(name: str | int) -> Lock:
-    return _locks.setdefault(name, Lock())
 
 
 def _known(name: str | int) -> DaskExecutor | None:

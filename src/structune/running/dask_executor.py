@@ -15,8 +15,7 @@ import numpy as np
 from distributed import Client, Future
 
 from structune.running.blas import one_thread
-from structune.running.dask_results import Results
-from structune.running.dask_versions import check_versions, check_worker, own_versions
+from structune.running.dask_results import Results, check_versions, check_worker, own_versions
 
 Function = Callable[..., Any]
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
@@ -65,7 +64,7 @@ class DaskExecutor:
         with self.results.connected():
             check_versions(client)
         if not self.results.n_threads():
-            self.results.of(self._send([None])[0])  # for which a cluster that adapts starts a worker
+            self.results.wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
             with self.results.connected():
                 check_versions(client)
         self.n_workers = self.results.n_threads() or 1
@@ -76,9 +75,16 @@ class DaskExecutor:
         new = list({id(item): item for item in items if not self._has(item)}.values())
         bounds = np.linspace(0, len(new), 1 + min(len(new), _BLOCKS_PER_WORKER * self.n_workers)).astype(int)
         blocks = [new[a:b] for a, b in pairwise(bounds)]
+        executor = weakref.ref(self)  # which items may outlive
+
+        def forget(_: Any, key: int) -> None:
+            if (there := executor()) is not None:
+                there._placed.pop(key, None)
+
         for block, future in zip(blocks, self._send(blocks), strict=True):
             for k, item in enumerate(block):
-                self._placed[id(item)] = Part(future, k, len(block)), self._forgetting(item)
+                reference = weakref.ref(item, partial(forget, key=id(item)))
+                self._placed[id(item)] = Part(future, k, len(block)), reference
         return [self._placed[id(item)][0] for item in items]
 
     def _has(self, item: Any) -> bool:
@@ -86,11 +92,6 @@ class DaskExecutor:
         if id(item) not in self._placed:
             return False
         return self._placed[id(item)][0].block.status not in ("cancelled", "error")
-
-    def _forgetting(self, item: Any) -> weakref.ref[Any]:
-        """A reference with which the item's part goes when the item does."""
-        executor, key = weakref.ref(self), id(item)  # items may outlive the executor
-        return weakref.ref(item, lambda _: (there := executor()) and there._placed.pop(key, None))
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         # never to given workers: tasks that were, wait forever if all workers die at once
@@ -101,52 +102,56 @@ class DaskExecutor:
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
         with self.results.connected():
+            # never pure: the same call may be asked for again after its result was lost
             checked = partial(_checked, own_versions(), function)
             return list(self.client.map(checked, *columns, key=_PREFIX + function.__name__, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
         for future, _ in self._called(_map_rows, function, columns, shared):
-            yield from self.results.of(future)
+            yield from self.results.wait_for(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
         called = self._called(_map_rows, function, columns, shared)
         return [Part(future, k, n) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
+        # a tree that the number of blocks decides: whoever computes, sums are added in the same order
         level = [future for future, _ in self._called(_sum_rows, function, columns, shared)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
-        return self.results.of(level[0])
+        return self.results.wait_for(level[0])
 
     def _called(
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
     ) -> list[tuple[Future, int]]:
         """A task for every block of rows, and its number of rows."""
+        # columns of rows, as tasks take them; zip twice checks that they are of one length
         lists = [list(values) for values in zip(*zip(*columns, strict=True), strict=True)]
         if not lists:
             return []
+        # one message a block of rows: of values that are placed as a block its future, else the values
         rows = list(_blocks(lists[0]))
         blocks = [[self._values(values[block]) for block in rows] for values in lists]
-        sent = [self._values([value]) for value in self._send_large(shared)]
+        # large arrays as parts: to be sent once, not with every task
+        large = [isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES for value in shared]
+        futures = iter(self._send([value] for value, is_large in zip(shared, large, strict=True) if is_large))
+        sent = [
+            next(futures) if is_large else self._values([value])
+            for value, is_large in zip(shared, large, strict=True)
+        ]
         every = [[value] * len(rows) for value in (function, len(columns))]
-        futures = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
-        return [(future, block.stop - block.start) for future, block in zip(futures, rows, strict=True)]
-
-    def _send_large(self, values: Sequence[Any]) -> Iterator[Any]:
-        """Large arrays as parts: to be sent once, not with every task."""
-        large = [value for value in values if isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES]
-        sent = iter(self._send([value] for value in large))
-        return (Part(next(sent), 0, 1) if any(value is one for one in large) else value for value in values)
+        called = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
+        return [(future, block.stop - block.start) for future, block in zip(called, rows, strict=True)]
 
     def _values(self, values: list[Any]) -> Any:
         """A list as tasks take it: a block, or its values."""
         first = values[0]
         if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
             return first.block
-        return [self._item(value) if isinstance(value, Part) else value for value in values]
-
-    def _item(self, part: Part) -> Future:
-        return self._tasks(operator.getitem, [part.block], [part.k])[0]
+        return [
+            self._tasks(operator.getitem, [value.block], [value.k])[0] if isinstance(value, Part) else value
+            for value in values
+        ]
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1

@@ -1,22 +1,25 @@
-"""Results of a Dask cluster whose workers die and come back."""
+"""Results of a Dask cluster whose workers die, come back, or have other versions than this process."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+from distributed.versions import get_versions
 
-from structune.errors import ClusterError, warn
-from structune.running.dask_versions import OtherVersionsError
+from structune.errors import ClusterError, DataError, warn
 
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 ALLOWED_FAILURES = "distributed.scheduler.allowed-failures"  # deaths of workers with a task; 3 by default
+_PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what can be sent
 _GLANCE = 2.0  # seconds between looks for workers
 _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
 
@@ -24,22 +27,13 @@ _GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goe
 class Results:
     """Waits for the results of tasks, for as long as workers come back.
 
-    Parameters
-    ----------
-    client : distributed.Client
-
-    Attributes
-    ----------
-    address : str
-        Of the scheduler.
-    is_lost : bool
-        Whether work could not go on.
+    `address` is that of the scheduler; `is_lost` says whether work could not go on.
     """
 
     def __init__(self, client: Client) -> None:
         self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
 
-    def of(self, future: Future) -> Any:
+    def wait_for(self, future: Future) -> Any:
         """The result of a task.
 
         Raises
@@ -60,22 +54,29 @@ class Results:
                 raise self.lost(str(error)) from None
 
     def _waited(self, future: Future) -> Any:
-        absence = _Absence(self)
+        since, is_told = float("inf"), False  # when the last worker was lost, if none is there
+        # `Future.result` waits forever where no worker is left: here somebody looks every few seconds
         gathered = self._client.gather(future, asynchronous=True)
         result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         try:
             while not wait([result], _GLANCE).done:
-                self._replace_workers()
-                absence.look()
+                cluster = self._client.cluster
+                if isinstance(cluster, LocalCluster):
+                    # which gives up the processes that die while they start, or too often
+                    cluster.scale(len(cluster.worker_spec))
+                if self.n_threads():
+                    since, is_told = float("inf"), False
+                    continue
+                since = min(since, time.monotonic())
+                absent = time.monotonic() - since
+                if absent >= _PATIENCE:
+                    raise self.lost(f"found no worker for {_PATIENCE:g} s")
+                if absent >= _TOLD and not is_told:
+                    is_told = True
+                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
             return result.result()
         finally:
             result.cancel()  # of no effect when it is there
-
-    def _replace_workers(self) -> None:
-        """A local cluster gives up the processes that die while they start, or too often."""
-        cluster = self._client.cluster
-        if isinstance(cluster, LocalCluster):
-            cluster.scale(len(cluster.worker_spec))
 
     def n_threads(self) -> int:
         """Of all workers that are there."""
@@ -98,22 +99,45 @@ class Results:
         return ClusterError(f"{self.address}: {found}{_GO_ON}")
 
 
-class _Absence:
-    """How long a cluster has been without workers."""
+class OtherVersionsError(Exception):
+    """A worker that joined later was given work, and has other versions."""
 
-    def __init__(self, results: Results) -> None:
-        self._results, self._told = results, False
-        self._since: float | None = None
 
-    def look(self) -> None:
-        """Warn when there has been no worker for a while, and raise ClusterError when none will come."""
-        if self._results.n_threads():
-            self._since, self._told = None, False
-            return
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now - self._since >= _PATIENCE:
-            raise self._results.lost(f"found no worker for {_PATIENCE:g} s")
-        if now - self._since >= _TOLD and not self._told:
-            self._told = True
-            warn(f"{self._results.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
+def check_versions(client: Client) -> None:
+    """Raise a `DataError` for workers or a scheduler with which results or messages may be others."""
+    found = client.get_versions(packages=_PACKAGES)
+    own, others = _versions(found["client"]), defaultdict(list)
+    for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
+        for name, version in _versions(told).items():
+            if version != own[name]:
+                others[f"{name} {version}", f"{own[name]} as here"].append(where)
+    if others:
+        told = "; ".join(
+            f"found {there} on {', '.join(places)}, expected {here}"
+            for (there, here), places in others.items()
+        )
+        raise DataError(f"{client.scheduler.address}: {told}")
+
+
+@cache
+def own_versions() -> dict[str, str]:
+    """Of this process."""
+    return _versions(get_versions(_PACKAGES))
+
+
+def check_worker(expected: Mapping[str, str]) -> None:
+    """Refuse, on a worker, work of a process that has other versions, by an `OtherVersionsError`."""
+    own = own_versions()
+    if own != expected:
+        told = ", ".join(
+            f"{name} {own[name]}, expected {version} as here"
+            for name, version in expected.items()
+            if own[name] != version
+        )
+        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
+
+
+def _versions(told: Mapping[str, Any]) -> dict[str, str]:
+    packages = told["packages"]
+    python = ".".join(packages["python"].split(".")[:2])  # the third number changes no results
+    return {"python": python} | {name: packages.get(name) or "missing" for name in _PACKAGES}

@@ -1,18 +1,23 @@
-"""Where the work on shards runs: on threads here, or on a cluster (`structune.running.dask_executor`)."""
+"""Where and for how long work on shards runs: on threads here, or on a cluster (`running.dask_executor`)."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from structune.errors import DataError
+
+if TYPE_CHECKING:
+    from structune.running.checkpoints import Checkpoint
+    from structune.running.monitor import Monitor
 
 Function = Callable[..., Any]
 _CELLS_PER_PIECE = 1 << 16
@@ -77,6 +82,7 @@ class ThreadExecutor:
             yield from (function(*row, *shared) for row in rows)
             return
         self._pool = self._pool or ThreadPoolExecutor(self.n_workers, thread_name_prefix="structune")
+        # results are asked for in order; one more than there are threads is begun, so that none stands still
         waiting: deque[Future[Any]] = deque()
         for row in rows:
             waiting.append(self._pool.submit(function, *row, *shared))
@@ -92,13 +98,12 @@ class ThreadExecutor:
         results = self.map(function, *columns, shared=shared)
         total = [next(results)]
         while more := list(islice(results, _AT_A_TIME)):  # of many large arrays only some are in memory
-            total = [self._add_all([*total, *more])]
+            parts = [*total, *more]
+            if isinstance(parts[0], tuple):
+                total = [tuple(self._add(each) for each in zip(*parts, strict=True))]
+            else:
+                total = [self._add(parts)]
         return total[0]
-
-    def _add_all(self, results: Sequence[Any]) -> Any:
-        if isinstance(results[0], tuple):
-            return tuple(self._add(parts) for parts in zip(*results, strict=True))
-        return self._add(results)
 
     def _add(self, parts: Sequence[Any]) -> Any:
         """Sum in order; each thread adds some of the cells of all arrays: memory is what adding waits for."""
@@ -110,6 +115,7 @@ class ThreadExecutor:
             for part in others:
                 total[piece] += part[piece]
 
+        # each cell is added in the order of the parts, so that no bit depends on the number of threads
         rows = max(1, _CELLS_PER_PIECE * len(total) // max(1, total.size))
         pieces = [slice(*ends) for ends in pairwise([*range(0, len(total), rows), len(total)])]
         list(self.map(add, pieces) if len(pieces) > 1 else map(add, pieces))
@@ -165,3 +171,70 @@ def count_jobs(n_jobs: int | None) -> int:
     if n_jobs > 0:
         return min(int(n_jobs), _MOST_THREADS)
     return max(1, usable_cores() + 1 + n_jobs)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a fit runs, which says nothing of what it learns: the parameter `run` of all estimators.
+
+    It is no part of model files, and clones of an estimator share it.
+
+    Parameters
+    ----------
+    executor : None, str, distributed.Client, or Executor
+        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
+        client, or "dask://host:port" (needs ``structune[dask]``).
+    max_seconds : float, optional
+        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+    checkpoint : path or Checkpoint, optional
+        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
+        from it. It is removed when the work is done.
+    max_iterations : int
+        Largest number of iterations of a fit without tuning, or of each round of a convex-concave procedure.
+        With margin and ramp losses it counts passes over the data. Tuners have limits of their own.
+
+    Examples
+    --------
+    >>> from structune import SequenceTagger
+    >>> from structune.running import Run
+    >>> tagger = SequenceTagger(run=Run(max_seconds=60.0, checkpoint="tagger.checkpoint"))
+    """
+
+    executor: Any = None
+    max_seconds: float | None = None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    max_iterations: int = 1000
+
+    def prepared(self, n_jobs: int | None, verbose: int, work: Mapping[str, Any]) -> PreparedRun:
+        """The same for one fit, with what its estimator adds.
+
+        By the plain settings in `work` a checkpoint knows that it is of the same work.
+        """
+        kept = self.checkpoint
+        if kept is not None:
+            from structune.running.checkpoints import Checkpoint
+
+            kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
+        executor = make_executor(n_jobs, self.executor)
+        return PreparedRun(executor, verbose, self.max_seconds, self.max_iterations, kept, work)
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A `Run` whose executor and checkpoint are there, as `fit` and the fit of a tree take it."""
+
+    executor: Executor
+    verbose: int
+    max_seconds: float | None
+    max_iterations: int
+    checkpoint: Checkpoint | None
+    work: Mapping[str, Any]  # plain settings, by which the checkpoint knows that it is of the same work
+
+    def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
+        """Let the monitor have the checkpoint, if there is one, with what it has of the same work.
+
+        `data` tells the work's data apart, which takes a pass over them.
+        """
+        if self.checkpoint is not None:
+            self.checkpoint.begin({**self.work, **data()})
+            monitor.checkpoint = self.checkpoint  # not before: a file of other work is not to be written over

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from threading import Condition, Event, Lock, Thread
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from structune.running.memory import available_memory
 
@@ -86,7 +86,7 @@ class _Workers(Generic[T, R]):
         with self._changed:
             self._ended.set()
             self._changed.notify_all()
-        _emptied(self._results)
+        _empty(self._results)
 
     def _serve(self) -> None:
         while self._serve_one():
@@ -94,6 +94,8 @@ class _Workers(Generic[T, R]):
 
     def _serve_one(self) -> bool:
         """Work on the next run; whether there may be more. A method: no result is kept while it waits."""
+        # In its turn a thread takes a run, waits for memory, and takes the next place among the results: so
+        # results come in the order of the runs, and a large run is not overtaken by small ones forever.
         with self._turn:
             if self._ended.is_set():
                 return False
@@ -109,7 +111,9 @@ class _Workers(Generic[T, R]):
             result = Future[R | None]()
             self._results.put((result, needed))
         try:
-            result.set_result(self._result_of(batch))
+            if not batch and self._source.error is not None:
+                raise self._source.error
+            result.set_result(self._work(batch) if batch else None)  # at the end, if reading came to one
         except BaseException as error:
             result.set_exception(error)
         return True
@@ -117,17 +121,12 @@ class _Workers(Generic[T, R]):
     def _has_room(self, needed: float) -> bool:
         return not self._taken or self._free is None or self._taken + needed <= self._free
 
-    def _result_of(self, batch: list[T]) -> R | None:
-        """None at the end, if reading came to one."""
-        if not batch and self._source.error is not None:
-            raise self._source.error
-        return self._work(batch) if batch else None
-
 
 class _Queue(Queue[list[T]]):
     """Runs of items; full when they make up so many runs of a size or of a number of items."""
 
     def __init__(self, size: Callable[[T], int], n_runs: int, most_size: int, most_items: int) -> None:
+        # an item counts at least a share 1 / most_items of a run, so that many small ones fill the queue, too
         self._size, self._least, self._total = size, -(-most_size // most_items) or 1, 0
         super().__init__(n_runs * max(1, most_size))
 
@@ -183,15 +182,13 @@ class _Reader(Generic[T]):
     def stop(self) -> None:
         """Read no more."""
         self._stopped = True
-        _emptied(self._queue)
+        _empty(self._queue)
         with suppress(Full):
             self._queue.put_nowait([])  # for who waits
 
 
-def _emptied(queue: Queue[R]) -> list[R]:
+def _empty(queue: Queue[Any]) -> None:
     """Take all out: who waits to put something in goes on."""
-    found = []
     with suppress(Empty):
         while True:
-            found.append(queue.get_nowait())
-    return found
+            queue.get_nowait()

@@ -44,19 +44,8 @@ def batch_memory() -> int:
 def require_memory(needed: float, what: str, expected: str) -> None:
     """Refuse work that needs more bytes than there are, where the system tells.
 
-    Parameters
-    ----------
-    needed : float
-        Bytes.
-    what : str
-        What needs them.
-    expected : str
-        What would need less.
-
-    Raises
-    ------
-    DataError
-        Names the work, what it needs, and what there is.
+    The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
+    `expected`.
     """
     if needed > _SMALL and (free := available_memory()) is not None and needed > free:
         raise DataError(
@@ -75,6 +64,7 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
         yield
         return
     with _changed:
+        # one that needs more than there is goes on to its refusal when nobody else holds anything
         _changed.wait_for(lambda: not _held or fits(needed + sum(_held)))
         require_memory(needed, what, expected)
         _held.append(needed)
@@ -94,12 +84,14 @@ def fits(needed: float) -> bool:
 
 def available_memory() -> int | None:
     """Bytes that this process can still have, or None where the system does not tell (it is no Linux)."""
-    found = [*_of_machine(), *_of_groups(), *_of_limit()]
+    found = [*_kilobytes(_MEMINFO, "MemAvailable"), *_of_groups()]
+    with suppress(ImportError):  # what `ulimit -v` leaves
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            found += [limit - used for used in _kilobytes(_STATUS, "VmSize")]
     return max(0, min(found)) if found else None
-
-
-def _of_machine() -> Iterator[int]:
-    yield from _kilobytes(_MEMINFO, "MemAvailable")
 
 
 def _of_groups() -> Iterator[int]:
@@ -118,17 +110,8 @@ def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
     with suppress(OSError, ValueError):
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
+        # the kernel drops pages of files that were read when memory is short, though they count as used
         yield limit - held + sum(int(statistics.get(prefix + name, 0)) for name in _HAD_BACK)
-
-
-def _of_limit() -> Iterator[int]:
-    """What `ulimit -v` leaves."""
-    with suppress(ImportError):
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            yield from (limit - used for used in _kilobytes(_STATUS, "VmSize"))
 
 
 def _kilobytes(file: Path, name: str) -> Iterator[int]:

@@ -19,14 +19,7 @@ class BudgetExhausted(Exception):  # noqa: N818
 
 
 class FitStopped(Exception):  # noqa: N818
-    """A fit inside longer work was cut short.
-
-    Attributes
-    ----------
-    status : {"budget", "interrupted"}
-    w : ndarray, shape (n_weights,)
-        Its best iterate.
-    """
+    """A fit inside longer work was cut short: its status, "budget" or "interrupted", and its best iterate."""
 
     def __init__(self, status: str, w: Any) -> None:
         super().__init__(status, w)
@@ -151,8 +144,17 @@ class Monitor:
         """
         if self.checkpoint is None:
             return Kept()
-        key, n = f"{_SEARCH} {name}", len(self._fits)
-        return Kept(self._restored(self.checkpoint, key), lambda state: self._keep_search(key, state, n))
+        key, n, checkpoint = f"{_SEARCH} {name}", len(self._fits), self.checkpoint
+
+        def keep(state: Callable[[], State]) -> None:
+            if self._time_is_up:
+                return  # fits may have been cut short
+            checkpoint.drop(self._fits[n:])
+            del self._fits[n:]
+            told = state()
+            self._keep(key, lambda: told)
+
+        return Kept(self._restored(checkpoint, key), keep)
 
     def _restored(self, checkpoint: Checkpoint, key: str) -> Restored | None:
         """A state of earlier work, whose history, time and passes belong to this work from now on."""
@@ -169,17 +171,10 @@ class Monitor:
             self.passes.add(max(0.0, spent - self.passes.spent))
         return state
 
-    def _keep_search(self, key: str, state: Callable[[], State], n_before: int) -> None:
-        if self.checkpoint is None or self._time_is_up:
-            return  # fits may have been cut short
-        self.checkpoint.drop(self._fits[n_before:])
-        del self._fits[n_before:]
-        told = state()
-        self._keep(key, lambda: told)
-
     def _keep(self, key: str, state: Callable[[], State]) -> None:
         if self.checkpoint is None or not self.checkpoint.is_here:
             return
+        # the history up to now: what is recorded later belongs to work that a killed process does again
         n, passes = len(self.history), 0.0 if self.passes is None else self.passes.spent
         work = {"seconds": self._before + self.seconds, "passes": passes}
         self.checkpoint.keep(key, lambda: {**state(), **work, "history": self.history[:n]})

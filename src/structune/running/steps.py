@@ -10,21 +10,11 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """A step that a thread is in.
+    """A step that a thread is in."""
 
-    Attributes
-    ----------
-    name : str
-        At most 14 characters are shown.
-    done : function
-        The share of it that is done; other threads call it.
-    start : float
-        When it began, by `time.monotonic`.
-    """
-
-    name: str
-    done: Callable[[], float]
-    start: float
+    name: str  # at most 14 characters are shown
+    done: Callable[[], float]  # the share of it that is done; other threads call it
+    start: float  # when it began, by `time.monotonic`
 
 
 _steps: dict[int, list[Step]] = {}  # by thread, the outermost first

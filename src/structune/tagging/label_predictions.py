@@ -10,7 +10,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.ranges import Range, check_number
+from structune.learning.parameters import Range, check_number
 from structune.structure import IntArray, offsets_of
 
 

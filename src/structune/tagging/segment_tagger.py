@@ -11,8 +11,7 @@ import numpy as np
 from structune.errors import DataError, ModelFileError
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array, check_keys, pack_names, unpack_names
-from structune.learning.parameters import parameters
-from structune.learning.ranges import Range, check_number
+from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
 from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers, forgotten

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
-from structune.learning.constrained import ConstrainedEstimator
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.estimator_file import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
-from structune.learning.parameters import parameters
-from structune.learning.ranges import Range, check_number
+from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import check_weights, place_of
 from structune.tagging.features.attributes import AttributeTable, as_table
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut

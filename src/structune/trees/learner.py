@@ -17,8 +17,8 @@ from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, TuningResult
 from structune.running.blas import one_thread
+from structune.running.executors import PreparedRun
 from structune.running.monitor import Monitor
-from structune.running.run import PreparedRun
 from structune.structure import Groups, IntArray
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import NodeGrid, choose_priors, fit_tree, node_risks, tune_priors

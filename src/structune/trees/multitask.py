@@ -16,8 +16,7 @@ from structune.files.models import save_model, unpack_model
 from structune.kinds import kind_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
-from structune.learning.parameters import FitsOnExecutor, parameters
-from structune.learning.ranges import Range
+from structune.learning.parameters import FitsOnExecutor, Range, parameters
 from structune.trees.task_tree import TaskTree
 
 if TYPE_CHECKING:

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
 from structune.learning.losses import Loss
-from structune.learning.ranges import Range
-from structune.learning.risk import Risk, cut_shard
-from structune.learning.side_by_side import SideBySide
+from structune.learning.parameters import TOLERANCE, Range
+from structune.learning.risk import Risk, SideBySide, cut_shard
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner

@@ -17,9 +17,8 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.l2 import fit_l2
-from structune.running.executors import ThreadExecutor
 from structune.running.monitor import FitStopped, Monitor
-from tiny import Budget, Fuse, press_ctrl_c, small
+from tiny import Budget, Fuse, small
 
 KEEP = pytest.mark.parametrize("keep", [True, False], ids=["outputs kept", "planes alone"])
 TIGHT = 1e-6
@@ -46,7 +45,7 @@ def check(fit, value, tolerance=TIGHT):
 # --- the optimum ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("precision", "tolerance"), [(0.01, 1e-3), (1.0, TIGHT), (30.0, 1e-4)])
+@pytest.mark.parametrize(("precision", "tolerance"), [(0.01, 1e-3), (1.0, TIGHT)])
 @pytest.mark.parametrize("kind", ENUMERATED)
 def test_scipy_agrees(kind, precision, tolerance):
     problem = enumerated(kind)
@@ -72,9 +71,8 @@ def test_scipy_agrees_on_every_loss(rescaling, outer):
 
 
 @KEEP
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_a_center(kind, keep):
-    problem = enumerated(kind)
+def test_a_center(keep):
+    problem = enumerated("chain")
     precision, center = uniform(problem, 2.0), problem.rng.normal(size=problem.w.size)
     value, w = minimum(problem, precision, center)
     risk = risk_of(problem)
@@ -87,18 +85,7 @@ def test_a_center(kind, keep):
     assert_array_equal(first.w, center)
 
 
-@KEEP
-def test_the_gradient_is_a_subgradient(keep):
-    problem = enumerated("chain")
-    precision, risk = uniform(problem, 0.5), risk_of(problem)
-    fit = solve(risk, precision, keep=keep)
-    for scale in (0.01, 1.0, 100.0):
-        v = fit.w + scale * problem.rng.normal(size=fit.w.size)
-        assert objective(problem, v, precision) >= fit.objective + fit.gradient @ (v - fit.w) - 1e-7
-
-
-@pytest.mark.parametrize("precision", [0.05, 1.0, 20.0])
-@pytest.mark.parametrize("kind", ["chain", "classes", "binary"])
+@pytest.mark.parametrize(("kind", "precision"), [("chain", 0.05), ("classes", 1.0)])
 def test_lbfgs_agrees_on_log_loss(kind, precision):
     problem = enumerated(kind)
     precision, risk = uniform(problem, precision), risk_of(problem, LogLoss())
@@ -106,20 +93,8 @@ def test_lbfgs_agrees_on_log_loss(kind, precision):
     check(solve(risk, precision, tolerance=TIGHT), value)
 
 
-@pytest.mark.parametrize("kind", ["chain", "ranking", "rna"])
-def test_keeping_outputs_or_not(kind):
-    problem = enumerated(kind)
-    precision = uniform(problem, 1.0)
-    kept, alone, default = (
-        solve(risk_of(problem), precision, keep=keep, tolerance=1e-4) for keep in (True, False, None)
-    )
-    assert kept.objective == pytest.approx(alone.objective, rel=1e-4)
-    assert_array_equal(default.w, (kept if problem.structure.decoding_is_costly else alone).w)
-    assert kept.n_evaluations < alone.n_evaluations
-
-
 @KEEP
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("kind", ["chain", "rna"])
 def test_ten_planes_are_enough(kind, keep):
     problem = enumerated(kind)
     precision = uniform(problem, 0.5)
@@ -143,45 +118,7 @@ def test_the_bound_never_falls(keep, monkeypatch):
         assert max(bounds) <= value * (1 + 1e-9)
 
 
-@KEEP
-def test_examples_of_weight_zero(keep):
-    structure, shard = small("chain")
-    weights = np.where(np.arange(16) % 3 == 0, 0.0, shard.weights)
-    some, rest = replace(shard, weights=weights), shard.take(np.flatnonzero(weights))
-    precision = np.ones(structure.n_weights)
-    one, other = (
-        solve(Risk(structure, MarginLoss(), [part]), precision, keep=keep, tolerance=1e-5)
-        for part in (some, rest)
-    )
-    assert one.objective == pytest.approx(other.objective, rel=1e-5)
-
-
-@KEEP
-def test_threads_do_not_change_a_bit(keep):
-    structure, shard = small("chain")
-    pieces, precision = [shard.take(slice(k, k + 4)) for k in range(0, 16, 4)], np.ones(structure.n_weights)
-    one, *more = (
-        solve(Risk(structure, MarginLoss(), pieces, ThreadExecutor(n)), precision, keep=keep)
-        for n in (1, 2, 3)
-    )
-    for other in more:
-        assert_array_equal(other.w, one.w)
-        assert (other.objective, other.lower_bound) == (one.objective, one.lower_bound)
-
-
 # --- starts -----------------------------------------------------------------------------------------------
-
-
-@KEEP
-def test_the_start_does_not_matter(keep):
-    problem = enumerated("chain")
-    precision, start = uniform(problem, 1.0), np.full(problem.w.size, 5.0)
-    value, w = minimum(problem, precision)
-    check(solve(risk_of(problem), precision, start, keep=keep), value, 1e-3)
-    assert_array_equal(start, 5.0)
-    near = solve(risk_of(problem), precision, w, keep=keep)
-    check(near, value, 1e-3)
-    assert near.objective <= objective(problem, w, precision) * (1 + 1e-9)
 
 
 @KEEP
@@ -214,8 +151,8 @@ def test_a_bundle_serves_again_with_another_linear_part(keep):
 
 
 @KEEP
-@pytest.mark.parametrize("precision", [1e5, 1e10, 1e100])
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("precision", [1e5, 1e100])
+@pytest.mark.parametrize("kind", ["chain", "ranking"])
 def test_huge_precisions(kind, precision, keep):
     problem = enumerated(kind)
     fit = solve(risk_of(problem), uniform(problem, precision), keep=keep)
@@ -227,7 +164,7 @@ def test_huge_precisions(kind, precision, keep):
 
 
 @KEEP
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("kind", ["chain", "ranking"])
 def test_a_strong_prior_ends_near_its_minimum(kind, keep):
     """Its objective may be all within the tolerance, but directions decide what is predicted."""
     problem = enumerated(kind)
@@ -238,23 +175,14 @@ def test_a_strong_prior_ends_near_its_minimum(kind, keep):
 
 
 @KEEP
-@pytest.mark.parametrize("kind", ["chain", "binary", "ranking"])
-def test_tiny_precisions(kind, keep):
-    problem = enumerated(kind)
+def test_tiny_precisions(keep):
+    problem = enumerated("binary")
     fits = [solve(risk_of(problem), uniform(problem, c), keep=keep) for c in (1e-5, 1e-3, 0.1)]
     assert [fit.status for fit in fits] == ["converged"] * 3
     for less, more in pairwise(fits):
         assert less.lower_bound <= more.objective
     peer, _ = minimum(problem, uniform(problem, 1e-3))
     check(fits[1], peer, 1e-3)
-
-
-@KEEP
-@pytest.mark.parametrize("kind", ["chain", "binary"])
-def test_precisions_that_leave_no_digits_are_not_told_to_be_solved(kind, keep):
-    problem = enumerated(kind)
-    fit = solve(risk_of(problem), uniform(problem, 1e-20), keep=keep, max_iterations=100)
-    assert fit.lower_bound <= fit.objective * (1 + 1e-6) or fit.status != "converged"
 
 
 def separable():
@@ -264,43 +192,13 @@ def separable():
 
 
 @KEEP
-@pytest.mark.parametrize("precision", [1e-7, 1e-4])
-def test_no_loss_at_all(keep, precision):
+def test_no_loss_at_all(keep):
     """Where classes can be told apart, the objective is the prior of the hard-margin solution."""
     risk = separable()
-    fit = solve(risk, np.full(2, precision), keep=keep)
+    fit = solve(risk, np.full(2, 1e-7), keep=keep)
     assert fit.status == "converged"
     assert risk.value(fit.w) <= 1e-3 * fit.objective + 1e-9
     assert np.all(risk.shards[0].design.matrix @ fit.w * (2.0 * risk.shards[0].outputs - 1.0) >= 1.0 - 1e-3)
-
-
-@KEEP
-def test_one_label_costs_nothing(keep):
-    structure = Classes(["a"], ["x"])
-    risk = Risk(structure, MarginLoss(), [structure.encode([[1.0], [2.0]], ["a", "a"])])
-    fit = solve(risk, np.ones(2), keep=keep)
-    assert (fit.status, fit.objective, fit.n_evaluations) == ("converged", 0.0, 1)
-    assert_array_equal(fit.w, 0.0)
-
-
-@KEEP
-def test_no_weights(keep):
-    structure = Classes(["a", "b"], [], bias=False)
-    risk = Risk(structure, MarginLoss(), [structure.encode(np.empty((3, 0)), ["a", "b", "b"])])
-    fit = solve(risk, np.ones(0), keep=keep)
-    assert (fit.status, fit.objective, fit.w.size) == ("converged", 3.0, 0)
-
-
-def weightless():
-    structure, shard = small("classes")
-    return Risk(structure, MarginLoss(), [replace(shard, weights=np.zeros(len(shard)))])
-
-
-@KEEP
-def test_all_examples_of_weight_zero(keep):
-    fit = solve(weightless(), np.ones(18), keep=keep)
-    assert (fit.status, fit.objective, fit.lower_bound) == ("converged", 0.0, 0.0)
-    assert_array_equal(fit.w, 0.0)
 
 
 @KEEP
@@ -311,24 +209,17 @@ def test_weights_of_examples_that_leave_the_range(keep):
         solve(risk, np.ones(structure.n_weights), keep=keep)
 
 
-def test_a_minimum_of_zero_is_approached():
-    fit = solve(weightless(), np.ones(18), np.ones(18), keep=False, max_iterations=200)
-    assert fit.status == "converged"
-
-
-@KEEP
-@pytest.mark.parametrize("precision", [0.0, -1.0, np.nan])
-def test_precisions_that_are_refused(precision, keep):
+def test_precisions_that_are_refused():
     problem = enumerated("classes")
     with pytest.raises(DataError, match="needs a positive precision for every weight"):
-        solve(risk_of(problem), uniform(problem, precision), keep=keep)
+        solve(risk_of(problem), uniform(problem, 0.0))
 
 
 # --- ends -------------------------------------------------------------------------------------------------
 
 
 @KEEP
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 5])
 def test_the_iterations_run_out(n, keep):
     problem = enumerated("chain")
     risk, precision = risk_of(problem), uniform(problem, 0.1)
@@ -350,7 +241,7 @@ class Listener(Budget):
 
 
 @KEEP
-@pytest.mark.parametrize("n", [0, 1, 4, 15])
+@pytest.mark.parametrize("n", [0, 15])
 def test_a_spent_budget_leaves_the_best_iterate(n, keep):
     problem = enumerated("chain")
     precision, listener = uniform(problem, 0.1), Listener(n)
@@ -362,16 +253,8 @@ def test_a_spent_budget_leaves_the_best_iterate(n, keep):
         fit.check()
 
 
-def test_no_time_at_all():
-    problem = enumerated("chain")
-    start = np.ones(problem.w.size)
-    fit = solve(risk_of(problem), uniform(problem, 1.0), start, monitor=Monitor(max_seconds=0.0))
-    assert (fit.status, fit.n_evaluations) == ("budget", 1)
-    assert_array_equal(fit.w, start)
-
-
 @KEEP
-@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("n", [2, 8])
 def test_ctrl_c_leaves_the_best_iterate(n, keep):
     problem, fuse = enumerated("chain"), Fuse(10**9)
     risk, precision = risk_of(problem, executor=fuse), uniform(problem, 0.1)
@@ -387,25 +270,6 @@ def test_ctrl_c_leaves_the_best_iterate(n, keep):
     check(again, minimum(problem, precision)[0], 1e-3)
 
 
-@KEEP
-def test_ctrl_c_before_there_is_an_iterate(keep, monkeypatch):
-    problem = enumerated("chain")
-    risk, precision = risk_of(problem), uniform(problem, 0.1)
-    bundle = Bundle(risk, precision, keep_outputs=keep)
-    press_ctrl_c(monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        minimize_bundle(risk, precision, bundle=bundle)
-
-
-def test_other_errors_pass(monkeypatch):
-    problem = enumerated("chain")
-    risk, left = risk_of(problem), iter(range(3))
-    whole = risk.nonlinear
-    monkeypatch.setattr(risk, "nonlinear", lambda w: whole(w) if next(left, None) is not None else 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        solve(risk, uniform(problem, 1.0), keep=False)
-
-
 # --- refusals -----------------------------------------------------------------------------------------------
 
 
@@ -416,11 +280,10 @@ def test_a_loss_that_is_not_convex_is_refused():
 
 
 @KEEP
-@pytest.mark.parametrize("precision", [1e-8, 1e-4])
-def test_huge_features_leave_no_wrong_bound(precision, keep):
+def test_huge_features_leave_no_wrong_bound(keep):
     """Whether a fit stalls there, or goes on to no avail, is for rounding to decide."""
     risk = huge_features()
-    fit = solve(risk, np.full(risk.n_weights, precision), keep=keep, max_iterations=60)
+    fit = solve(risk, np.full(risk.n_weights, 1e-8), keep=keep, max_iterations=60)
     value = least_hinge_loss(risk.shards[0])  # the prior of weights that small is nothing
     assert fit.objective >= value * (1 - 1e-9)
     assert fit.lower_bound <= value * (1 + 1e-6)

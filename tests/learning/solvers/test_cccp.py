@@ -1,7 +1,5 @@
 """The convex-concave procedure: it descends from the convex minimum, and keeps its best."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,7 +23,7 @@ from structune.learning.solvers import cccp as module
 from structune.learning.solvers.bundle import minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.running.monitor import FitStopped, Monitor
-from tiny import Budget, OneCtrlC, press_ctrl_c, small
+from tiny import OneCtrlC
 
 CASES = [(kind, "margin") for kind in ENUMERATED] + [("chain", "slack"), ("classes", "slack")]
 EVERY_CASE = pytest.mark.parametrize(("kind", "rescaling"), CASES)
@@ -61,10 +59,10 @@ def rounds_of(monitor):
 
 
 @EVERY_CASE
-def test_the_objective_never_increases(kind, rescaling, fits):
-    problem, monitor = enumerated(kind), Monitor()
-    precision = precision_of(problem, kind)
-    fit = minimize_cccp(risk_of(problem, RampLoss(rescaling)), precision, monitor=monitor)
+def test_it_descends_from_the_convex_minimum_to_where_its_tangent_has_its_own(kind, rescaling, fits):
+    problem, monitor, loss = enumerated(kind), Monitor(), RampLoss(rescaling)
+    precision, risk = precision_of(problem, kind), risk_of(problem, loss)
+    fit = minimize_cccp(risk, precision, tolerance=1e-4, monitor=monitor)
     told = [record["objective"] for record in rounds_of(monitor)]
     values = [value_by_hand(problem, f.w, precision, rescaling) for f in fits]
     assert fit.status == "converged"
@@ -73,36 +71,16 @@ def test_the_objective_never_increases(kind, rescaling, fits):
     assert np.all(np.diff(values) <= 1e-9 * values[0])
     assert_array_equal(fit.w, fits[-1].w)
     assert fit.n_evaluations == sum(f.n_evaluations for f in fits)
-
-
-@EVERY_CASE
-def test_what_is_told_of_its_end(kind, rescaling):
-    problem = enumerated(kind)
-    precision, risk = precision_of(problem, kind), risk_of(problem, RampLoss(rescaling))
-    fit = minimize_cccp(risk, precision)
-    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, rescaling), rel=1e-8)
-    assert fit.objective == pytest.approx(objective(problem, fit.w, precision, risk.loss), rel=1e-12)
-    assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * fit.w, atol=1e-12)
-
-
-@EVERY_CASE
-def test_it_starts_at_the_convex_minimum_and_gains(kind, rescaling, fits):
-    problem = enumerated(kind)
-    precision, loss = precision_of(problem, kind), RampLoss(rescaling)
-    fit = minimize_cccp(risk_of(problem, loss), precision)
+    # where it began
     value, w = minimum(problem, precision, rescaling=rescaling)
     assert fits[0].objective == pytest.approx(value, rel=1e-3)
-    assert fit.objective <= objective(problem, fits[0].w, precision, loss) * (1 + 1e-9)
     assert fit.objective <= objective(problem, w, precision, loss) * 1.01
-    assert fit.objective <= value * (1 + 1e-3)
     assert fit.objective < value or kind in ("ranking", "rna")  # where the bound is about as tight
-
-
-@EVERY_CASE
-def test_it_ends_where_its_tangent_has_its_minimum(kind, rescaling):
-    problem = enumerated(kind)
-    precision, risk = precision_of(problem, kind), risk_of(problem, RampLoss(rescaling))
-    fit = minimize_cccp(risk, precision, tolerance=1e-4)
+    # what is told of its end
+    assert fit.objective == pytest.approx(values[-1], rel=1e-8)
+    assert fit.objective == pytest.approx(objective(problem, fit.w, precision, risk.loss), rel=1e-12)
+    assert_allclose(fit.gradient, risk.value_and_gradient(fit.w)[1] + precision * fit.w, atol=1e-12)
+    # and where that is
     slope, own = risk.concave(fit.w)[1], np.zeros(fit.w.size)
     if rescaling == "margin":  # the score of the own output is in the planes, and not in the loss
         problem.structure.features(problem.shard, own)
@@ -124,8 +102,7 @@ def test_the_least_loss_over_equivalent_outputs(fits):
     assert values[-1] < values[0]
 
 
-@pytest.mark.parametrize("kind", ["ranking", "classes"])
-@pytest.mark.parametrize("t", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize(("kind", "t"), [("ranking", 1e-4), ("classes", 1e4)])
 def test_it_may_begin_with_weights_of_any_scale(kind, t, fits):
     """The tangent of the first round is that of the weights, and it finds their best multiple."""
     problem = enumerated(kind)
@@ -205,77 +182,28 @@ def test_wrong_labels_are_given_up():
     assert sum(ramp) < 0.7 * sum(convex)
 
 
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_threads_and_repetition_do_not_change_a_bit(kind):
-    problem = enumerated(kind)
-    precision = precision_of(problem, kind)
-    one, two = (minimize_cccp(risk_of(problem, RampLoss()), precision) for _ in range(2))
-    assert_array_equal(one.w, two.w)
-    assert one.objective == two.objective
-
-
-def test_a_start_is_that_of_the_convex_phase():
-    problem = enumerated("classes")
-    precision, start = precision_of(problem, "classes"), np.full(18, 2.0)
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, start, max_iterations=1)
-    assert_array_equal(fit.w, start)
-    cold, warm = (minimize_cccp(risk_of(problem, RampLoss()), precision, w) for w in (None, start))
-    assert warm.objective == pytest.approx(cold.objective, rel=0.3)
-    assert_array_equal(start, 2.0)
-
-
 # --- at the limits ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ENUMERATED)
-def test_a_huge_precision(kind):
-    problem = enumerated(kind)
+def test_a_huge_precision():
+    problem = enumerated("chain")
     fit = minimize_cccp(risk_of(problem, RampLoss()), np.full(problem.w.size, 1e10))
     expected = problem.shard.weights @ [costs.max() for costs in problem.costs]
     assert (fit.status, fit.objective) == ("converged", pytest.approx(expected, rel=1e-6))
     assert_allclose(fit.w, 0.0, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["binary", "ranking"])
-def test_a_tiny_precision(kind):
-    problem = enumerated(kind)
-    precision = np.full(problem.w.size, 1e-5)
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision)
-    assert fit.status == "converged"
-    assert fit.objective <= objective(problem, minimum(problem, precision)[1], precision, RampLoss()) * 1.01
-
-
-def test_nothing_to_learn():
-    structure, shard = small("classes")
-    one = Classes(["a"], ["x"])
-    for risk in (
-        Risk(structure, RampLoss(), [replace(shard, weights=np.zeros(len(shard)))]),
-        Risk(one, RampLoss(), [one.encode([[1.0], [2.0]], ["a", "a"])]),
-        Risk(one, RampLoss("slack"), [one.encode([[1.0]], ["a"])]),
-    ):
-        fit = minimize_cccp(risk, np.ones(risk.n_weights))
-        assert (fit.status, fit.objective) == ("converged", 0.0)
-        assert_array_equal(fit.w, 0.0)
-
-
 # --- ends -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [3, 20])
-def test_passes_run_out_in_the_convex_phase(n):
+def test_passes_run_out_in_the_convex_phase():
     """The rounds that follow have as many again."""
-    problem, monitor = enumerated("chain"), Monitor()
+    n, problem, monitor = 3, enumerated("chain"), Monitor()
     precision = precision_of(problem, "chain")
     fit = minimize_cccp(risk_of(problem, RampLoss()), precision, max_iterations=n, monitor=monitor)
     assert fit.n_evaluations > n
     assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
     assert np.all(np.diff([record["objective"] for record in rounds_of(monitor)]) <= 1e-9)
-
-
-def test_a_round_that_runs_out_of_passes_is_not_the_end():
-    problem = enumerated("chain")
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision_of(problem, "chain"), max_iterations=1)
-    assert fit.status == "iterations"
 
 
 def test_the_rounds_run_out(monkeypatch):
@@ -297,7 +225,7 @@ def test_ctrl_c_at_any_time_leaves_the_best(kind):
     problem, n = enumerated(kind), passes_of(kind)
     precision = precision_of(problem, kind)
     last = np.inf
-    for stop in [*range(7, n - 1, 1 + n // 8), n - 2]:
+    for stop in [*range(7, n - 1, 1 + n // 4), n - 2]:
         risk, monitor = risk_of(problem, RampLoss(), OneCtrlC(stop)), Monitor()
         fit = minimize_cccp(risk, precision, monitor=monitor)
         assert fit.status == "interrupted", stop
@@ -309,40 +237,6 @@ def test_ctrl_c_at_any_time_leaves_the_best(kind):
             last = fit.objective
         with pytest.raises(FitStopped):
             fit.check()
-
-
-def test_ctrl_c_at_the_last_moment():
-    problem, n = enumerated("chain"), passes_of("chain")
-    try:
-        minimize_cccp(risk_of(problem, RampLoss(), OneCtrlC(n)), precision_of(problem, "chain"))
-    except KeyboardInterrupt:
-        raise AssertionError("the fit is lost") from None
-
-
-@pytest.mark.parametrize("n", [0, 1, 10, 60, 85])
-def test_a_spent_budget_leaves_the_best(n):
-    problem, monitor = enumerated("chain"), Budget(n)
-    precision = precision_of(problem, "chain")
-    fit = minimize_cccp(risk_of(problem, RampLoss()), precision, monitor=monitor)
-    told = [record["objective"] for record in rounds_of(monitor)]
-    assert fit.status == "budget"
-    assert fit.objective <= min(told, default=np.inf) * (1 + 1e-9)
-    assert fit.objective == pytest.approx(value_by_hand(problem, fit.w, precision, "margin"), rel=1e-8)
-
-
-def test_ctrl_c_before_there_is_an_iterate(monkeypatch):
-    problem = enumerated("classes")
-    risk = risk_of(problem, RampLoss())
-    press_ctrl_c(monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        minimize_cccp(risk, precision_of(problem, "classes"))
-
-
-def test_other_errors_pass(monkeypatch):
-    risk = risk_of(enumerated("classes"), RampLoss())
-    monkeypatch.setattr(risk, "concave", lambda w: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        minimize_cccp(risk, np.ones(18))
 
 
 def test_a_round_that_does_not_converge_and_gains_nothing_is_the_last():

@@ -1,5 +1,7 @@
 """Elastic nets by their optimality conditions and by brute force, and what is left of fits cut short."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,12 +13,20 @@ from maxima import risk_of as margin_risk
 from structune.errors import CapabilityError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
-from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
+from structune.learning.solvers import composite as module
+from structune.learning.solvers.composite import (
+    LbfgsCurvatures,
+    NewtonCurvatures,
+    _Whole,
+    least_subgradient,
+    minimize_l1_quadratic,
+)
 from structune.learning.solvers.l2 import fit_l2
-from structune.running.checkpoints import Checkpoint
-from structune.running.monitor import FitStopped, Monitor
-from tiny import FLAT, Budget, Fuse, risk_of
+from structune.running.checkpoints import Restored
+from structune.running.monitor import FitStopped
+from tiny import FLAT, Budget, dense_hessian, risk_of
 
 EVERY = ("chain", "partial", *FLAT)
 
@@ -34,7 +44,7 @@ def objective(risk, precision, l1, w):
 # --- the minimum ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     kind=st.sampled_from(EVERY),
     seed=st.integers(0, 50),
@@ -71,8 +81,7 @@ def test_both_routes_end_at_the_same_weights(kind):
     assert other.n_evaluations < one.n_evaluations
 
 
-@pytest.mark.parametrize("l1", [0.5, 2.0, 8.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "l1"), [(0, 0.5), (1, 2.0), (2, 8.0)])
 def test_brute_force_of_two_weights(seed, l1):
     rng = np.random.default_rng(seed)
     structure = Classes(["no", "yes"], ["x", "y"], False, reference=True)
@@ -91,16 +100,14 @@ def test_brute_force_of_two_weights(seed, l1):
     assert_array_equal(fit.w == 0, center == 0)
 
 
-@pytest.mark.parametrize("kind", ["chain", "classes"])
-def test_a_strong_penalty_leaves_no_weight(kind):
-    risk = risk_of(kind)
+def test_a_strong_penalty_leaves_no_weight():
+    risk = risk_of("chain")
     fit = fit_l2(risk, np.ones(risk.n_weights), l1=np.full(risk.n_weights, 1e4))
     assert (fit.status, fit.n_evaluations) == ("converged", 1)
     assert not fit.w.any()
 
 
-@pytest.mark.parametrize("kind", ["chain", "binary", "linear"])
-@pytest.mark.parametrize("hessian", ["exact", "auto"])
+@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("binary", "auto")])
 def test_no_l1_penalty_changes_no_bit(kind, hessian):
     precision = np.ones(risk_of(kind).n_weights)
     one, other = (
@@ -134,10 +141,10 @@ def test_a_start_near_the_end():
     assert_allclose(near.w, cold.w, atol=1e-4)
 
 
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
-def test_kinks_are_refused(loss):
+def test_kinks_are_refused():
+    loss = MarginLoss()
     problem = enumerated("chain")
-    with pytest.raises(CapabilityError, match=f"expected|needs a smooth loss, found {type(loss).__name__}"):
+    with pytest.raises(CapabilityError, match=f"needs a smooth loss, found {type(loss).__name__}"):
         fit_l2(margin_risk(problem, loss), np.ones(20), l1=np.ones(20))
 
 
@@ -153,7 +160,7 @@ def sparse_fit(kind="chain", **options):
 
 
 @pytest.mark.parametrize("hessian", ["exact", "dense"])
-@pytest.mark.parametrize("n", [0, 2, 5])
+@pytest.mark.parametrize("n", [0, 5])
 def test_the_time_is_up(n, hessian):
     fit = sparse_fit("classes", monitor=Budget(n), hessian=hessian)
     assert fit.status == "budget"
@@ -162,38 +169,143 @@ def test_the_time_is_up(n, hessian):
     assert np.isfinite(fit.objective)
 
 
-def test_ctrl_c_leaves_the_best_iterate():
-    whole = sparse_fit()
-    fits = [sparse_fit(executor=Fuse(n)) for n in (8, 14, 20)]
-    assert {fit.status for fit in fits} == {"interrupted"}
-    objectives = [fit.objective for fit in (*fits, whole)]
-    assert objectives == sorted(objectives, reverse=True)
+# --- quadratics plus absolute values, against all orthants ------------------------------------------------
 
 
-def test_the_iterations_run_out():
-    assert sparse_fit(max_iterations=3).status == "iterations"
+def quadratic(seed, n):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n))
+    matrix = root @ root.T + 0.01 * np.eye(n)
+    return matrix, rng.normal(size=n) * 5, rng.normal(size=n) * rng.integers(0, 2, n), rng.uniform(0, 3, n)
 
 
-def test_progress_is_told():
-    monitor = Monitor()
-    with monitor.recording(lambda: 1.0):
-        fit = sparse_fit(monitor=monitor)
-    told = np.array([record["objective"] for record in monitor.history])
-    assert np.all(np.diff(told) <= 1e-12 * told[-1])
-    assert told[-1] == fit.objective
+def by_orthants(matrix, gradient, w, l1):
+    """The best of the minima of all orthants and their faces."""
+    found = [(np.inf, w)]
+    for signs in product((-1.0, 0.0, 1.0), repeat=w.size):
+        sign = np.array(signs)
+        free = sign != 0
+        linear = gradient - matrix @ w + l1 * sign
+        z = np.zeros_like(w)
+        z[free] = -np.linalg.solve(matrix[np.ix_(free, free)], linear[free])
+        if np.all(z * sign >= 0):
+            away = z - w
+            found.append((gradient @ away + away @ matrix @ away / 2 + l1 @ abs(z), z))
+    return min(found, key=lambda pair: pair[0])[1]
 
 
-@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("classes", "dense")])
-def test_a_fit_goes_on_from_its_checkpoint(kind, hessian, tmp_path):
-    def kept():
-        monitor = Monitor()
-        monitor.checkpoint = Checkpoint(tmp_path / "c", seconds=0.0)
-        monitor.checkpoint.begin({})
-        return monitor
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
+def test_the_minimum_over_all_orthants(seed, n):
+    matrix, gradient, w, l1 = quadratic(seed, n)
+    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
+    assert_allclose(found, by_orthants(matrix, gradient, w, l1), atol=1e-6)
 
-    n = 12 if kind == "chain" else 3
-    whole = sparse_fit(kind, hessian=hessian)
-    part = sparse_fit(kind, hessian=hessian, max_iterations=n, monitor=kept())
-    again = sparse_fit(kind, hessian=hessian, monitor=kept())
-    assert part.status == "iterations"
-    assert_allclose(again.objective, whole.objective, rtol=1e-6)
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_many_weights(seed):
+    """No slope is left, and zeros are exact."""
+    matrix, gradient, w, l1 = quadratic(seed, 40)
+    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(40)), gradient, w, 3 * l1, 1e-8)
+    left = least_subgradient(gradient + matrix @ (found - w), found, 3 * l1)
+    assert np.linalg.norm(left) <= 1e-8
+    assert np.count_nonzero(found) < 40
+
+
+@pytest.mark.parametrize(
+    ("gradient", "w", "l1", "expected"),
+    [
+        (3.0, 0.0, 2.0, 1.0),
+        (-3.0, 0.0, 2.0, -1.0),
+        (1.5, 0.0, 2.0, 0.0),
+        (2.0, 0.0, 2.0, 0.0),
+        (1.0, 0.5, 2.0, 3.0),
+        (1.0, -0.5, 2.0, -1.0),
+        (1.0, 0.0, 0.0, 1.0),
+    ],
+)
+def test_the_least_subgradient(gradient, w, l1, expected):
+    assert least_subgradient(np.array([gradient]), np.array([w]), np.array([l1])) == [expected]
+
+
+# --- quadratics in parts, against whole matrices ----------------------------------------------------------
+
+
+N = 7
+SCALE = np.geomspace(0.3, 3.0, N)
+RNG = np.random.default_rng(0)
+A = np.diag(np.arange(1.0, N + 1)) + 0.2
+STEPS = RNG.normal(size=(9, N))
+
+
+def bfgs(steps):
+    """The BFGS matrix, update by update (equation 2.18 of Byrd, Nocedal & Schnabel 1994)."""
+    last, change = steps[-1], A @ steps[-1]
+    matrix = np.diag(SCALE**-2.0) * (change @ (change * SCALE**2)) / (last @ change)
+    for s in steps:
+        y = A @ s
+        image = matrix @ s
+        matrix = matrix - np.outer(image, image) / (s @ image) + np.outer(y, y) / (s @ y)
+    return matrix
+
+
+def learned(steps, n_pairs, monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_PAIRS", n_pairs)
+    monkeypatch.setattr(module, "_MOST_PAIRS", n_pairs)
+    curvatures = LbfgsCurvatures(SCALE)
+    for s in steps:
+        curvatures.add(s, A @ s)
+    return curvatures
+
+
+def as_matrix(quadratic, n):
+    return np.array([quadratic.product(e) for e in np.eye(n)])
+
+
+@pytest.mark.parametrize("n_steps", [1, 9])
+def test_the_bfgs_matrix(n_steps, monkeypatch):
+    """Of the last four steps, whichever row they are kept in."""
+    curvatures = learned(STEPS[:n_steps], 4, monkeypatch)
+    w, slope = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 3.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
+    active, quadratic = curvatures.at(w, slope)
+    assert active.tolist() == [0, 1, 2, 5, 6]
+    expected = bfgs(STEPS[:n_steps][-4:])[np.ix_(active, active)]
+    assert_allclose(as_matrix(quadratic, 5), expected, rtol=1e-9, atol=1e-9)
+    free, b = np.array([0, 3, 4]), np.array([1.0, -2.0, 0.5])
+    assert_allclose(quadratic.solve(free, b), np.linalg.solve(expected[np.ix_(free, free)], b), rtol=1e-8)
+
+
+def test_the_first_step_is_short():
+    slope = np.full(N, 100.0)
+    active, quadratic = LbfgsCurvatures(np.ones(N)).at(np.zeros(N), slope)
+    assert np.linalg.norm(quadratic.solve(active, slope)) == pytest.approx(1.0)
+
+
+def test_steps_without_curvature_are_left_out(monkeypatch):
+    curvatures, other = learned(STEPS[:3], 4, monkeypatch), learned(STEPS[:3], 4, monkeypatch)
+    other.add(STEPS[3], -STEPS[3])
+    other.add(np.zeros(N), np.zeros(N))
+    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
+    assert_allclose(one, two, rtol=0)
+
+
+def test_what_was_learned_can_be_kept(monkeypatch):
+    curvatures, other = learned(STEPS, 4, monkeypatch), learned((), 4, monkeypatch)
+    other.restore(Restored(curvatures.state()))
+    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
+    assert_allclose(one, two, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", FLAT)
+def test_the_hessian(kind):
+    risk = risk_of(kind, hessian="dense")
+    n = risk.n_weights
+    precision, w = np.linspace(0.1, 1.0, n), 0.3 * np.cos(np.arange(n))
+    matrix = dense_hessian(risk_of(kind), w) + np.diag(precision)
+    active, quadratic = NewtonCurvatures(risk, precision).at(w, np.zeros(n))
+    assert active.tolist() == list(range(n))
+    assert_allclose(as_matrix(quadratic, n), matrix, rtol=1e-9, atol=1e-9)
+    free = np.arange(0, n, 2)
+    found = quadratic.solve(free, np.ones(free.size))
+    assert_allclose(found, np.linalg.solve(matrix[np.ix_(free, free)], np.ones(free.size)), rtol=1e-8)

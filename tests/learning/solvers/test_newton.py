@@ -18,7 +18,7 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.newton import minimize_newton
 from structune.running.blas import one_thread
-from structune.running.monitor import FitStopped, Monitor
+from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, Fuse, exact_fit, group, risk_of, small
 
 RNG = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def tight(risk, precision, start=None, **options):
 # --- the optimum ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["single", "grouped", "free"])
+@pytest.mark.parametrize("which", ["grouped", "free"])
 @pytest.mark.parametrize("kind", FLAT)
 def test_newton_lbfgs_and_the_optimum(kind, which):
     groups = group(small(kind)[0], which)
@@ -86,9 +86,9 @@ def test_rounding_of_the_objective_costs_no_evaluations(l1):
     assert_allclose(fit.w, start, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", [1e-10, 1e-5, 1.0, 1e5, 1e10])
-@pytest.mark.parametrize("bias", [False, True])
-def test_scikit_learn_agrees(penalty, bias):
+@pytest.mark.parametrize("penalty", [1e-10, 1.0, 1e10])
+def test_scikit_learn_agrees(penalty):
+    bias = True
     precision = np.append(np.full(4, penalty), [0.0] * bias)
     peer = LogisticRegression(C=1 / penalty, fit_intercept=bias, tol=1e-12, solver="newton-cholesky")
     peer.fit(X, LABELS)
@@ -101,37 +101,9 @@ def test_scikit_learn_agrees(penalty, bias):
     assert_allclose(w[4:], [ridge.intercept_] if bias else [], rtol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", [1e-6, 1.0])
-def test_several_classes(penalty):
-    labels = LABELS + (X[:, 2] > 0.8)
-    structure = Classes([0, 1, 2], features(X), bias=False)
-    risk = Risk.over(structure, LogLoss(), structure.encode(X, labels), hessian="dense")
-    peer = LogisticRegression(C=1 / penalty, fit_intercept=False, tol=1e-10, solver="newton-cholesky")
-    w = tight(risk, np.full(12, penalty)).w
-    assert_allclose(w.reshape(4, 3).T, peer.fit(X, labels).coef_, rtol=1e-5)
-
-
-@pytest.mark.parametrize("hessian", ["dense", "exact", "complex-step", "finite-difference"])
-def test_every_hessian_solves_a_quadratic(hessian):
-    risk = linear_risk(hessian=hessian)
-    w = np.linalg.solve(X.T @ X + np.eye(4), X.T @ Y)
-    fit = fit_l2(risk, np.ones(4), tolerance=1e-7)
-    assert fit.status == "converged"
-    assert_allclose(fit.w, w, rtol=1e-6)
-
-
 def test_a_factored_quadratic_takes_one_step():
     fit = fit_l2(linear_risk(), np.ones(4), tolerance=1e-10)
     assert (fit.status, fit.n_evaluations) == ("converged", 2)
-
-
-def test_one_hessian_does_for_all_fits_of_a_quadratic():
-    risk = linear_risk()
-    fit_l2(risk, np.ones(4))
-    before = risk.passes
-    fit_l2(risk, np.full(4, 2.0))
-    assert risk.passes - before == 2  # the gradients at the start and at the end
-    assert risk.hessian_matrix(np.ones(4)) is risk.hessian_matrix(np.zeros(4))
 
 
 @pytest.mark.parametrize("make", [binary_risk, linear_risk])
@@ -150,13 +122,6 @@ def test_a_start_where_the_curvature_vanishes(hessian):
     """All examples lie far on the wrong side: the Hessian of the loss is zero to rounding there."""
     fit = tight(binary_risk(hessian=hessian), np.ones(4), np.array([-3e3, 1e3, 1e3, 1e3]), tolerance=1e-6)
     assert_allclose(fit.w, tight(binary_risk(), np.ones(4)).w, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("hessian", ["exact", "dense"])
-def test_a_start_where_the_curvature_vanishes_and_the_penalty_is_small(hessian):
-    risk, precision = binary_risk(1e3 * X, hessian=hessian), np.full(4, 1e-8)
-    fit = fit_l2(risk, precision, np.array([0.67, 1.0, -0.74, -0.05]))
-    assert fit.objective < 1.01 * fit_l2(risk, precision).objective
 
 
 def test_fits_that_overlap_leave_the_threads_of_blas_as_they_were():
@@ -178,9 +143,9 @@ def test_fits_that_overlap_leave_the_threads_of_blas_as_they_were():
 # --- awkward data -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("make", [binary_risk, linear_risk])
-@pytest.mark.parametrize("penalty", [1e-8, 1.0])
+@pytest.mark.parametrize(
+    ("make", "penalty", "form"), [(binary_risk, 1e-8, sp.csr_array), (linear_risk, 1.0, np.asarray)]
+)
 def test_collinear_and_constant_columns(make, penalty, form):
     x = np.column_stack([X, X[:, 0], X[:, :2].sum(axis=1), np.ones(60), np.zeros(60)])
     risk, precision = make(form(x), bias=True), np.append(np.full(8, penalty), 0.0)
@@ -191,7 +156,7 @@ def test_collinear_and_constant_columns(make, penalty, form):
     assert fit.w[7] == 0.0
 
 
-@pytest.mark.parametrize("penalty", [1e-10, 1e-4, 1e10])
+@pytest.mark.parametrize("penalty", [1e-10, 1e10])
 def test_separated_classes(penalty):
     precision = np.append(np.full(4, penalty), 0.0)
     risk = binary_risk(labels=SEPARATED, bias=True)
@@ -203,54 +168,11 @@ def test_separated_classes(penalty):
     assert penalty > 1 or ((scores > 0) == SEPARATED).all()
 
 
-def test_one_class_only():
-    """Its bias, without a penalty, has no optimum: it grows until the gradient is small."""
-    risk = binary_risk(labels=np.ones(60, int), bias=True)
-    fit = fit_l2(risk, np.append(np.ones(4), 0.0))
-    assert fit.status == "converged"
-    assert 5 < fit.w[4] < 100
-    assert_allclose(fit.w[:4], 0.0, atol=1e-3)
-
-
-def test_columns_of_different_scales():
-    """A millionfold: the coefficients are those of the scaled problem."""
-    scale = np.array([1e3, 1e-3, 1.0, 1.0])
-    for make in (binary_risk, linear_risk):
-        fit = fit_l2(make(X * scale), 1e-6 * scale**2, tolerance=1e-12)
-        assert_allclose(fit.w * scale, tight(make(), np.full(4, 1e-6)).w, rtol=1e-3, atol=1e-3)
-
-
-SCALES = np.array([1e6, 1.0, 1.0, 1.0])
-
-
-@pytest.mark.parametrize("scale", [SCALES, np.array([1e3, 1e-3, 1.0, 1.0])])
+@pytest.mark.parametrize("scale", [np.array([1e6, 1.0, 1.0, 1.0]), np.array([1e3, 1e-3, 1.0, 1.0])])
 def test_a_large_column_does_not_spoil_the_others(scale):
     precision = 1e-8 * scale**2
     w = tight(linear_risk(), np.full(4, 1e-8)).w
     assert_allclose(fit_l2(linear_risk(X * scale), precision).w * scale, w, atol=1e-2)
-
-
-@pytest.mark.parametrize("make", [binary_risk, linear_risk])
-def test_more_weights_than_examples(make):
-    x = RNG.normal(size=(12, 30))
-    risk = make(x, (x[:, 0] > 0).astype(float), bias=True)
-    precision = np.append(np.full(30, 1e-3), 0.0)
-    fit = tight(risk, precision)
-    assert fit.gradient_norm <= 1e-8 * risk.at_zero.gradient_norm
-
-
-def test_no_weights():
-    structure = Linear([], bias=False)
-    shard = structure.encode(np.empty((3, 0)), np.ones(3))
-    risk = Risk.over(structure, SquaredLoss(), shard, hessian="dense")
-    fit = fit_l2(risk, np.empty(0))
-    assert (fit.status, fit.objective, fit.w.size) == ("converged", 1.5, 0)
-
-
-def test_nothing_to_learn():
-    fit = fit_l2(linear_risk(y=np.zeros(60), bias=True), np.append(np.ones(4), 0.0))
-    assert (fit.status, fit.n_evaluations) == ("converged", 1)
-    assert_array_equal(fit.w, 0.0)
 
 
 # --- cut short --------------------------------------------------------------------------------------------
@@ -269,7 +191,7 @@ def run(risk, **options):
     return minimize_newton(objective, risk, precision, np.zeros(risk.n_weights), **options), values
 
 
-@pytest.mark.parametrize("n", [0, 1, 4])
+@pytest.mark.parametrize("n", [0, 4])
 def test_a_spent_budget_leaves_the_best_iterate(n):
     fit, values = run(binary_risk(labels=SEPARATED), monitor=Budget(n))
     assert fit.status == "budget"
@@ -281,12 +203,7 @@ def test_a_spent_budget_leaves_the_best_iterate(n):
     assert_array_equal(caught.value.w, fit.w)
 
 
-def test_no_time_at_all():
-    fit, values = run(binary_risk(labels=SEPARATED), monitor=Monitor(max_seconds=0.0))
-    assert (fit.status, fit.objective) == ("budget", min(values))
-
-
-@pytest.mark.parametrize("n", range(1, 12, 2))
+@pytest.mark.parametrize("n", [1, 4, 9])
 def test_ctrl_c_on_the_data(n):
     """During a gradient or a Hessian, it leaves the last iterate."""
     fuse = Fuse(10**9)
@@ -296,23 +213,3 @@ def test_ctrl_c_on_the_data(n):
     fuse.left = 10**9
     assert fit.status == "interrupted"
     assert fit.objective == min(values) == pytest.approx(value(risk, np.full(4, 1e-6), fit.w))
-
-
-def test_ctrl_c_before_there_is_an_iterate():
-    fuse = Fuse(10**9)
-    risk = binary_risk(executor=fuse)
-    fuse.left = 0
-    with pytest.raises(KeyboardInterrupt):
-        run(risk)
-
-
-def test_the_iterations_run_out():
-    fit, _ = run(binary_risk(labels=SEPARATED), max_iterations=2)
-    assert (fit.status, fit.n_evaluations, fit.stopped) == ("iterations", 3, False)
-    assert run(binary_risk(), max_iterations=0)[0].n_evaluations == 1
-
-
-def test_rounding_ends_it():
-    fit, _ = run(binary_risk(), tolerance=0.0)
-    assert fit.status == "converged"
-    assert fit.gradient_norm < 1e-10

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structune.learning.solvers.pairs import Pairs
+from structune.learning.solvers.solution import Pairs
 
 
 def pairs_of(seed, n, m):
@@ -38,16 +38,6 @@ def test_the_product_is_that_of_bfgs(seed, n, m):
     assert_allclose(found, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
 
 
-def test_the_last_step_is_known_exactly():
-    pairs, metric = pairs_of(0, 8, 5)
-    assert_allclose(pairs.times(pairs.changes[-1], metric), pairs.steps[-1])
-
-
-def test_without_steps_there_is_the_metric():
-    v = np.array([1.0, -2.0])
-    assert_allclose(Pairs(2).times(v, np.array([3.0, 0.5])), [3.0, -1.0])
-
-
 def test_a_quadratic_that_is_added():
     pairs, metric = pairs_of(1, 5, 4)
     extra = np.arange(5.0)
@@ -68,11 +58,11 @@ def test_only_what_curves_upward_is_kept(step, change, kept):
 
 def test_a_function_nearby_remembers_more():
     first, _ = pairs_of(0, 3, 30)
-    nearby = first.copy()
+    nearby = first.under()
     assert_allclose(nearby.rows(), first.rows())
     for step in np.eye(3).repeat(30, axis=0):
         first.add(step, step)
         nearby.add(step, step)
     assert len(first.steps) == 20
     assert len(nearby.steps) == 40
-    assert_allclose(Pairs.of(nearby.rows()).rows(), nearby.rows())
+    assert_allclose(Pairs.from_rows(nearby.rows()).rows(), nearby.rows())

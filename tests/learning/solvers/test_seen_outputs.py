@@ -1,21 +1,18 @@
 """The outputs seen so far: what they give lies below the loss, and meets it where it was decoded."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from maxima import ENUMERATED, OUTER, enumerated, margin_values, planes, risk_of
+from maxima import OUTER, enumerated, margin_values, planes, risk_of
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.seen_outputs import SeenOutputs
-from structune.running.executors import ThreadExecutor
 from tiny import small
 
 LOSSES = [("margin", "hinge"), *(("slack", outer) for outer in OUTER), ("margin", "logistic")]
-CASES = [(kind, *loss) for kind in ("chain", "classes") for loss in LOSSES]
-CASES += [(kind, "margin", outer) for kind in ("binary", "ranking", "rna") for outer in ("hinge", "huber")]
+CASES = [("chain", *loss) for loss in LOSSES]
+CASES += [(kind, "margin", "hinge") for kind in ("binary", "ranking", "rna")]
 
 
 def points(risk, n=6, scale=1.0):
@@ -62,7 +59,7 @@ def test_the_estimate_along_a_line(kind, rescaling, outer):
         assert slope == pytest.approx(gradient @ step, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("kind", ["chain", "rna"])
 def test_when_all_has_been_seen_the_estimate_is_the_loss(kind):
     problem = enumerated(kind)
     risk = risk_of(problem)
@@ -76,7 +73,7 @@ def test_when_all_has_been_seen_the_estimate_is_the_loss(kind):
         assert len(seen) - before <= len(problem.shard)
 
 
-@pytest.mark.parametrize("kind", ENUMERATED)
+@pytest.mark.parametrize("kind", ["chain", "rna"])
 def test_what_is_kept(kind):
     """Planes of the enumeration, each example's together, none of them twice."""
     problem = enumerated(kind)
@@ -92,16 +89,6 @@ def test_what_is_kept(kind):
         assert np.all(apart[~np.eye(len(mine), dtype=bool)] > 1e-9)
 
 
-def test_nothing_new_is_not_kept():
-    risk = risk_of(enumerated("chain"))
-    w = points(risk)[1]
-    seen = seen_at(risk, w)
-    assert len(seen) == 16
-    for _ in range(3):
-        seen.decode(w)
-    assert len(seen) == 16
-
-
 def test_a_decoding_is_a_pass_and_an_estimate_none():
     risk = risk_of(enumerated("chain"))
     seen, w = SeenOutputs(risk), points(risk)[1]
@@ -109,40 +96,9 @@ def test_a_decoding_is_a_pass_and_an_estimate_none():
     seen.decode(w)
     seen.estimate(w)
     seen.along(w, w)(1.0)
-    assert risk.passes == 1
-
-
-def test_examples_of_weight_zero():
-    structure, shard = small("chain")
-    whole = Risk(structure, MarginLoss(), [shard.take(slice(0, 8)), shard.take([])])
-    weights = np.where(np.arange(16) < 8, shard.weights, 0.0)
-    some = Risk(structure, MarginLoss(), [replace(shard, weights=weights)])
-    one, other = SeenOutputs(whole), SeenOutputs(some)
-    for w in points(whole):
-        (value, gradient), (expected, slope) = other.decode(w), one.decode(w)
-        assert value == pytest.approx(expected, rel=1e-12)
-        assert_allclose(gradient, slope, atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", [MarginLoss(), MarginLoss("slack", "squared_hinge")])
-@pytest.mark.parametrize("kind", ["chain", "classes"])
-def test_threads_do_not_change_a_bit(kind, loss):
-    structure, shard = small(kind)
-    pieces = [shard.take(slice(k, k + 3)) for k in range(0, len(shard), 3)]
-    found = []
-    for n in (1, 2, 3):
-        risk = Risk(structure, loss, pieces, ThreadExecutor(n))
-        seen = SeenOutputs(risk)
-        results = [seen.decode(w) for w in points(risk)]
-        found.append((results, seen.estimate(np.ones(risk.n_weights)), seen.rows.toarray(), seen.offsets))
-    for results, estimate, rows, offsets in found[1:]:
-        for (value, gradient), (expected, slope) in zip(
-            [*results, estimate], [*found[0][0], found[0][1]], strict=True
-        ):
-            assert value == expected
-            assert_array_equal(gradient, slope)
-        assert_array_equal(rows, found[0][2])
-        assert_array_equal(offsets, found[0][3])
+    assert (len(seen), risk.passes) == (16, 1)
+    seen.decode(w)
+    assert len(seen) == 16  # nothing is new
 
 
 def test_the_cut_into_shards_does_not_matter():

@@ -7,38 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
 
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning.hypergradient import hypergradient
+from structune.learning.tuning.hypergradient import FARTHEST, GRID, Response, hypergradient, of_precisions
 from structune.learning.tuning.problem import TuningProblem
 from structune.structure import Groups
 from tiny import (
     KINDS,
-    PRODUCTS,
     exact_fit,
+    heldout_loss,
+    optima,
     tuning_problem,
+    value_and_gradient,
+    weight_precision,
 )
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
-
-
-def weight_precision(problem, d):
-    return np.exp(d)[problem.groups.index]
-
-
-def optima(problem, d, starts=None):
-    """The weights fitted on each training part, to rounding."""
-    starts = starts or [None] * len(problem.splits)
-    precision = weight_precision(problem, d)
-    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
-
-
-def heldout_loss(problem, fits):
-    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
 
 
 def slope(problem, d, direction):
@@ -52,18 +41,19 @@ def slope(problem, d, direction):
     return (4 * difference(STEP / 2) - difference(STEP)) / 3
 
 
-def value_and_gradient(problem, d, **options):
-    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
-    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
-
-
 # --- the law ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
-@pytest.mark.parametrize("which", ["single", "grouped", "separate"])
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=5)
+@pytest.mark.parametrize(
+    ("kind", "which", "splits"),
+    [
+        ("chain", "grouped", {"folds": 3}),
+        ("chain", "separate", {"holdout": 0.3}),
+        ("classes", "single", {"holdout": 0.3}),
+        ("partial", "grouped", {"holdout": 0.3}),
+    ],
+)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits, seed):
     rng = np.random.default_rng(seed)
@@ -78,8 +68,7 @@ def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits
         assert gradient @ direction == pytest.approx(expected, rel=1e-5, abs=1e-6 * scale)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "gamma"), [("chain", 0.4), ("classes", 1.0), ("partial", 0.0)])
 def test_the_slope_in_gamma(kind, gamma):
     """Around gamma times given weights, the fits solved again; and the slopes in the precisions there."""
     problem, rng = tuning_problem(kind, "grouped"), np.random.default_rng(0)
@@ -103,37 +92,24 @@ def test_the_slope_in_gamma(kind, gamma):
     assert point.gradient[:-1] @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
 
 
-@pytest.mark.parametrize("kind", ["chain", "classes"])
-def test_the_hessian_methods_agree(kind):
-    found = []
-    for hessian in PRODUCTS:
-        problem = tuning_problem(kind, "separate", hessian=hessian)
-        found.append(
-            value_and_gradient(problem, np.zeros(len(problem.groups)), tolerance=1e-9, cg_tolerance=1e-9)
-        )
-    for value, gradient in found[1:]:
-        assert value == pytest.approx(found[0][0], rel=1e-9)
-        assert_allclose(gradient, found[0][1], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["chain", "partial"])
 def test_what_a_loose_fit_left_undone_is_corrected(kind):
     """The error of the value is of second order in what the fit left undone."""
     problem = tuning_problem(kind, "grouped")
     d, split = np.zeros(len(problem.groups)), problem.splits[0]
     exact = heldout_loss(problem, optima(problem, d))
     corrected, plain = [], []
-    for tolerance in (0.1, 0.03, 0.01, 0.003, 0.001):
+    for tolerance in (0.1, 0.01, 0.001):
         point = hypergradient(
             split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10, accuracy=np.inf
         )
         corrected.append(abs(point.value - exact))
         plain.append(abs(split.heldout.value(point.fit.w) - exact))
     assert np.all(np.array(corrected) < np.array(plain))
-    assert np.all(np.array(corrected[2:]) < 0.05 * np.array(plain[2:]))
+    assert np.all(np.array(corrected[1:]) < 0.05 * np.array(plain[1:]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["chain", "classes"])
 def test_warm_starts_change_the_cost_and_not_the_result(kind):
     problem = tuning_problem(kind, "separate")
     split, d = problem.splits[0], np.full(len(problem.groups), 0.3)
@@ -150,25 +126,9 @@ def test_warm_starts_change_the_cost_and_not_the_result(kind):
     assert warm.n_products < cold.n_products
 
 
-def test_a_fit_that_leaves_much_undone_goes_on():
-    """One feature makes most of the gradient at w = 0, and a loose fit tells little of the held-out loss."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(80, 8))
-    x[:, 0] += 1e3 * (x[:, 1] > 0)  # frequent, and of no use beside the others
-    structure = Classes([0, 1], [f"x{k}" for k in range(8)], bias=False)
-    shard = structure.encode(x, (x[:, 1:] @ np.ones(7) > 0).astype(int).tolist())
-    problem = TuningProblem.build(structure, LogLoss(), shard, Groups.single(structure.n_weights))
-    d = np.log([0.1])
-    exact = heldout_loss(problem, optima(problem, d))
-    loose = hypergradient(
-        problem.splits[0], problem.groups, d, tolerance=0.3, cg_tolerance=1e-6, accuracy=0.01
-    )
-    assert loose.value == pytest.approx(exact, rel=0.05)
-
-
 @pytest.mark.parametrize(
     ("n", "p", "d"),
-    [(200, 20_000, 1.0), (200, 3000, -3.0), (2000, 500, 0.0), (2000, 500, -3.0), (20_000, 50, 0.0)],
+    [(200, 3000, -3.0), (1000, 250, 0.0)],
 )
 def test_values_are_those_of_the_fit_solved_again(n, p, d):
     """However many features: loose fits of separable classes leave much undone that no first order tells."""
@@ -201,3 +161,90 @@ def test_the_model_is_about_that_of_gauss_and_newton(kind):
     step = np.full(n, 1e-3)
     fall = point.response.change(step)[0] - point.response.change(-step)[0]
     assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)
+
+
+# --- the model of a held-out loss, and the lowest point of a box ------------------------------------------
+
+
+FAR = np.full(3, FARTHEST)
+
+
+def straight(gradient, coupling):
+    """Where weights go as far as the log precisions, a quadratic."""
+    gradient = np.asarray(gradient)
+    return Response(gradient[:, None] * GRID, np.tile(GRID, (gradient.size, 1)), np.asarray(coupling))
+
+
+@given(st.integers(0, 1000))
+def test_the_lowest_point_of_a_quadratic(seed):
+    rng = np.random.default_rng(seed)
+    root, gradient = rng.normal(size=(3, 3)), rng.normal(size=3)
+    coupling = root @ root.T + np.eye(3)
+    model = straight(gradient, coupling)
+    step, fall = model.lowest(-FAR, FAR)
+    expected = -np.linalg.solve(coupling, gradient)
+    if np.all(np.abs(expected) < FARTHEST):
+        assert_allclose(step, expected, atol=1e-3)
+        assert fall == pytest.approx(0.5 * gradient @ -expected, rel=1e-4)
+    alone = straight(gradient, np.diag(coupling)).lowest(-FAR, FAR)
+    assert_allclose(alone[0], straight(gradient, np.diag(np.diag(coupling))).lowest(-FAR, FAR)[0], atol=1e-6)
+    step, fall = model.lowest(-FAR / 100, FAR / 100)
+    assert np.all(np.abs(step) <= FARTHEST / 100)
+    assert fall == pytest.approx(-model.change(step)[0])
+    assert fall > 0
+
+
+def test_nothing_curves():
+    step, fall = straight([1.0, 0.0], np.zeros((2, 2))).lowest(np.full(2, -2.0), np.full(2, 2.0))
+    assert_allclose(step, [-2.0, 0.0])
+    assert fall == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
+def test_independent_weights(s):
+    """Their loss is known far from where it was measured: one weight a group, quadratics all."""
+    rng = np.random.default_rng(0)
+    hessian, heldout, best, other = rng.uniform(0.5, 5.0, (4, 3))
+    precision, groups = np.ones(3), Groups(np.arange(3), ("a", "b", "c"))
+
+    def loss(log_precision):
+        w = hessian * best / (np.exp(log_precision) + hessian)
+        return 0.5 * np.sum(heldout * (w - other) ** 2)
+
+    w = hessian * best / (precision + hessian)
+    slope = heldout * (w - other)
+    linear, length = of_precisions(groups, precision, hessian, w, slope, heldout)
+    unit = np.diag(heldout * (w / (precision + hessian)) ** 2)
+    model = Response(linear, length, unit)
+    assert model.change(np.full(3, s))[0] == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
+    assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
+    _, gradient = model.change(np.full(3, s))
+    assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
+
+
+def test_groups_that_tell_nothing():
+    groups = Groups(np.array([0, 0, -1]), ("a", "empty"))
+    linear, length = of_precisions(
+        groups, np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3), np.zeros(3)
+    )
+    assert_allclose(linear, 0.0)
+    assert_allclose(length, [GRID, GRID])
+
+
+def test_curvature_that_the_model_has_not():
+    gradient, coupling = np.array([1.0, -2.0]), np.diag([2.0, 1.0])
+    rest = np.array([[1.0, 0.5], [0.5, 3.0]])
+    both, apart = straight(gradient, coupling + rest), straight(gradient, coupling)
+    assert_allclose(apart.lowest(-FAR[:2], FAR[:2], rest)[0], both.lowest(-FAR[:2], FAR[:2])[0], atol=1e-4)
+    step = np.array([0.3, -0.2])
+    assert apart.change(step, rest)[0] == pytest.approx(both.change(step)[0])
+
+
+def test_curvature_is_that_of_the_model_at_a_step_of_zero():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    linear, length = (rng.normal(size=(3, 1)) * np.expm1(0.3 * GRID) for _ in range(2))
+    model = Response(linear, length, root @ root.T)
+    step = 1e-5
+    columns = [(model.change(step * e)[1] - model.change(-step * e)[1]) / (2.0 * step) for e in np.eye(3)]
+    assert_allclose(model.curvature, columns, atol=1e-7)

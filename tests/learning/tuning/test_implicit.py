@@ -6,62 +6,46 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import Classifier, SequenceTagger
+from structune import SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
-from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.margin_losses import MarginLoss
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
-from structune.learning.tuning.hypergradient import hypergradient
+from structune.learning.tuning.hypergradient import GRID, Response
 from structune.learning.tuning.implicit import BOUNDS, _Outcome, _Search
 from structune.learning.tuning.problem import TuningProblem
-from structune.learning.tuning.response import GRID, Response
 from structune.plots.learning import chosen_step
 from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor
 from tiny import (
-    Budget,
     Fuse,
     exact_fit,
+    heldout_loss,
     hmm_tuning_problem,
     margin_problem,
+    optima,
     tuning_problem,
+    value_and_gradient,
+    weight_precision,
 )
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
-STEP = 1e-3
-
-
-def weight_precision(problem, d):
-    return np.exp(d)[problem.groups.index]
-
-
-def optima(problem, d, starts=None):
-    """The weights fitted on each training part, to rounding."""
-    starts = starts or [None] * len(problem.splits)
-    precision = weight_precision(problem, d)
-    return [exact_fit(s.train, precision, w) for s, w in zip(problem.splits, starts, strict=True)]
-
-
-def heldout_loss(problem, fits):
-    return sum(s.heldout.value(w) for s, w in zip(problem.splits, fits, strict=True))
-
-
-def value_and_gradient(problem, d, **options):
-    points = [hypergradient(split, problem.groups, d, **options) for split in problem.splits]
-    return sum(p.value for p in points), np.sum([p.gradient for p in points], axis=0)
 
 
 # --- the tuner --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
-@pytest.mark.parametrize("which", ["single", "grouped", "separate"])
+@pytest.mark.parametrize(("which", "splits"), [("grouped", {"folds": 3}), ("separate", {"holdout": 0.3})])
 def test_the_heldout_loss_falls(which, splits):
-    problem = hmm_tuning_problem(which=which, **splits)
-    result = ImplicitTuner().tune(problem)
+    problem, monitor = hmm_tuning_problem(which=which, **splits), Monitor()
+    result = ImplicitTuner().tune(problem, monitor)
     steps = [record for record in result.history if record["stage"] == "implicit"]
+    assert result.history is monitor.history
+    assert steps[-1]["possible_gain"] <= ImplicitTuner().tolerance * result.heldout_loss
+    assert np.all(np.diff([record["passes"] for record in result.history]) > 0)
+    assert result.history[-1]["passes"] == result.passes
     losses = [step["heldout_loss"] for step in steps]
     assert result.status == "converged"
     chosen = steps[chosen_step(steps)]
@@ -99,39 +83,12 @@ def test_it_ends_where_the_gradient_is_small():
     assert np.abs((gradient + prior)[inside]).max() < 1e-4 * result.heldout_loss
 
 
-def test_noise_gets_the_larger_precision():
-    for seed in range(3):
-        problem = hmm_tuning_problem(100, folds=3, seed=seed)
-        result = ImplicitTuner(tolerance=1e-4, max_evaluations=50).tune(problem)
-        d = dict(zip(problem.groups.names, result.log_precision, strict=True))
-        assert d["noise"] > d["relevant"] + 1.0
-
-
-@pytest.mark.parametrize("start", [1e-2, 0.1, 10.0, 1e2])
+@pytest.mark.parametrize("start", [1e-2, 1e2])
 def test_the_start_hardly_matters(start):
     problem = hmm_tuning_problem(folds=3)
     result = ImplicitTuner(start=start, max_evaluations=40).tune(problem)
     assert result.status == "converged"
     assert result.heldout_loss == pytest.approx(ImplicitTuner().tune(problem).heldout_loss, rel=0.005)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_start_hardly_matters_with_more_features_than_examples(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(100, 1000))
-    y = X[:, :10].sum(1) + rng.normal(size=100) > 0
-    tuners = [ImplicitTuner(start=start) for start in (0.1, 1.0, 30.0)]
-    lowest = [
-        min(record["heldout_loss"] for record in fitted.history_ if "heldout_loss" in record)
-        for fitted in (Classifier(tuning=tuner).fit(X, y) for tuner in tuners)
-    ]
-    assert_allclose(lowest, min(lowest), rtol=0.01)
-
-
-@pytest.mark.parametrize("start", [1e-9, 1e9])
-def test_precisions_stay_within_bounds(start):
-    d = ImplicitTuner(start=start).tune(hmm_tuning_problem()).log_precision
-    assert np.all((BOUNDS[0] <= d) & (d <= BOUNDS[1]))
 
 
 def test_the_model_is_fitted_again_on_all_data():
@@ -140,47 +97,19 @@ def test_the_model_is_fitted_again_on_all_data():
     precision = weight_precision(problem, result.log_precision)
     assert_allclose(result.w, exact_fit(problem.full, precision), atol=1e-6)
     assert result.history[-1]["stage"] == "refit"
-
-
-@pytest.mark.parametrize("splits", [{"holdout": 0.3}, {"folds": 3}], ids=["holdout", "folds"])
-def test_without_refit_the_model_is_that_of_the_training_part(splits):
-    problem = hmm_tuning_problem(**splits)
-    result = ImplicitTuner(fit_tolerance=1e-8, refit=False).tune(problem)
-    assert_allclose(result.w, optima(problem, result.log_precision)[0], atol=1e-5)
-    assert {r["stage"] for r in result.history} == {"implicit"}
+    problem = hmm_tuning_problem()
+    alone = ImplicitTuner(fit_tolerance=1e-8, refit=False).tune(problem)
+    assert_allclose(alone.w, optima(problem, alone.log_precision)[0], atol=1e-5)
+    assert {r["stage"] for r in alone.history} == {"implicit"}
     assert problem.full.passes == 0
 
 
 def test_the_number_of_evaluations_is_kept():
     problem = hmm_tuning_problem(which="separate", folds=3)
-    for most in (1, 2, 3, 5):
+    for most in (1, 3):
         result = ImplicitTuner(max_evaluations=most, tolerance=1e-9).tune(problem)
         assert result.status == "iterations"
         assert len([r for r in result.history if r["stage"] == "implicit"]) == most
-
-
-def test_history():
-    problem = hmm_tuning_problem(folds=3)
-    monitor = Monitor()
-    result = ImplicitTuner().tune(problem, monitor)
-    assert result.history is monitor.history
-    *records, refit = result.history
-    for record in records:
-        assert len(record["log_precision"]) == len(problem.groups)
-        assert record["fit_evaluations"] > 0 < record["hessian_products"]
-        assert record["gradient_norm"] == pytest.approx(np.linalg.norm(record["gradient"]))
-    *_, best = (record for record in records if record["heldout_loss"] == result.heldout_loss)
-    assert_array_equal(best["log_precision"], result.log_precision)
-    assert records[-1]["possible_gain"] <= ImplicitTuner().tolerance * result.heldout_loss
-    assert np.all(np.diff([r["passes"] for r in result.history]) > 0)
-    assert np.all(np.diff([r["seconds"] for r in result.history]) >= 0)
-    assert refit["passes"] == result.passes
-    assert refit["objective"] == pytest.approx(penalised(problem, result), rel=1e-9)
-
-
-def penalised(problem, result):
-    precision = weight_precision(problem, result.log_precision)
-    return problem.full.value(result.w) + 0.5 * precision @ result.w**2
 
 
 def complete(problem):
@@ -193,7 +122,7 @@ def complete(problem):
 def test_ctrl_c_at_any_time_leaves_the_best():
     _, n = complete(tuning_problem(executor=Fuse(10**9), folds=2))
     seen = set()
-    for stop in {*range(0, 12, 3), *range(12, n, 1 + n // 20), n - 5}:
+    for stop in {*range(0, 12, 3), *range(12, n, 1 + n // 8), n - 5}:
         fuse = Fuse(10**9)
         problem = tuning_problem(executor=fuse, folds=2)
         fuse.left = stop
@@ -220,23 +149,13 @@ def check_cut(problem, result, seen):
         seen.add("nothing")
 
 
-@pytest.mark.parametrize("n", [0, 1, 5, 20, 40])
-def test_a_spent_budget_leaves_the_best(n):
-    problem = tuning_problem(folds=2)
-    result = ImplicitTuner().tune(problem, Budget(n))
-    assert result.status == "budget"
-    assert np.all(np.isfinite(result.w))
-    if n >= 5:  # even a first fit cut short has learnt something
-        assert problem.full.value(result.w) < 0.9 * problem.full.at_zero.value
-
-
 def test_it_needs_heldout_data():
     with pytest.raises(DataError, match="needs held-out data"):
         ImplicitTuner().tune(tuning_problem(splits=False))
 
 
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
-def test_losses_with_kinks_are_refused(loss):
+def test_losses_with_kinks_are_refused():
+    loss = MarginLoss()
     problem = margin_problem("classes", loss)
     found = type(loss).__name__
     with pytest.raises(CapabilityError, match=f"the implicit tuner needs a smooth loss, found {found}"):
@@ -247,9 +166,9 @@ def test_losses_with_kinks_are_refused(loss):
 def test_many_groups(monkeypatch):
     """Of more than a matrix is made for; and a search of so many goes on from a checkpoint."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(120, 2000))
+    x = rng.normal(size=(120, 400))
     y = (x[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
-    structure = Classes([0, 1], [f"x{k}" for k in range(2000)], bias=False)
+    structure = Classes([0, 1], [f"x{k}" for k in range(400)], bias=False)
     problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), structure.groups())
     whole = ImplicitTuner(max_evaluations=8).tune(problem)
     assert whole.heldout_loss < next(r["heldout_loss"] for r in whole.history if r["stage"] == "implicit")

@@ -8,14 +8,12 @@ from numpy.testing import assert_allclose
 
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
-from structune.learning.penalties import IntegratedL2
+from structune.learning.penalties import NOISE_FLOOR
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning.majorize import CollapseWarning
-from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
-from tiny import Budget, Fuse, OneCtrlC, exact_fit, group, tuning_problem
+from tiny import Budget, OneCtrlC, exact_fit, group, tuning_problem
 
 TIGHT = {"tolerance": 1e-6, "fit_tolerance": 1e-9, "max_iterations": 500}
-WHICH = ["single", "grouped", "free", "separate"]
 
 
 def regression(n, p, which="free", seed=0, noise=0.5, **options):
@@ -40,9 +38,10 @@ def penalty_of(problem, result):
 # --- objective and fixed point ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize(("n", "p"), [(60, 4), (20, 15), (10, 20)])
+@pytest.mark.parametrize(
+    ("n", "p", "which", "hessian"),
+    [(60, 4, "free", "dense"), (20, 15, "separate", "exact"), (10, 20, "single", "dense")],
+)
 def test_the_objective_never_rises(n, p, which, hessian):
     problem = regression(n, p, which, hessian=hessian)
     found = objectives(MajorizeTuner(beta=1.0, count="all", tolerance=1e-4, max_iterations=100).tune(problem))
@@ -50,7 +49,7 @@ def test_the_objective_never_rises(n, p, which, hessian):
     assert np.all(np.diff(found) <= 1e-9 * np.abs(found[:-1]))
 
 
-@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("which", ["free", "separate"])
 def test_it_ends_at_the_fixed_point(which):
     problem = regression(40, 8, which)
     result = MajorizeTuner(alpha=0.5, beta=0.2, count="all", **TIGHT).tune(problem)
@@ -61,14 +60,6 @@ def test_it_ends_at_the_fixed_point(which):
     floor = NOISE_FLOOR * 2 * risk.at_zero.value / risk.weight
     assert result.noise == pytest.approx(2 * risk.value(result.w) / risk.weight + floor, rel=1e-5)
     assert_allclose(result.w, exact_fit(risk, penalty_of(problem, result)), atol=1e-6)
-
-
-def test_the_objective_is_what_the_history_says():
-    problem = regression(40, 8)
-    result = MajorizeTuner(beta=1.0, count="all").tune(problem)
-    noise, penalty = IntegratedNoise(problem.full, NOISE_FLOOR), IntegratedL2(problem.groups, beta=1.0)
-    expected = noise.value(problem.full.value(result.w)) + penalty.value_and_gradient(result.w)[0]
-    assert objectives(result)[-1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("which", ["single", "free"])
@@ -82,56 +73,10 @@ def test_direct_finds_the_same_optimum_where_it_is_easy(which):
     assert direct.noise == pytest.approx(steps.noise, rel=1e-4)
 
 
-def test_free_biases_are_the_mean():
-    """Of centred features: no penalty draws the bias to zero."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(30, 2)), 100.0 + rng.normal(size=30)
-    structure = Linear(["a", "b"])
-    shard = structure.encode(x - x.mean(axis=0), y)
-    groups = group(structure, "free")
-    problem = TuningProblem.build(structure, SquaredLoss(), shard, groups, splits=False)
-    for tuner in (MajorizeTuner(**TIGHT), DirectTuner(fit_tolerance=1e-9)):
-        assert tuner.tune(problem).w[-1] == pytest.approx(y.mean(), rel=1e-6)
-
-
 def test_the_noise_is_found_where_there_are_many_examples():
     problem = regression(2000, 6, noise=0.7)
     for tuner in (MajorizeTuner(), DirectTuner()):
         assert tuner.tune(problem).noise == pytest.approx(0.49, rel=0.1)
-
-
-def test_weights_count_as_so_many_examples():
-    rng = np.random.default_rng(0)
-    x, y, times = rng.normal(size=(30, 3)), rng.normal(size=30), rng.integers(0, 4, 30)
-    structure = Linear(list("abc"))
-    shards = [
-        structure.encode(x, y, times.astype(float)),
-        structure.encode(np.repeat(x, times, axis=0), np.repeat(y, times)),
-    ]
-    groups = group(structure, "free")
-    results = [
-        MajorizeTuner(beta=1.0, count="all", **TIGHT).tune(
-            TuningProblem.build(structure, SquaredLoss(), shard, groups, splits=False)
-        )
-        for shard in shards
-    ]
-    assert_allclose(results[0].w, results[1].w, atol=1e-7)
-    assert results[0].noise == pytest.approx(results[1].noise)
-
-
-# --- groups -----------------------------------------------------------------------------------------------
-
-
-def test_noise_gets_the_larger_precision():
-    problem = regression(60, 10)
-    a, b = MajorizeTuner(beta=1e-2).tune(problem).log_precision
-    assert a > b + 1
-
-
-def test_one_precision_a_feature_tells_noise_from_signal():
-    problem = regression(60, 10, "separate")
-    d = MajorizeTuner(beta=1e-3, **TIGHT).tune(problem).log_precision
-    assert d[:10:2].min() > d[1:10:2].max()
 
 
 # --- more weights than examples ---------------------------------------------------------------------------
@@ -139,8 +84,7 @@ def test_one_precision_a_feature_tells_noise_from_signal():
 
 @pytest.mark.parametrize("count", ["auto", "all", "effective"])
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize(("n", "p"), [(10, 10), (3, 30), (1, 4)])
+@pytest.mark.parametrize(("n", "p", "which"), [(10, 10, "separate"), (3, 30, "single"), (1, 4, "free")])
 def test_results_are_finite(n, p, which, hessian, count):
     problem = regression(n, p, which, hessian=hessian)
     with warnings.catch_warnings():
@@ -161,14 +105,14 @@ def test_the_floor_bounds_the_noise(floor):
         assert least <= tuner.tune(problem).noise < 3 * least
 
 
-@pytest.mark.parametrize("p", [12, 24, 45, 90])
+@pytest.mark.parametrize("p", [24, 90])
 def test_it_does_not_overfit_where_weights_are_many(p):
     """About as good as a grid, for any number of weights beside that of the examples."""
     errors = []
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         truth = rng.normal(size=p) / np.sqrt(p)
-        x, test = rng.normal(size=(50, p)), rng.normal(size=(500, p))
+        x, test = rng.normal(size=(50, p)), rng.normal(size=(200, p))
         y = x @ truth + rng.normal(size=50)
         structure = Linear([f"x{k}" for k in range(p)], bias=False)
         shard, groups = structure.encode(x, y), group(structure, "single")
@@ -238,28 +182,17 @@ def interrupted(tuner, hessian, executor, which):
 
 
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("tuner", [MajorizeTuner(), MajorizeTuner(count="effective"), DirectTuner()])
-def test_ctrl_c_at_any_time_leaves_a_fit(tuner, hessian):
-    for problem, result in interrupted(tuner, hessian, Fuse, lambda n: {*range(4, n, 1 + n // 8), n - 1}):
-        assert result.status in (
-            "interrupted",
-            "converged",
-        )  # in the last fit there may be nothing left to do
+@pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
+def test_one_ctrl_c_is_enough(tuner, hessian):
+    for problem, result in interrupted(tuner, hessian, OneCtrlC, lambda n: range(5, n, 1 + n // 12)):
+        assert result.status == "interrupted"
         assert np.all(np.isfinite(result.w))
         assert np.isfinite(result.noise)
         assert problem.full.value(result.w) <= problem.full.at_zero.value
 
 
-@pytest.mark.parametrize("hessian", ["dense", "exact"])
-@pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
-def test_one_ctrl_c_is_enough(tuner, hessian):
-    for _, result in interrupted(tuner, hessian, OneCtrlC, lambda n: range(5, n)):
-        assert result.status == "interrupted"
-
-
-@pytest.mark.parametrize("hessian", ["dense", "exact"])
 @pytest.mark.parametrize("tuner", [MajorizeTuner(), DirectTuner(), ImplicitTuner(), GridTuner()])
-def test_a_spent_budget(tuner, hessian):
-    problem = tuning_problem("linear", "free", hessian=hessian, folds=3)
+def test_a_spent_budget(tuner):
+    problem = tuning_problem("linear", "free", hessian="dense", folds=3)
     result = tuner.tune(problem, Budget(0))
     assert result.status == "budget"

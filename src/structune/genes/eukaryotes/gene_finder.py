@@ -24,8 +24,7 @@ from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.blocks import BlockEstimator, Blocks
-from structune.learning.constrained import ConstrainedEstimator
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.running.batches import batches

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.ray import Ray
-from structune.learning.risk import Risk
+from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.learning.solvers.solution import Solution
@@ -67,6 +66,7 @@ class Bundle:
             return None
         self.kept = monitor.kept_fit(self.planes.precision, self.planes.center, self._risk.at_zero.name)
         state = self.kept.state
+        # planes lie below the risk whatever precision or linear part comes next, so that none is lost
         if state is not None:
             self.planes.restore(state)
             if self.seen is not None:
@@ -130,6 +130,8 @@ def minimize_bundle(
     DataError
         A risk that is not convex, or not finite where it starts.
     """
+    # J(w) = R(w) + 1/2 (w - m)' C (w - m). Each pass gives a plane a . w + b <= R(w), so the minimum of prior
+    # plus the highest plane is a lower bound of J, and the lowest J so far an upper one: their gap ends it.
     if not risk.convex:
         raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
     bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
@@ -164,6 +166,7 @@ class _Search:
             while self.n < max_iterations and not self.ended:
                 aim = self._next_point()
                 assert self.best is not None
+                # no bound lies above the minimum, unless its quadratic programme has lost all digits
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
                     self.ended, self.lower = "stalled", -np.inf
                 elif self._gap <= self._target_gap:
@@ -187,6 +190,7 @@ class _Search:
     @property
     def _target_gap(self) -> float:
         assert self.best is not None
+        # a strong prior makes the fall from the center small beside the objective: then the fall decides
         enough = self.tolerance * max(abs(self.best.objective), self.least)
         fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
@@ -195,6 +199,8 @@ class _Search:
         """Evaluate, and keep the plane."""
         value, gradient = function(w)
         self.planes.add(w, value, gradient)
+        # the function without its linear part, which may be another in the next round
+        # (`CuttingPlanes.change`)
         objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
         return Point(w, objective, gradient + self.planes.linear)
 
@@ -205,6 +211,7 @@ class _Search:
             return self._evaluate(t * ray.w, lambda _: ray.at(self.risk, t))
 
         at(0.0)
+        # J(t w) is convex in t, so its slope J'(t) = (grad J) . w changes its sign once; t = 2^power
         self.theta, low, high, power = _THETA_NEAR, -np.inf, np.inf, 0.0
         while high - low > 1.0 and abs(power) <= _MOST_POWER:
             point = at(2.0**power)
@@ -223,6 +230,7 @@ class _Search:
         if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
             raise DataError("the loss or its gradient is not finite: scale the features and outputs")
         self.least = self.least or _LEAST_SCALE * abs(point.objective)
+        # the estimate of the outputs seen is trusted the less, the more often it led to nothing lower
         if self.best is None or point.objective < self.best.objective:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
@@ -242,8 +250,10 @@ class _Search:
         """Where to look next."""
         assert self.best is not None
         if self.seen is None:
+            # the minimum of few planes may lie far away, where a plane says little of the way between
             aim = self._minimum_of_planes()
             return self.best.w + self.theta * (aim - self.best.w)
+        # no better than a share of the gap: the next pass over the data changes the estimate
         gap = self._gap if np.isfinite(self.lower) else abs(self.best.objective)
         aim = self._minimize_estimate(self.seen, max(_SHARE * gap, _SHARE * self._target_gap))
         return self.best.w + self.trust * (aim - self.best.w)
@@ -251,11 +261,14 @@ class _Search:
     def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:
         """Where the objective of the outputs seen has its minimum, up to a gap of `enough`."""
         assert self.best is not None
+        # the same planes: those of the estimate lie below it, and so below the risk
         point = self._point(seen.estimate, self.best.w)
         for _ in range(_MOST_INNER):
             aim = self._minimum_of_planes()
             if point.objective - self.lower <= enough:
                 break
+            # eta of algorithm 1: along w* - w_k the estimate is searched, and the next plane touches a little
+            # (theta) beyond, toward w*
             turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)
             value, gradient = seen.estimate(turn)
             objective = value + float(self.planes.linear @ turn) + self.planes.prior(turn)
@@ -266,6 +279,7 @@ class _Search:
 
     def _line_minimum(self, seen: SeenOutputs, w: FloatArray, step: FloatArray) -> float:
         """The t >= 0 that minimises the estimated objective at ``w + t step``, by bisection of its slope."""
+        # d/dt [L^(w + t s) + linear . s t + 1/2 (w + t s - m)' C (w + t s - m)] rises with t: all is convex
         line, pull = seen.along(w, step), self.planes.precision * step
         slope, rise = float(self.planes.linear @ step + pull @ (w - self.planes.center)), float(pull @ step)
         low, high = 0.0, _LONGEST

@@ -7,11 +7,10 @@ from functools import partial
 import numpy as np
 
 from structune.learning.margin_losses import EquivalentMarginLoss
-from structune.learning.ray import Ray
-from structune.learning.risk import Risk
+from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.bundle import GAP, Bundle, minimize_bundle
 from structune.learning.solvers.solution import Solution
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPPED, STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -60,15 +59,19 @@ def minimize_cccp(
     """
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)
-    rounds.resume(start, tolerance)
+    if monitor.checkpoint is not None:
+        given = precision, rounds.bundle.planes.center, rounds.convex.at_zero.name, start, tolerance
+        rounds.kept = monitor.kept_fit(_ROUNDS, *given)
     status, first, earlier = "iterations", 0, rounds.kept.state
-    phases = _phases(risk) if risk.is_partly_known else [risk]
+    phases, agreeing = [risk], EquivalentMarginLoss()
+    if risk.is_partly_known and risk.loss.name != agreeing.name:
+        phases = [risk.under(agreeing), risk]  # what is minimised, the risk itself last
     try:
         if earlier is not None:
             first = earlier.count("phase", len(phases) - 1)
             rounds.restore(earlier, phases[first])
         elif risk.beginning is not None:
-            rounds.begin_on(risk.beginning)
+            rounds.ray, rounds.slope = risk.beginning, risk.beginning.tangent(risk)  # the first tangent
         elif not risk.is_partly_known:
             rounds.run(risk.bound(), start, tolerance)
         for k, phase in enumerate(phases[first:], first):
@@ -80,12 +83,6 @@ def minimize_cccp(
             raise
         status = stop_status(stop)
     return rounds.solution(risk, status)
-
-
-def _phases(risk: Risk) -> list[Risk]:
-    """What is minimised if outputs are known in part, the risk itself last."""
-    agreeing = EquivalentMarginLoss()
-    return [risk] if risk.loss.name == agreeing.name else [risk.under(agreeing), risk]
 
 
 class _Rounds:
@@ -107,17 +104,12 @@ class _Rounds:
     ) -> None:
         self.risk, self.precision, self.monitor = risk, precision, monitor
         self.max_iterations = max_iterations
+        # one bundle for all rounds: their convex functions differ in the linear part alone
         convex = risk.bound(np.zeros_like(precision))
         self.convex, self.bundle = convex, Bundle(convex, precision, center)
         self.n = self.n_rounds = 0  # evaluations, and rounds of a phase
         self.gap = np.inf
         self.kept = Kept()
-
-    def resume(self, *asked: FloatArray | float | None) -> None:
-        """Have the state of earlier rounds, if there is one, that were asked for the same."""
-        if self.monitor.checkpoint is not None:
-            at_zero, center = self.convex.at_zero.name, self.bundle.planes.center
-            self.kept = self.monitor.kept_fit(_ROUNDS, self.precision, center, at_zero, *asked)
 
     def restore(self, state: Restored, risk: Risk) -> None:
         """Go on after a round; `risk` is what its phase minimises."""
@@ -125,15 +117,8 @@ class _Rounds:
         self.objective, self.gap = state.entry("objective", float), state.entry("gap", float)
         self.n, self.n_rounds = state.count("n"), state.count("n_rounds", _MOST_ROUNDS - 1)
         self.fit = Solution(w, np.nan, np.full_like(w, np.nan), self.n, "iterations")
+        # the tangent is that at the weights kept; planes and outputs come back with the bundle
         self.slope = risk.concave(w)[1]
-
-    def _state(self, phase: int) -> State:
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return {"w": self.fit.w, "phase": phase, **numbers}
-
-    def begin_on(self, ray: Ray) -> None:
-        """Take the first tangent there."""
-        self.ray, self.slope = ray, ray.tangent(self.risk)
 
     def turn_to(self, risk: Risk, start: FloatArray | None) -> None:
         """Go on with another risk, whose planes and outputs are the same; the first starts at `start`."""
@@ -146,11 +131,14 @@ class _Rounds:
 
     def descend(self, tolerance: float, phase: int) -> str:
         """Rounds until one gains little; how the last one ended."""
+        # a round need not be solved more exactly than the next one gains: its gap is a tenth of what the last
+        # gained, from a hundredth on down to the tolerance
         if not self.n_rounds:
             self.gap = max(_LOOSEST, tolerance)
         while self.n_rounds < _MOST_ROUNDS:
             if self.n:
-                self.kept.keep(partial(dict, self._state(phase)))
+                numbers = {name: getattr(self, name) for name in _NUMBERS}
+                self.kept.keep(partial(dict, w=self.fit.w, phase=phase, **numbers))
             before = self.objective
             self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, self.gap)
             gain = (before - self.objective) / max(abs(before), 1e-300)
@@ -173,6 +161,8 @@ class _Rounds:
         )
         self.n += self.fit.n_evaluations
         self.fit.check()
+        # of u - v, u and v convex, the round minimised u(w) - v'(w_k) . w + prior: a bound that touches at
+        # w_k, so that u - v has fallen too (Yuille & Rangarajan 2003); now v itself takes the tangent's place
         value, self.slope = self.risk.concave(self.fit.w)
         self.objective = self.fit.objective - float(convex.linear @ self.fit.w) - value
         self.gradient = self.fit.gradient - convex.linear - self.slope
@@ -181,12 +171,9 @@ class _Rounds:
         self.monitor.record("cccp", objective=self.objective, surrogate=self.fit.objective, passes=spent)
 
     def solution(self, risk: Risk, status: str) -> Solution:
+        w, planes = self.fit.w, self.bundle.planes
         if status in STOPPED:  # in a round, whose objective is another
-            self._evaluate(risk)
-        return Solution(self.fit.w, self.objective, self.gradient, self.n, status)
-
-    def _evaluate(self, risk: Risk) -> None:
-        value, gradient = risk.value_and_gradient(self.fit.w)
-        pull = self.precision * (self.fit.w - self.bundle.planes.center)
-        self.objective = value + self.bundle.planes.prior(self.fit.w)
-        self.gradient = gradient + pull
+            value, gradient = risk.value_and_gradient(w)
+            self.objective = value + planes.prior(w)
+            self.gradient = gradient + self.precision * (w - planes.center)
+        return Solution(w, self.objective, self.gradient, self.n, status)

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import numpy as np
+import piqp
 
 from structune.errors import DataError
-from structune.learning.solvers.simplex_qp import maximize_on_simplex
 from structune.running.checkpoints import Restored, State
 from structune.structure import FloatArray
 
 _IDLE = 1e-9  # dual weight
 _CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
+_MOST_STEPS = 30  # of the quadratic programme: later ones gain nothing
+_PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the diagonal of the Gram matrix
+
+
+def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
+    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' K alpha + h' alpha, by an interior point (PIQP).
+
+    `gram` is K, positive semidefinite, and `slope` is h.
+    """
+    n = slope.size
+    # in a scale in which the largest of both terms is about 1, and slopes begin at 0: rounding of large ones
+    # hides what decides
+    scale = max(float(np.trace(gram)) / n, float(np.ptp(slope)), 1e-300)
+    solver = piqp.DenseSolver()
+    for kind in ("abs", "rel", "duality_gap_abs", "duality_gap_rel"):
+        setattr(solver.settings, f"eps_{kind}", _PRECISION)
+    solver.settings.max_iter = _MOST_STEPS
+    cost = (slope.max() - slope) / scale
+    nothing = (None, None, None)
+    solver.setup(gram / scale, cost, np.ones((1, n)), np.ones(1), *nothing, np.zeros(n), np.ones(n))
+    solver.solve()
+    alpha = np.maximum(solver.result.x, 0.0)
+    return np.asarray(alpha / alpha.sum())
 
 
 class CuttingPlanes:
@@ -18,17 +41,9 @@ class CuttingPlanes:
 
     One more plane than there is room for takes the place of one that does not count in the minimum, or else
     the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
-    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower
-    bound never falls.
-
-    Parameters
-    ----------
-    precision : ndarray, shape (n_weights,)
-        C of the prior 1/2 (w - center)' C (w - center), positive.
-    center : ndarray, shape (n_weights,), optional
-        Zero by default.
-    most : int, optional
-        Planes at a time; by default what fits in a quarter of a gigabyte, 10 to 60.
+    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower bound
+    never falls. The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes
+    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60.
 
     Attributes
     ----------
@@ -66,6 +81,7 @@ class CuttingPlanes:
         if precision is not None:
             _check(precision)
             self.precision = precision
+        # K = A C^-1 A', all that the dual needs of the planes; it changes with C and with the linear function
         rows = self._rows[: self._n]
         self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
 
@@ -94,6 +110,8 @@ class CuttingPlanes:
         self._gram[k, : k + 1] = self._gram[: k + 1, k] = self._rows[: k + 1] @ (row / self.precision)
 
     def _make_room(self) -> None:
+        # a plane without weight in the dual does not hold the minimum; of planes that all do, the aggregate
+        # alpha' A w + alpha' b alone has the same minimum, so two may go for it and one more may come
         if self._alpha.size < self._n:  # planes are new since the last minimum
             self.minimum()
         idle = int(np.argmin(self._alpha))
@@ -114,6 +132,9 @@ class CuttingPlanes:
 
     def minimum(self) -> tuple[FloatArray, float]:
         """Where prior and planes have their minimum, and a lower bound of it: the value of the dual."""
+        # min over w of 1/2 (w - m)' C (w - m) + max_k (a_k . w + b_k) has the dual, over the simplex, max
+        # -1/2 alpha' K alpha + (A m + b)' alpha, and w = m - C^-1 A' alpha (Gornitz et al. 2011, section
+        # 2.3). Any alpha gives a lower bound, so rounding of the programme cannot make it wrong.
         rows, gram = self._rows[: self._n], self._gram[: self._n, : self._n]
         slope = rows @ self.center + self._offsets[: self._n]
         self.at_center = max(self.at_center, float(slope.max()))

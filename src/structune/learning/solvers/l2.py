@@ -8,21 +8,24 @@ from typing import Any
 import numpy as np
 
 from structune.errors import CapabilityError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
-from structune.learning.solvers.composite import ROUNDING, minimize_composite
+from structune.learning.solvers.composite import (
+    ROUNDING,
+    LbfgsCurvatures,
+    NewtonCurvatures,
+    minimize_composite,
+)
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.learning.solvers.newton import minimize_newton
-from structune.learning.solvers.pairs import Pairs
-from structune.learning.solvers.quadratics import LbfgsCurvatures, NewtonCurvatures
-from structune.learning.solvers.solution import Objective, Solution
+from structune.learning.solvers.solution import Objective, Pairs, Solution
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 
-_GAP = 10.0
-_FREE = 0.01
+_GAP = 10.0  # of bundle methods, relative to the tolerance
+_FREE = 0.01  # of the mean precision: what weights without one get of bundle methods
 
 
 def fit_l2(
@@ -78,11 +81,12 @@ def fit_l2(
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if l1 is not None and not l1.any():
         l1 = None
-    if l1 is not None and not risk.smooth:
-        raise CapabilityError(f"an l1 penalty needs a smooth loss, found {type(risk.loss).__name__}")
     if not risk.smooth:
+        if l1 is not None:
+            raise CapabilityError(f"an l1 penalty needs a smooth loss, found {type(risk.loss).__name__}")
         return _fit_kinks(risk, precision, start, center, tolerance=_GAP * tolerance, **ends)
     if center is not None:
+        # with v = w - center the prior has its mean at zero, and the risk is asked at v + center
         start = None if start is None else start - center
         around = risk.around(center)
         fit = fit_l2(around, precision, start, l1=l1, tolerance=tolerance, pairs=pairs, **ends)
@@ -90,9 +94,19 @@ def fit_l2(
 
     objective = penalised(risk, precision)
     w = np.zeros(risk.n_weights) if start is None else start
-    if l1 is not None:
-        return _fit_sparse(objective, risk, precision, l1, w, tolerance, **ends)
     gradient_tolerance = tolerance * risk.at_zero.gradient_norm
+    if l1 is not None:
+        ends["gradient_tolerance"] = gradient_tolerance
+        if risk.dense:
+            # the square of the tolerance, as of Newton's decrement, and not less than rounding hides
+            gain = max(tolerance**2, ROUNDING) * risk.at_zero.value
+            newton = NewtonCurvatures(risk, precision)
+            fit = minimize_composite(objective, w, l1, newton, least_gain=gain, **ends)
+            if fit.status != "stalled":
+                return fit
+            w = fit.w
+        lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(w)))
+        return minimize_composite(objective, w, l1, lbfgs, **ends)
     if risk.dense or risk.quadratic:
         fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
         if fit.status != "stalled":
@@ -102,27 +116,6 @@ def fit_l2(
     scale = curvature_scale(precision, variance)
     ends |= {"gradient_tolerance": gradient_tolerance, "pairs": pairs}
     return minimize_smooth(objective, w, scale=scale, **ends)
-
-
-def _fit_sparse(
-    objective: Objective,
-    risk: Risk,
-    precision: FloatArray,
-    l1: FloatArray,
-    start: FloatArray,
-    tolerance: float,
-    **ends: Any,
-) -> Solution:
-    ends["gradient_tolerance"] = tolerance * risk.at_zero.gradient_norm
-    if risk.dense:
-        gain = max(tolerance**2, ROUNDING) * risk.at_zero.value
-        newton = NewtonCurvatures(risk, precision)
-        fit = minimize_composite(objective, start, l1, newton, least_gain=gain, **ends)
-        if fit.status != "stalled":
-            return fit
-        start = fit.w
-    lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(start)))
-    return minimize_composite(objective, start, l1, lbfgs, **ends)
 
 
 def penalised(risk: Risk, precision: FloatArray) -> Objective:
@@ -139,6 +132,7 @@ def penalised(risk: Risk, precision: FloatArray) -> Objective:
 
 def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
     """What `minimize_smooth` divides variables by; 1 for a weight that nothing moves."""
+    # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)
     return np.asarray(diagonal**-0.25)
 
@@ -146,21 +140,18 @@ def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
 def _fit_kinks(
     risk: Risk, precision: FloatArray, start: FloatArray | None, center: FloatArray | None, **ends: Any
 ) -> Solution:
-    lifted = _positive(precision)
+    has = precision > 0
+    lifted = precision
+    if has.any() and not has.all():
+        lifted = np.where(has, precision, _FREE * precision[has].mean())
     if risk.convex:
         fit = minimize_bundle(risk, lifted, start, bundle=Bundle(risk, lifted, center), **ends)
     else:
         fit = minimize_cccp(risk, lifted, start, center=center, **ends)
+    # what the lent precisions added is taken out again; the bound was one with them
     away = fit.w if center is None else fit.w - center
     extra = (lifted - precision) * away
     if not extra.any():
         return fit
     objective = fit.objective - 0.5 * float(extra @ away)
     return replace(fit, objective=objective, gradient=fit.gradient - extra, lower_bound=-np.inf)
-
-
-def _positive(precision: FloatArray) -> FloatArray:
-    has = precision > 0
-    return (
-        precision if has.all() or not has.any() else np.where(has, precision, _FREE * precision[has].mean())
-    )

@@ -1,16 +1,21 @@
-"""Linear systems with the Hessian of a penalised risk."""
+"""Linear systems with the Hessian of a penalised risk: by iterations, or factored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from structune.learning.risk import Risk
-from structune.learning.solvers.pairs import Pairs
+from structune.learning.solvers.solution import Pairs
+from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
+
+# of a unit diagonal: the biases of all classes may move together, and nothing changes
+_JITTER = 1e-13
 
 
 class _NegativeCurvature(Exception):  # noqa: N818
@@ -19,21 +24,12 @@ class _NegativeCurvature(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """The solution of a linear system.
-
-    Attributes
-    ----------
-    x : ndarray, shape (n_weights,)
-    n_products : int
-    method : {"cg", "minres", "cholesky"}
-    converged : bool
-        Whether the residual came down to the tolerance within the products allowed.
-    """
+    """The solution of a linear system."""
 
     x: FloatArray
     n_products: int
-    method: str
-    converged: bool
+    method: str  # "cg", "minres" or "cholesky"
+    converged: bool  # whether the residual came down to the tolerance within the products allowed
 
 
 class HessianSystem:
@@ -72,6 +68,7 @@ class HessianSystem:
         """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
         if not np.any(b):
             return LinearSolution(np.zeros_like(b), 0, "cg", True)
+        # BFGS pairs of the fit on top of the diagonal: they know the directions of large curvature
         start, self._n = np.zeros_like(b) if start is None else start, 0
         preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
         try:
@@ -85,6 +82,7 @@ class HessianSystem:
         # SciPy's MINRES ends by norms of matrix and solution, which may be far looser than the residual
         while not (converged := np.linalg.norm(b - operator.matvec(x)) <= enough) and self._n < max_products:
             x, _ = minres(operator, b, x0=x, rtol=share, maxiter=max_products - self._n, M=preconditioner)
+            # it goes on from x, asked for ten times as much, until the residual itself is small
             share = max(0.1 * share, np.finfo(float).eps)
         return LinearSolution(x, self._n, "minres", bool(converged))
 
@@ -95,6 +93,7 @@ class HessianSystem:
         return np.asarray(self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:
+        # conjugate gradients divide by v' (C + H) v, and minimise nothing where that is not positive
         product = self._apply(v)
         if float(v @ product) <= 0.0 < float(v @ v):
             raise _NegativeCurvature
@@ -103,3 +102,75 @@ class HessianSystem:
 
 def _operator(n: int, function: HessianProduct) -> LinearOperator:
     return LinearOperator((n, n), matvec=lambda v: function(np.ravel(v)), dtype=np.float64)
+
+
+# --- factored ---------------------------------------------------------------------------------------------
+
+
+class FactoredSystem:
+    """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix."""
+
+    def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
+        hessian, self._precision = risk.hessian_matrix(w), precision
+        self.diagonal = np.diag(hessian) + precision
+        with one_thread():
+            self._factor, self._scale = _factor(hessian, precision)
+
+    def solve(
+        self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
+    ) -> LinearSolution:
+        """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
+        return LinearSolution(_solved(self._factor, self._scale, b), 0, "cholesky", True)
+
+    def determined(self) -> FloatArray:
+        """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
+        # (C + H)^-1 = R' R, so its diagonal has the squared norms of the columns of R
+        rows = self.inverse_root()
+        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
+
+    def inverse_root(self) -> FloatArray:
+        """R, lower triangular, of (C + H)^-1 = R' R."""
+        # S (C + H) S = L L' with S the scale, so (C + H)^-1 = (L^-1 S)' (L^-1 S)
+        with one_thread():
+            inverse, _ = dtrtri(self._factor, lower=1)
+        return np.asarray(np.tril(inverse) * self._scale)
+
+
+def system_at(
+    risk: Risk,
+    precision: FloatArray,
+    w: FloatArray,
+    monitor: Monitor | None = None,
+    pairs: Pairs | None = None,
+) -> FactoredSystem | HessianSystem:
+    """The system at `w`, factored where the risk gives its Hessian as a matrix."""
+    if risk.dense:
+        return FactoredSystem(risk, precision, w)
+    return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
+
+
+def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:
+    """The solution x of (C + H) x = b."""
+    return _solved(*_factor(hessian, precision), b)
+
+
+def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lower triangle in a scale where the diagonal is 1, and that scale.
+
+    LAPACK itself, for a few weights take less time than SciPy's checks.
+    """
+    diagonal, jitter = np.diag(hessian) + precision, _JITTER
+    scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
+    while True:
+        # S (C + H) S + jitter I: columns of different units do not spoil it, and it may be singular
+        matrix = scale[:, None] * hessian * scale
+        matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
+        factor, failed = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            return np.asarray(factor), scale
+        jitter *= 100.0
+
+
+def _solved(factor: FloatArray, scale: FloatArray, b: FloatArray) -> FloatArray:
+    x, _ = dpotrs(factor, scale * b, lower=1)
+    return np.asarray(scale * x)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from structune.learning.risk import Risk
-from structune.learning.solvers.cholesky import system_at
+from structune.learning.solvers.linear import system_at
 from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -31,48 +30,37 @@ def minimize_newton(
 
     Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
     risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
-    make a gradient look small though the way is long. A quadratic takes one step.
-
-    Parameters
-    ----------
-    objective : callable
-        w -> value and gradient of the sum.
-    risk : Risk
-        Gives the Hessian: a matrix, or products for conjugate gradients.
-    precision : ndarray, shape (n_weights,)
-        Of the prior.
-    start : ndarray, shape (n_weights,)
-    tolerance : float
-    max_iterations : int
-    monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+    make a gradient look small though the way is long. A quadratic takes one step. The risk gives the Hessian,
+    a matrix or products for conjugate gradients; `objective` is the sum, `precision` that of the prior. The
+    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
-    kept = Kept()
+    kept, n_steps, status = Kept(), 0, "iterations"
     if monitor.checkpoint is not None:
+        # the gradient at zero tells data apart: start and precisions of two splits may be the same
         kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
-    n_steps = 0
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
     path = _Path(objective, start, monitor, n_steps)
-    status = "iterations"
     try:
         with one_thread():
             while path.n_steps < max_iterations and not path.ended:
                 path.ended = _step(path, risk, precision, tolerance)
-                kept.keep(path.state)
+                kept.keep(lambda: {"w": path.w, "n_steps": path.n_steps})
     except STOPS as stop:
         status = stop_status(stop)
-    return path.solution(path.ended or status)
+    return Solution(path.w, path.value, path.gradient, path.n_evaluations, path.ended or status)
 
 
 def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> str:
     """Take a step; how the path ended, if it did."""
     if not path.norm:
         return "converged"
+    # an inexact Newton step: the system is solved the better, the closer the end is
     residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
     share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
     solved = system_at(risk, precision, path.w, path.monitor).solve(path.gradient, tolerance=share)
+    # g' (C + H)^-1 g, twice what the quadratic model has to gain
     decrement = float(path.gradient @ solved.x)
     enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
     # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
@@ -91,15 +79,13 @@ class _Path:
         self.w, self.n_evaluations = start, 1
         self.value, self.gradient = objective(start)
 
-    def state(self) -> State:
-        return {"w": self.w, "n_steps": self.n_steps}
-
     @property
     def norm(self) -> float:
         return float(np.linalg.norm(self.gradient))
 
     def descend(self, step: FloatArray, trials: int) -> bool:
         """Go along a step, halved in each trial, as far as the objective falls; whether it did."""
+        # Armijo's rule, with slack for the rounding of the objective
         slope = float(self.gradient @ step)
         length, slack = 1.0, _ROUNDING * abs(self.value)
         for _ in range(trials):
@@ -115,6 +101,3 @@ class _Path:
                 return moved
             length *= 0.5
         return False
-
-    def solution(self, status: str) -> Solution:
-        return Solution(self.w, self.value, self.gradient, self.n_evaluations, status)

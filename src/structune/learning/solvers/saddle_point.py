@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from structune.errors import CapabilityError, DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.learning.solvers.remembered import Remembered
 from structune.learning.solvers.solution import Objective, Solution
-from structune.running.checkpoints import State
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
+T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
+_MOST_KNOWN = 3  # iterates whose values are kept: rounds begin and end at known ones
 _FIRST_STEP = 1e-9  # c of equation 15
 _FIRST_SHARE = 0.1  # of the gradient at w = 0: what the first penalty pulls
 _SLACK = 0.01  # of gamma: what counts as met
@@ -122,7 +123,9 @@ def minimize_saddle_point(
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
-    check_positive("gamma", gamma)
+    is_number = isinstance(gamma, float | int | np.number) and not isinstance(gamma, bool)
+    if not is_number or not 0 < gamma < np.inf:
+        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
@@ -136,6 +139,8 @@ def minimize_saddle_point(
             search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
+            # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
+            # alone is minimised further (free, not first), and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
             fit = rounds.minimise(w, beta, first)
             w, end = fit.w, search.evaluate(fit.w)
@@ -147,6 +152,8 @@ def minimize_saddle_point(
                 evaluations=search.objective.n,
                 multipliers=beta.tolist(),
             )
+            # a minimum of L that meets all constraints is the constrained minimum: its penalties are zero
+            # there
             if not end.violation and (free or fit.status != "iterations"):
                 status = "converged"
                 break
@@ -154,28 +161,19 @@ def minimize_saddle_point(
                 if np.all(beta[end.excess > 0] >= max_multiplier):
                     break
                 n_raised += 1
-                pull, balanced = rounds.pull, schedule == "balanced"
-                raised = _balanced(beta, end, pull) if balanced else _doubling(beta, end, n_raised)
+                if schedule == "doubling":  # equations 15 and 16
+                    raised = beta + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
+                else:
+                    raised = _balanced(beta, end, rounds.pull)
                 beta = np.minimum(raised, max_multiplier)
-            kept.keep(partial(_state, w, search, beta, n_rounds, n_raised))
+            assert search.best is not None
+            state = {"best": search.best.w, "w": w, "multipliers": beta}
+            kept.keep(partial(dict, state, n_rounds=n_rounds, n_raised=n_raised))
     except STOPS as stop:
         if search.best is None:
             raise
         status = stop_status(stop)
     return search.solution(status, beta, n_rounds)
-
-
-def _state(w: FloatArray, search: _Search, multipliers: FloatArray, n_rounds: int, n_raised: int) -> State:
-    """What a search that goes on after a round has to know."""
-    assert search.best is not None
-    numbers = {"n_rounds": n_rounds, "n_raised": n_raised}
-    return {"best": search.best.w, "w": w, "multipliers": multipliers, **numbers}
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raise a `DataError` for a bound that is not a positive number."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < np.inf:
-        raise DataError(f"{name}={value!r}: expected a finite number > 0")
 
 
 def fit_constrained(
@@ -187,19 +185,10 @@ def fit_constrained(
     tolerance: float = TOLERANCE,
     **options: Any,
 ) -> SaddlePoint:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints.
+    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints; the risk is that of a smooth loss.
 
-    Parameters
-    ----------
-    risk : Risk
-        Of a smooth loss.
-    precision : ndarray, shape (n_weights,)
-    constraints : sequence of Constraint
-        Such as `structune.learning.validation_constraints`.
-    start : ndarray, shape (n_weights,)
-        Best the weights that `fit_l2` gives: then the first round is over at once.
-    tolerance, **options
-        Of `minimize_saddle_point`.
+    Best `start` is what `fit_l2` gives: then the first round is over at once. Options are those of
+    `minimize_saddle_point`.
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
@@ -222,9 +211,6 @@ class _Iterate:
     def violation(self) -> float:
         return float(self.excess.max(initial=0.0))
 
-    def better_than(self, other: _Iterate | None) -> bool:
-        return other is None or (self.violation, self.objective) < (other.violation, other.objective)
-
 
 class _Search:
     """f and the constraints, and the best iterate at which they were evaluated."""
@@ -239,11 +225,14 @@ class _Search:
         """Values, slopes and excesses of the constraints."""
         found = [constraint.value_and_gradient(w) for constraint in self.constraints]
         values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
+        # within a hundredth of gamma counts as met: the minimum of L lies on the boundary, up to its
+        # tolerance
         return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
 
     def evaluate(self, w: FloatArray) -> _Iterate:
         iterate = _Iterate(w, *self.objective(w), *self.constrain(w))
-        if iterate.better_than(self.best):
+        key = iterate.violation, iterate.objective
+        if self.best is None or key < (self.best.violation, self.best.objective):
             self.best = iterate
         return iterate
 
@@ -253,6 +242,7 @@ class _Search:
             return self.objective
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
+            # L = f + sum_j beta_j max(0, h_j - gamma), and its subgradient: 0 of a constraint that is met
             found = self.evaluate(w)
             excess = np.maximum(found.values - self.gamma, 0.0)
             pull = np.where(excess > 0.0, multipliers, 0.0)
@@ -271,6 +261,7 @@ class _Search:
             j = int(np.argmax(excess))
             if not excess[j] or not slopes[j].any():
                 break
+            # onto the plane h_j(w) + grad h_j . (v - w) = gamma / 2, the nearest point of it
             w = w - (values[j] - 0.5 * self.gamma) / float(slopes[j] @ slopes[j]) * slopes[j]
         return w
 
@@ -325,6 +316,7 @@ class _Rounds:
 
     def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
         """The first starts at `w`, one with penalties nearby; f alone goes on while that helps."""
+        # kinks bend no quasi-Newton matrix: rounds with penalties are short, and begin off the kinks
         free = not multipliers.any()
         lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
         if free and not first:
@@ -337,19 +329,18 @@ class _Rounds:
 
     def _minimise_from(self, w: FloatArray, lagrangian: Objective, tolerance: float, **ends: Any) -> Solution:
         """Minimise L, starting at `w`, until its gradient is the tolerance times that of f at w = 0."""
+        # how far L is from its value at w = 0, relative to L: near w = 0 all gains are small
+        value = lagrangian(w)[0]
+        share = min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
         return minimize_smooth(
             lagrangian,
             w,
             scale=self.scale,
             gradient_tolerance=tolerance * self.pull,
-            least_gain=_LEAST_GAIN * tolerance * self._share_gained(lagrangian(w)[0]),
+            least_gain=_LEAST_GAIN * tolerance * share,
             monitor=self.monitor,
             **ends,
         )
-
-    def _share_gained(self, value: float) -> float:
-        """How far L is from its value at w = 0, relative to L: near w = 0 all gains are small."""
-        return min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
@@ -360,13 +351,27 @@ def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
     return w
 
 
-def _doubling(multipliers: FloatArray, end: _Iterate, n_raised: int) -> FloatArray:
-    """Equations 15 and 16."""
-    return multipliers + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
-
-
 def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray:
     """Twice the multipliers of what is violated, and at least a share of the `pull` of f."""
+    # beta_j |grad h_j| = a tenth of |grad f(0)|: of penalties whose units are unknown the pull alone compares
     slope = np.linalg.norm(end.slopes, axis=1)
     first = np.maximum(_FIRST_SHARE * pull / np.where(slope > 0, slope, np.inf), _FIRST_STEP)
     return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)
+
+
+class Remembered(Generic[T]):
+    """A function of w that knows its last values."""
+
+    def __init__(self, function: Callable[[FloatArray], T]) -> None:
+        self._function = function
+        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_MOST_KNOWN)
+        self.n = 0
+
+    def __call__(self, w: FloatArray) -> T:
+        for at, value in self._known:
+            if np.array_equal(at, w):
+                return value
+        value = self._function(w)
+        self._known.append((w, value))
+        self.n += 1
+        return value

@@ -19,23 +19,15 @@ class SeenOutputs:
     """The nonlinear part of a maximum loss, and an estimate from below that needs no decoding.
 
     The sets Gamma_i of Gornitz et al. 2011, algorithm 1: for every example the outputs that attained its
-    maximum somewhere, as planes ``row . w + offset`` relative to its own output.
-
-    Attributes
-    ----------
-    rows : csr_array, shape (n_outputs, n_weights)
-    offsets : ndarray, shape (n_outputs,)
-    example : ndarray of int, shape (n_outputs,)
-        Whose they are, rising.
-    weights : ndarray, shape (n_examples,)
-    linear : ndarray, shape (n_weights,)
-        What the function has beside the maxima: the features of the examples' own outputs, or zero.
+    maximum somewhere, as planes ``row . w + offset`` relative to its own output. `example` says whose they
+    are, rising; `linear` is what the function has beside the maxima: the features of the examples' own
+    outputs, or zero.
     """
 
     def __init__(self, risk: Risk) -> None:
         self._risk, self._loss = risk, risk.loss
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
-        self._own_there = risk.keep(_own_rows)
+        self._own_there = risk.keep(_own_rows)  # features of the examples' own outputs
         own = risk.executor.map(_themselves, self._own_there)
         self._own = scipy.sparse.csr_array(scipy.sparse.vstack(list(own), format="csr"))
         linear = self._loss.own_score_is_linear
@@ -51,6 +43,8 @@ class SeenOutputs:
 
     def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
+        # Where a shard is decoded, an output is new if its value exceeds the maximum of its example over
+        # those seen, L^_i(w) < L_i(w); only such planes travel back.
         seen, scores = self._maxima(self.rows @ w + self.offsets), self._own @ w
         bounds = np.cumsum([0, *map(len, self._risk.shards)])[1:-1]
         self._risk.count_passes()
@@ -61,6 +55,7 @@ class SeenOutputs:
         return self.estimate(w)
 
     def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
+        # sorted by example, so that maxima of each are those of runs
         example = np.concatenate((self.example, *examples))
         order = np.argsort(example, kind="stable")
         stacked: Any = scipy.sparse.vstack([self.rows, *rows], format="csr")
@@ -101,6 +96,7 @@ class SeenOutputs:
     def _attained(self, values: FloatArray) -> tuple[float, FloatArray, IntArray]:
         """The function for these values of the planes; its slopes, and the planes that have them."""
         maxima = self._maxima(values)
+        # the chain rule: outer'(max) times the features of one plane that attains it is a subgradient
         hits = np.flatnonzero(values >= maxima[self.example])
         hits = hits[np.flatnonzero(np.diff(self.example[hits], prepend=-1))]  # one an example
         value, slope = self._loss.outer_value(maxima)
@@ -115,6 +111,7 @@ class SeenOutputs:
 
     def along(self, w: FloatArray, step: FloatArray) -> Callable[[float], tuple[float, float]]:
         """The estimate and its slope at ``w + t step``, as a function of t."""
+        # the planes at w + t step are start + t rise: two products with the rows, for any number of t
         start, rise = self.rows @ w + self.offsets, self.rows @ step
         base, incline = float(self.linear @ w), float(self.linear @ step)
 
@@ -148,6 +145,7 @@ def _new_planes(
     """Planes and examples of the outputs that exceed what has been seen of their example."""
     found = loss.violations(structure, shard, w)
     value = found.value - scores if loss.own_score_is_linear else found.value
+    # relative to its size: values of the same output at two w differ by rounding
     new = np.flatnonzero(value > seen + _NEWS * np.maximum(1.0, np.abs(value)))
     rows, offsets = loss.planes(structure, shard, found, own)
     return rows[new], offsets[new], new

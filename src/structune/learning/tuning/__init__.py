@@ -1,8 +1,8 @@
 """Choice of the regularisation from the data: each tuner takes a `TuningProblem`.
 
 - ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
-- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009); ``direct``: the same, as one function
-- ``calibration``: a factor of precisions so found, by held-out loss
+- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009), and may calibrate them by held-out loss;
+  ``direct``: the same, as one function
 - ``grid``: one precision for all, by trial
 """
 

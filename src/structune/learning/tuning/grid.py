@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
-from structune.running.checkpoints import Restored, State
+from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -105,7 +103,8 @@ class _Search:
             while self.n_done < len(points):
                 self._judge(points[self.n_done], list(islice(fits, n)))
             if self.tuner.refit:
-                self.w = self._refit()
+                ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
+                self.w = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
         except STOPS as stop:
             status = stop_status(stop)
             if self.loss is None:
@@ -119,6 +118,7 @@ class _Search:
         n = len(splits)
         shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
         pairs = [(split.train, split.heldout) for split in splits]
+        # warm fits of a split follow one another; cold ones may all run at once
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
             columns = [(k, point, self.starts[k]) for point in batch for k in range(n)]
@@ -132,6 +132,7 @@ class _Search:
 
     def _judge(self, point: _Point, fits: list[tuple[FloatArray, float]]) -> None:
         loss, (d, l1) = sum(loss for _, loss in fits), point
+        # costs of predictions are often equal: of such points the simplest model
         higher = (d.sum(), l1.sum()) > (self.d.sum(), self.l1.sum())
         if self.loss is None or loss < self.loss or (loss == self.loss and higher):
             self.loss, self.d, self.l1, self.w = loss, d, l1, fits[0][0]
@@ -147,11 +148,8 @@ class _Search:
         self.monitor.record("grid", done=done, **told)
 
         last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
-        self.kept.keep(lambda: self._state(last))
-
-    def _state(self, last: FloatArray) -> State:
         best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
-        return {"n": self.n_done, **best, "last": last}
+        self.kept.keep(lambda: {"n": self.n_done, **best, "last": last})
 
     def _restore(self, state: Restored) -> None:
         n = self.problem.full.n_weights
@@ -160,12 +158,6 @@ class _Search:
         self.w = state.array("w", n)
         if self.tuner.warm:
             self.starts = list(state.array("last", len(self.problem.splits), n))
-
-    def _refit(self) -> FloatArray:
-        ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
-        fit = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
-        fit.check()
-        return fit.w
 
 
 def fit_and_judge(
@@ -178,14 +170,15 @@ def fit_and_judge(
 ) -> tuple[FloatArray, float]:
     """Weights learned by the first risk, and the loss by the second."""
     train, heldout = risks
-    fit = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
-    fit.check()
+    w = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
     try:
-        return fit.w, heldout.heldout_loss(fit.w)
+        return w, heldout.heldout_loss(w)
     except STOPS as stop:
-        raise FitStopped(stop_status(stop), fit.w) from None
+        raise FitStopped(stop_status(stop), w) from None
 
 
-def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> Solution:
+def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> FloatArray:
     d, l1 = point
-    return fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)
+    fit = fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)
+    fit.check()
+    return fit.w

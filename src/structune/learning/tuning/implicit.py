@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
+from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
-from structune.learning.risk import Risk
-from structune.learning.side_by_side import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.hypergradient import (
+    FARTHEST,
+    GRID,
     MOST_COUPLED,
     HyperGradient,
+    Response,
     hypergradient,
     kept_points,
+    positive_part,
     restored_points,
 )
 from structune.learning.tuning.problem import (
@@ -30,7 +33,6 @@ from structune.learning.tuning.problem import (
     are_positive,
     mark_chosen,
 )
-from structune.learning.tuning.response import FARTHEST, GRID, Response, positive_part
 from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
 from structune.structure import FloatArray, Groups
@@ -53,22 +55,10 @@ _LEAST_ACCURATE = 2e-2
 _DOUBT, _TIGHTER = 2.0, 0.25  # accuracies that the lowest value may be off, and how much better the next is
 _LOOSE = 10.0  # tolerance of the first fit, relative to the last
 _LOOSER = 2.0  # of each, relative to what was tight enough before
+_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
+_KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
-
-
-def _of_risks(
-    risks: tuple[Risk, Risk],
-    parent: FloatArray | None,
-    start: HyperGradient | None,
-    groups: Groups,
-    log_precision: FloatArray,
-    gamma: float,
-    tolerances: dict[str, float],
-    monitor: Monitor,
-) -> HyperGradient:
-    split = Split(*risks, parent)
-    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 
 
 @dataclass
@@ -137,10 +127,6 @@ class _Outcome:
     accuracy: float  # of the loss, relative to it
 
 
-_OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
-_KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
-
-
 class _End(Exception):  # noqa: N818
     """The search is over; its argument is the status."""
 
@@ -155,6 +141,8 @@ class _Search:
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
         self.points: list[HyperGradient] = []  # of the best outcome, one a split
         self.n_evaluations = 0
+        # hyperparameters: a log precision a group and, with a parent, gamma between 0 and 1, without a prior
+        # and in steps of a quarter
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
             np.append(np.full(n, bound), np.full(gammas, of_gamma))
@@ -175,7 +163,7 @@ class _Search:
     def run(self) -> str:
         try:
             if self.best is None:
-                self._take(self.evaluate(self.first, _LEAST_ACCURATE))
+                self.best, self.points = self.evaluate(self.first, _LEAST_ACCURATE)
                 self._keep_move()
             while True:
                 self.move()
@@ -192,6 +180,8 @@ class _Search:
         _, gain = self._within(best, _SPAN)
         self.peak_gain = max(self.peak_gain, gain)
         self.monitor.history[-1]["possible_gain"] = gain
+        # ends where the model sees little to gain within 2.5 of all log precisions, and little of what it saw
+        # at its peak: where precisions are too low to matter every slope is small, at the start, too
         enough = self.tuner.tolerance * abs(best.loss)
         little = _SHARE * enough if self.n_moves >= _MOVES else _NOTHING * enough
         if gain <= min(enough, _FALL * self.peak_gain) or gain <= little:
@@ -199,14 +189,19 @@ class _Search:
         step, expected = self._within(best, self.radius)
         if expected <= little:
             raise _End("stalled")
+        # values need be no more accurate than a share of what the move should gain
         finest = _ACCURACY * self.tuner.tolerance
         share = _SHARE * expected / max(abs(best.loss), 1e-300)
         found, points = self.evaluate(best.d + step, max(finest, min(share, _LEAST_ACCURATE)))
         self.n_moves += 1
         doubt = _DOUBT * best.accuracy * abs(best.loss)
         if 0 <= found.value - best.value <= doubt and best.accuracy > finest:  # is it as low as it seems?
-            self._take(self.evaluate(best.d, max(finest, _TIGHTER * best.accuracy)))
+            tighter = max(finest, _TIGHTER * best.accuracy)
+            self.best, self.points = self.evaluate(best.d, tighter)
         assert self.best is not None
+        # a trust region: taken if it falls, or if rounding hides whether it does and less is left to gain
+        # there; the box shrinks after less than a quarter of the fall expected, and grows after more than 7
+        # tenths
         fall, length = self.best.value - found.value, float(np.max(np.abs(step) / self.unit))
         noise = finest * abs(best.loss)
         taken = fall > 0 or (fall > -noise and self._within(found, _SPAN)[1] < gain)
@@ -220,13 +215,16 @@ class _Search:
         elif fall > _GOOD * expected and length > 0.9 * self.radius:
             self.radius = min(2.0 * self.radius, _MOST_RADIUS)
         if taken:
-            self._take((found, points))
+            self.best, self.points = found, points
         self._keep_move()
 
     def _learn_rest(self, at: _Outcome, other: _Outcome) -> None:
         """The curvature that would have told one point of the other, by Powell's symmetric secant."""
         if at.d.size > MOST_COUPLED:
             return
+        # The symmetric matrix E of least norm with E s = y, y what the model missed of the change of the
+        # slope (Powell 1970): E = (y s' + s y') / s's - (s'y) s s' / (s's)^2. No more is taken away than
+        # leaves three tenths of the model's own curvature.
         step = other.d - at.d
         square = float(step @ step)
         expected, here = (at.response.change(s, self.rest)[1] for s in (step, np.zeros_like(step)))
@@ -235,10 +233,6 @@ class _Search:
         rest = self.rest + both + both.T - (missed @ step) / square**2 * np.outer(step, step)
         most = (1.0 - _LEAST_CURVATURE) * positive_part(at.response.curvature)
         self.rest = positive_part(rest + most) - most
-
-    def _take(self, evaluated: tuple[_Outcome, list[HyperGradient]]) -> None:
-        """Go on from this point."""
-        self.best, self.points = evaluated
 
     def _within(self, found: _Outcome, radius: float) -> tuple[FloatArray, float]:
         """The best move from there, and what the model has to gain by it."""
@@ -253,24 +247,6 @@ class _Search:
         self.n_evaluations += 1
         points = self._hypergradients(d, accuracy)
         found = self._outcome(d.copy(), points, accuracy)
-        self._record(found, points)
-        return found, points
-
-    def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
-        loss = sum(p.value for p in points)
-        value = loss + 0.5 * float(np.sum(self.tightness * d * d))
-        gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
-        return _Outcome(d, loss, value, gradient, self._response(d, points), accuracy)
-
-    def _response(self, d: FloatArray, points: list[HyperGradient]) -> Response:
-        """Of the value near `d`."""
-        linear = sum(p.response.linear for p in points) + self.tightness[:, None] * GRID * (
-            d[:, None] + GRID / 2
-        )
-        length = np.mean([p.response.length for p in points], axis=0)
-        return Response(linear, length, np.sum([p.response.coupling for p in points], axis=0))
-
-    def _record(self, found: _Outcome, points: list[HyperGradient]) -> None:
         self.monitor.record(
             "implicit",
             done=self.n_evaluations / self.tuner.max_evaluations,
@@ -283,6 +259,19 @@ class _Search:
             hessian_products=sum(p.n_products for p in points),
             passes=self.passes.spent,
         )
+        return found, points
+
+    def _outcome(self, d: FloatArray, points: list[HyperGradient], accuracy: float) -> _Outcome:
+        # the prior of d is normal: 1/2 (d / 2.5)^2, and 1/2 ((d + s)^2 - d^2) / 2.5^2 = s (d + s / 2) / 2.5^2
+        # is what it changes by a step s; splits add up, and the weights go as far as they do on average
+        loss = sum(p.value for p in points)
+        value = loss + 0.5 * float(np.sum(self.tightness * d * d))
+        gradient = np.sum([p.gradient for p in points], axis=0) + self.tightness * d
+        of_prior = self.tightness[:, None] * GRID * (d[:, None] + GRID / 2)
+        linear = sum(p.response.linear for p in points) + of_prior
+        length = np.mean([p.response.length for p in points], axis=0)
+        response = Response(linear, length, np.sum([p.response.coupling for p in points], axis=0))
+        return _Outcome(d, loss, value, gradient, response, accuracy)
 
     def _keep_move(self) -> None:
         """Let a checkpoint have what a search that goes on after a move has to know."""
@@ -308,6 +297,8 @@ class _Search:
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
+        # a fit begins twice as loose as was tight enough at the best point; it tightens itself where it has
+        # to
         tuner, last = self.tuner, max((point.tolerance for point in self.points), default=0.0)
         looser = _LOOSER if self.best is None or accuracy >= self.best.accuracy else 1.0
         tolerances = {
@@ -321,6 +312,8 @@ class _Search:
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
     def finish(self, status: str) -> TuningResult:
+        # the precisions are those of the prior of the weights, which more data do not change: all data are
+        # fitted with them as they are, from the mean of the splits' weights
         fits = [point.fit for point in self.points]
         w = fits[0].w if fits else self.unfinished
         d = self.first if self.best is None else self.best.d
@@ -355,3 +348,17 @@ class _Search:
         self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
         fit.check()
         return fit.w
+
+
+def _of_risks(
+    risks: tuple[Risk, Risk],
+    parent: FloatArray | None,
+    start: HyperGradient | None,
+    groups: Groups,
+    log_precision: FloatArray,
+    gamma: float,
+    tolerances: dict[str, float],
+    monitor: Monitor,
+) -> HyperGradient:
+    split = Split(*risks, parent)
+    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)

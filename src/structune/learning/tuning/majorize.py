@@ -9,13 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from structune.errors import DataError
-from structune.learning.defaults import TOLERANCE
-from structune.learning.penalties import GroupedL2, IntegratedL2
-from structune.learning.solvers.cholesky import FactoredSystem
+from structune.learning.parameters import TOLERANCE
+from structune.learning.penalties import NOISE_FLOOR, GroupedL2, IntegratedL2, IntegratedNoise
+from structune.learning.risk import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.linear import HessianSystem
-from structune.learning.tuning.calibration import best_factor
-from structune.learning.tuning.noise import NOISE_FLOOR, IntegratedNoise
+from structune.learning.solvers.linear import FactoredSystem, HessianSystem
+from structune.learning.tuning.grid import fit_and_judge
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Monitor, stop_status
@@ -34,6 +33,10 @@ _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
 _MOST_PROBED = 1.5  # of moves by probes: the secant of noise points anywhere
 _MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
+_STEP = np.log(4.0)  # from one factor of all precisions to the next
+_FARTHEST = 4  # steps
+_ENOUGH = 250  # held-out parts (examples, tokens): no more splits than hold out so many
+_SPREAD = 1.5  # standard deviation of the factor's logarithm around 0, before anything was held out
 COUNTS = ("auto", "all", "effective")
 _KEPT: dict[str, type] = {
     **dict.fromkeys(("noise", "loss", "first_loss"), float),
@@ -124,7 +127,12 @@ class _Steps:
         n = int(self.groups.sizes.sum())
         if tuner.count == "effective":
             problem.require_smooth("count='effective'")
-        self.exact = "dense_hessian" in self.risk.structure.capabilities and self._factor_pays()
+        self.exact = "dense_hessian" in self.risk.structure.capabilities and (
+            # are weights counted faster by the inverse of a matrix than by probes?
+            2.0 * self.risk.seconds_of_factor
+            <= len(self._probes) * _PRODUCTS_PER_PROBE * self.risk.seconds_of_gradient
+        )
+        # random probes of a group of few weights are noise, and such a group cannot collapse
         many = are_many(n, self.risk.weighted_parts)
         countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
         self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
@@ -132,6 +140,8 @@ class _Steps:
         held_out = sum(split.heldout.n_parts for split in problem.splits)
         self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
         self.is_rough = len(self.groups) == 1 and self.is_calibrated
+        # any progress on the majorising quadratic lowers the integrated objective: fits before the last are
+        # loose
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
@@ -144,11 +154,6 @@ class _Steps:
         if self.kept.state is not None:
             self._restore(self.kept.state)
 
-    def _factor_pays(self) -> bool:
-        """Whether weights are counted faster by the inverse of a matrix than by probes."""
-        inverse = 2.0 * self.risk.seconds_of_factor
-        return inverse <= len(self._probes) * _PRODUCTS_PER_PROBE * self.risk.seconds_of_gradient
-
     def _first_log_precision(self) -> FloatArray:
         """Of C at t = 0."""
         given = self.tuner.start
@@ -156,6 +161,8 @@ class _Steps:
             raise DataError(f"start={given!r}: expected one precision")
         if given is not None or not self.risk.quadratic:
             return np.full(len(self.groups), np.log(given or 1.0))
+        # the variance of w . x is 1 / C times the mean square of the features: C = that, for scores of about
+        # 1
         sums = self.groups.sum(self.risk.at_zero.variance)
         mean_square = sums / np.maximum(self.groups.sizes, 1) / self.risk.weight
         return np.log(np.where(mean_square > 0, mean_square, 1.0))
@@ -175,19 +182,16 @@ class _Steps:
                 self.n_updates += 1
                 self.kept.keep(self._state)
             if self.is_calibrated:
-                self._calibrate()
+                at, tolerance = self.log_precision + np.log(self.noise), _LOOSE * self.tuner.fit_tolerance
+                found = best_factor(self.problem, at, self.w, tolerance, self.monitor)
+                self.log_precision, self.w = self.log_precision + found.log, found.w
+                self.heldout_loss = found.heldout_loss
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
         spent, history = self.passes.spent, self.monitor.history
         noise = self.integrated.of_result(self.noise)
         return TuningResult(self.log_precision, self.w, status, self.heldout_loss, spent, history, noise)
-
-    def _calibrate(self) -> None:
-        at = self.log_precision + np.log(self.noise)
-        found = best_factor(self.problem, at, self.w, _LOOSE * self.tuner.fit_tolerance, self.monitor)
-        self.log_precision, self.w = self.log_precision + found.log, found.w
-        self.heldout_loss = found.heldout_loss
 
     def _state(self) -> State:
         arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")}
@@ -221,6 +225,7 @@ class _Steps:
         start = None if self.first_loss is None else self.w
         fit = fit_l2(self.risk, precision, start, tolerance=tolerance, monitor=self.monitor)
         self.w = fit.w
+        # the solver minimised loss + noise * prior: the loss alone, in its own units
         loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
         self.monitor.record(
             "majorize",
@@ -239,6 +244,7 @@ class _Steps:
     def _check_collapse(self) -> None:
         assert self.first_loss is not None
         at_zero = self.risk.at_zero.value
+        # more weights than the data determine: C = n / |w|^2 grows with n, w shrinks, and C grows again
         kept = at_zero - self.loss >= 0.5 * (at_zero - self.first_loss)
         if kept or self.effective or self.collapsed:
             return
@@ -261,13 +267,21 @@ class _Steps:
 
     def _update(self) -> float:
         """New precisions and noise; how far the fixed point of their logarithms seems to be, at most."""
+        # C_j <- (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta), the tangent of the integrated prior at w; and the
+        # noise s <- |r|^2 / (m - n), n the weights that are determined. In logarithms, where moves shrink
+        # evenly.
         before = np.append(self.log_precision, np.log(self.noise))
         counts = self._effective_counts() if self.effective else None
         log_precision = np.log(self.penalty.precision(self.w, counts))
         taken = 0.0 if counts is None else float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
         noise = self.integrated.variance(self.loss, taken)
         move = np.append(log_precision, np.log(noise)) - before
-        way = move * self._stretch(move)
+        # A move is zero at the fixed point. By the secant through the last two moves, m_0 and m_1 with the
+        # step s between them, that lies m_1 s / (m_0 - m_1) ahead: s / (m_0 - m_1) moves, within limits.
+        last, went = self.moves
+        change = np.divide(last - move, went, out=np.ones_like(move), where=np.abs(went) > _NO_MOVE)
+        most = _MOST_STRETCHED if self.exact or self.is_rough else _MOST_PROBED
+        way = move * (1.0 / np.clip(change, 1.0 / most, 1.0 / _LEAST_STRETCHED))
         step = move + np.clip(way - move, -_MOST_ADDED, _MOST_ADDED) if self.effective else move
         is_first, self.moves = not np.any(self.moves), np.array([move, step])
         *log_precision, log_noise = before + step
@@ -275,20 +289,27 @@ class _Steps:
         self.noise = max(float(np.exp(log_noise)), self.integrated.variance(0.0))
         return np.inf if is_first and np.any(move) else float(np.max(np.abs(way)))
 
-    def _stretch(self, move: FloatArray) -> FloatArray:
-        """How many times each of the moves leads to its fixed point, by the secant through the last two."""
-        last, step = self.moves
-        change = np.divide(last - move, step, out=np.ones_like(move), where=np.abs(step) > _NO_MOVE)
-        most = _MOST_STRETCHED if self.exact or self.is_rough else _MOST_PROBED
-        return 1.0 / np.clip(change, 1.0 / most, 1.0 / _LEAST_STRETCHED)
-
     def _effective_counts(self) -> FloatArray:
         """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
+        # the bound alone, sum of h / (C + h), where a factor of all precisions follows from held-out examples
         if self.is_rough:
             return self._most_counts(self._precision + self.risk.variance(self.w))
         if self.exact:
             return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
-        return self._probed_counts()
+        # Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights
+        # that the data determine, and not to the many that they do not. Hutchinson's estimator: E[z' A z] =
+        # tr A for random signs z.
+        precision = self._precision
+        system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
+        counts = np.zeros(len(self.groups))
+        for p, probe in enumerate(self._probes):
+            right = system.hessian_product(probe)
+            self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
+            counts += self.groups.sum(probe * x) / len(self._probes)
+        # the diagonal h of H bounds a count by the sum of h / (C + h): that keeps the noise of small groups
+        # in check
+        most = self._most_counts(system.diagonal)
+        return np.clip(counts, _LEAST * most, most)
 
     @cached_property
     def _probes(self) -> FloatArray:
@@ -298,23 +319,59 @@ class _Steps:
         signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (8 if small else 1, n))
         return np.asarray(2.0 * signs - 1.0)
 
-    def _probed_counts(self) -> FloatArray:
-        """The same by Hutchinson's estimator.
-
-        Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights that
-        the data determine, and not to the many that they do not. The diagonal h of H bounds the count by
-        the sum of h / (C + h), which keeps the noise of small groups in check.
-        """
-        precision = self._precision
-        system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
-        counts = np.zeros(len(self.groups))
-        for p, probe in enumerate(self._probes):
-            right = system.hessian_product(probe)
-            self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
-            counts += self.groups.sum(probe * x) / len(self._probes)
-        most = self._most_counts(system.diagonal)
-        return np.clip(counts, _LEAST * most, most)
-
     def _most_counts(self, diagonal: FloatArray) -> FloatArray:
         """Their bounds, by the diagonal of C + H."""
         return self.groups.sum(1.0 - self._precision / diagonal)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The best factor of all precisions."""
+
+    log: float  # its logarithm
+    heldout_loss: float  # the lowest of those tried, each with the factor's prior
+    w: FloatArray  # mean of the weights that led to that, one fit a split
+
+
+def best_factor(
+    problem: TuningProblem,
+    log_precision: FloatArray,
+    w: FloatArray,
+    tolerance: float,
+    monitor: Monitor,
+) -> Factor:
+    """The factor of all precisions that held-out examples choose.
+
+    Factors a quarter and four times as large are tried until the lowest lies between two others, and of the
+    parabola through these three the lowest point is taken. To the held-out loss is added a prior of the
+    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little. The first fit
+    of every split starts at `w`.
+    """
+    pairs = [(split.train, split.heldout) for split in problem.splits]
+    sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
+    pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
+    splits, starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
+    losses, means = dict[int, float](), dict[int, FloatArray]()
+
+    def value(step: int) -> float:
+        """Held-out loss and prior so many steps from the precisions given."""
+        if step not in losses:
+            point = log_precision + step * _STEP, np.zeros_like(log_precision)
+            shared = problem.groups, tolerance, monitor
+            columns = range(len(pairs)), [point] * len(pairs), starts
+            fits = list(splits.map(fit_and_judge, *columns, shared=shared))
+            starts[:] = [fit for fit, _ in fits]
+            means[step] = np.mean(starts, axis=0)
+            losses[step] = float(sum(loss for _, loss in fits))
+            monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=losses[step])
+        return losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
+
+    # downhill in steps of log 4 until the lowest of three lies in the middle; the vertex of their parabola,
+    # at (f(-1) - f(1)) / (2 (f(-1) - 2 f(0) + f(1))), in steps from it
+    at, step = 0, -1 if value(-1) < value(0) else 1
+    while abs(at + step) < _FARTHEST and value(at + step) < value(at):
+        at += step
+    before, lowest, after = (value(at + side) for side in (-1, 0, 1))
+    bend = before - 2.0 * lowest + after
+    vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
+    return Factor(_STEP * (at + vertex), losses[at], means[at])

@@ -12,7 +12,7 @@ import numpy as np
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
-from structune.learning.ranges import Range, check_ranges
+from structune.learning.parameters import Range, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
@@ -30,7 +30,7 @@ _RANGES = {  # of the settings that tuners have, by their names
 class Split:
     """Risks on a training part and on what was held out from it.
 
-    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, with gamma one more
+    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, gamma one more
     hyperparameter.
     """
 
@@ -145,7 +145,12 @@ class TuningProblem:
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
         except ValueError as error:
-            reason = _too_few(len(shard), folds, example_groups) or error
+            found, what, least = len(shard), "examples", folds or 2
+            if example_groups is not None:
+                found, what = len(set(example_groups)), "groups of examples"
+            reason: Any = error
+            if found < least:
+                reason = f"found {found} {what}, expected at least {least} to hold some out"
             raise DataError(f"cannot split {len(shard)} examples: {reason}") from None
         return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
 
@@ -190,6 +195,7 @@ class TuningProblem:
             return cls(risk(every), groups)
         if len(every) < max(2, folds or 2):
             raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, folds or 2)}")
+        # each fold is a random sample of the examples, so that whole shards can be held out
         n = min(len(every) - 1, max(1, round(holdout * len(every))))
         parts = [[fold] for fold in every[:folds]] if folds else [every[:n]]
         pairs = [Split(risk([f for f in every if f not in part]), risk(part)) for part in parts]
@@ -199,8 +205,11 @@ class TuningProblem:
 def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
     from sklearn import model_selection  # as large as all that fits without tuning import
 
-    if strata is not None and not _can_stratify(strata, holdout, folds):
-        strata = None
+    if strata is not None:  # every part is to have some of each; of folds, of the largest stratum at least
+        counts = np.unique(strata, return_counts=True)[1]
+        smaller = min(holdout, 1.0 - holdout) * counts.sum()
+        if not (counts.max() >= folds if folds is not None else counts.min() >= 2 and smaller >= counts.size):
+            strata = None
     labels = np.zeros(n) if strata is None else strata
     if folds is not None:
         splitter = {
@@ -210,27 +219,11 @@ def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any,
             (True, True): model_selection.StratifiedGroupKFold,
         }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
         return splitter.split(np.empty(n), labels, groups)
-    if groups is not None:
+    if groups is not None:  # one part of groups is not stratified: scikit-learn has no such splitter
         splitter = model_selection.GroupShuffleSplit
     else:
         splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
     return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
-
-
-def _too_few(n: int, folds: int | None, groups: Any) -> str:
-    """What is missing for a split, if that is why there is none."""
-    found, what = (n, "examples") if groups is None else (len(set(groups)), "groups of examples")
-    least = folds or 2
-    return f"found {found} {what}, expected at least {least} to hold some out" if found < least else ""
-
-
-def _can_stratify(strata: Any, holdout: float, folds: int | None) -> bool:
-    """Whether every part can have some of each stratum; of folds, of the largest at least."""
-    counts = np.unique(strata, return_counts=True)[1]
-    if folds is not None:
-        return bool(counts.max() >= folds)
-    smaller = min(holdout, 1.0 - holdout) * counts.sum()
-    return bool(counts.min() >= 2 and smaller >= counts.size)
 
 
 def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) -> None:
@@ -305,6 +298,7 @@ class PassCount:
 
     @property
     def spent(self) -> float:
+        # a pass over a part of the data counts by its share of all
         parts = sum((risk.passes - before) * risk.n_parts for risk, before in self._risks)
         return float(parts / self._risks[0][0].n_parts)
 
@@ -339,12 +333,7 @@ def make_tuner(tuning: str | Tuner) -> Tuner:
         return tuning
     from structune.learning import tuning as package
 
-    names = {
-        "implicit": "ImplicitTuner",
-        "majorize": "MajorizeTuner",
-        "direct": "DirectTuner",
-        "grid": "GridTuner",
-    }
+    names = {name.lower(): f"{name}Tuner" for name in ("Direct", "Grid", "Implicit", "Majorize")}
     if tuning not in names:
         raise DataError(f"tuning={tuning!r}: expected one of {sorted(names)}, a tuner, or None")
     tuner: Tuner = getattr(package, names[tuning])()
