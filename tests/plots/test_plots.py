@@ -206,7 +206,7 @@ def test_matplotlib_missing(monkeypatch):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_spread(wanted):
-    places = spread(np.array(wanted), 0.05, 0.0, 1.0)
+    places = spread(np.array(wanted), 0.05)
     order = np.argsort(wanted, kind="stable")
     assert np.all(np.diff(places[order]) >= 0.05 - 1e-9)
     assert places.min() >= -1e-9
@@ -214,7 +214,7 @@ def test_spread(wanted):
 
 
 def test_spread_moves_nothing_that_fits():
-    assert spread(np.array([0.9, 0.1, 0.5]), 0.2, 0.0, 1.0) == pytest.approx([0.9, 0.1, 0.5])
+    assert spread(np.array([0.9, 0.1, 0.5]), 0.2) == pytest.approx([0.9, 0.1, 0.5])
 
 
 def test_sensitivity_has_a_panel_for_each_set(tmp_path):

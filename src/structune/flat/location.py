@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError
-from structune.learning.estimator_file import Arrays, check_array
+from structune.errors import DataError
 from structune.structure import FloatArray
 
 
@@ -30,21 +29,6 @@ class Location:
 
     def centred(self, X: Any) -> Any:
         return X - self.mean if self.mean.any() else X
-
-    def pack(self) -> tuple[dict[str, Any], Arrays]:
-        """As a folder of shards keeps it."""
-        return {"location": [self.offset, self.unit]}, {"location_mean": self.mean}
-
-    @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: Arrays, n_features: int) -> Location | None:
-        """What was packed, if anything was."""
-        if "location" not in header:
-            return None
-        check_array(arrays, "location_mean", np.float64, (n_features,))
-        offset, unit = map(float, header["location"])
-        if not (np.isfinite(offset) and 0.0 < unit < np.inf):
-            raise ModelFileError(f"found outputs at {offset} in units of {unit}, expected finite numbers")
-        return cls(arrays["location_mean"], offset, unit)
 
 
 class Moments:

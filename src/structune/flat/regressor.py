@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.files.shards import ShardFolder
 from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location, Moments
-from structune.flat.posterior import MOST_CELLS, Posterior
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
+from structune.learning.solvers.cholesky import FactoredSystem
 from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.risk import Risk
     from structune.learning.tuning.problem import TuningResult
 
+MOST_CELLS = 1 << 20  # of the roots of all outputs, eight megabytes
+_AT_A_TIME = 1 << 22  # cells of a product
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The Gaussian of the weights about the fitted ones, in units of the noise.
+
+    Attributes
+    ----------
+    root : ndarray, shape (n_weights, n_weights)
+        R, lower triangular: the covariance is R' R.
+    mean : ndarray, shape (n_features,)
+        Less than the features by this are those that the weights are of. Another weight is the intercept's.
+    """
+
+    root: FloatArray
+    mean: FloatArray
+
+    def variance(self, X: Any) -> FloatArray:
+        """Of the score of each row of features, dense or sparse, shape (n_examples,)."""
+        columns = self.root[:, : self.mean.size].T
+        shift = self.root[:, self.mean.size :].sum(axis=1) - self.mean @ columns
+        step, found = max(1, _AT_A_TIME // max(1, len(self.root))), np.empty(X.shape[0])
+        for k in range(0, X.shape[0], step):
+            found[k : k + step] = np.square(X[k : k + step] @ columns + shift).sum(axis=1)
+        return found
 
 
 @parameters
@@ -145,11 +171,11 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         """
         before = self._before()
         examples = self._checked(X, y, sample_weight, groups)
-        self._n_outputs = examples.y.shape[1] if examples.y.ndim == 2 else None
+        outputs = examples[1]
+        self._n_outputs = outputs.shape[1] if outputs.ndim == 2 else None
         if self._n_outputs is not None:
-            return self._fit_columns(X, examples.y, sample_weight, groups, before)
-        location = self._survey([examples])
-        return self._fit_located(self._make_loss(), self._shard(examples, location), location, before, groups)
+            return self._fit_columns(X, outputs, sample_weight, groups, before)
+        return self._fit_located(self._make_loss(), self._encoded(examples), before)
 
     def _make_loss(self) -> Loss:
         return SquaredLoss()
@@ -160,7 +186,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         X, y = self._check_fit(X, y, y_numeric=True, multi_output=True, reset=reset)
         if y.dtype.kind not in "biuf":
             raise DataError("found outputs that are strings, expected numbers")
-        return Examples(X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups)
+        return X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
         centre, outputs, self._n_outputs = Centre(self.fit_intercept), Moments(), None
@@ -190,26 +216,26 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             start[-1:] -= self.fit_intercept * location.offset / location.unit
         return start
 
-    def _fit_located(
-        self, loss: Loss, shard: FlatShard | ShardFolder, location: Location, *more: Any
-    ) -> Self:
-        self._unit = location.unit
-        return super()._fit_located(loss, shard, location, *more)
+    def _fit_located(self, loss: Loss, examples: Encoded, *more: Any) -> Self:
+        self._unit = examples.attributes["_location"].unit
+        return super()._fit_located(loss, examples, *more)
 
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
-        structure, unit = self._structure, location.unit
-        noise = self._residual_variance(shards) if result.noise is None else result.noise
+        structure, unit, noise = self._structure, location.unit, result.noise
+        if noise is None:  # the mean square of the residuals
+            w = self._weights[: structure.n_weights]
+            squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
+            noise = squares / sum(float(shard.weights.sum()) for shard in shards)
         self.noise_variance_ = unit**2 * noise
         self.l1_ = unit * self.l1_
         self.coef_ = unit * self.coef_[0]
         self.intercept_ = float(unit * self.intercept_[0] + location.offset - self.coef_ @ location.mean)
-        self._posteriors = self._posterior_of(structure, location.mean, result.risk)
-
-    def _residual_variance(self, shards: list[FlatShard]) -> float:
-        structure = self._structure
-        w = self._weights[: structure.n_weights]
-        squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
-        return squares / sum(float(shard.weights.sum()) for shard in shards)
+        self._posteriors, risk = [], result.risk
+        if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
+            return  # without the matrix of the Hessian this would cost more than the fit
+        precision = self._weight_groups(structure).spread(self.penalty_)
+        root = FactoredSystem(risk, precision, np.zeros(risk.n_weights)).inverse_root()
+        self._posteriors.append(Posterior(root, location.mean))
 
     def _import(self, w: FloatArray) -> None:
         super()._import(w)
@@ -221,13 +247,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
-
-    def _posterior_of(self, structure: Linear, mean: FloatArray, risk: Risk | None) -> list[Posterior]:
-        """Of the weights, by the Hessian of the risk; none where that would cost more than the fit."""
-        if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
-            return []
-        precision = self._weight_groups(structure).spread(self.penalty_)
-        return [Posterior.of_fit(risk, precision, mean)]
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         """One regression for each column of outputs."""
@@ -245,7 +264,13 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.l1_ = np.concatenate([part.l1_ for part in parts])
         self.group_sizes_ = np.concatenate([part.group_sizes_ for part in parts])
         self.group_names_ = tuple(f"{k}: {name}" for k, p in enumerate(parts) for name in p.group_names_)
-        self.history_ = [_of_output(k, record) for k, part in enumerate(parts) for record in part.history_]
+        # precisions of one output are some of those of the model, so they have another name
+        self.history_ = [
+            {"output": k}
+            | {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
+            for k, part in enumerate(parts)
+            for record in part.history_
+        ]
         self.status_ = next((p.status_ for p in parts if p.status_ != "converged"), "converged")
         self.passes_, self.extra_ = sum(part.passes_ for part in parts), {}
         posteriors = [posterior for part in parts for posterior in part._posteriors]
@@ -283,7 +308,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             Deviations of a model that was fitted without its Hessian as a matrix.
         """
         X = self._check_features(X)
-        mean = self._scores_of(X)
+        mean = self._scores(X)
         if not return_std:
             return mean if self._n_outputs else mean[:, 0]
         if not self._posteriors:
@@ -300,10 +325,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        header["noise_variance"], header["n_outputs"] = (
-            np.asarray(self.noise_variance_).tolist(),
-            self._n_outputs,
-        )
+        header |= {"noise_variance": np.asarray(self.noise_variance_).tolist(), "n_outputs": self._n_outputs}
         for name in ("root", "mean") if self._posteriors else ():
             arrays[f"posterior_{name}"] = np.array([getattr(p, name) for p in self._posteriors])
         return header, arrays
@@ -321,21 +343,12 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model.noise_variance_ = float(noise) if n is None else noise
         if n is None:
             model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
-        model._posteriors = _unpack_posteriors(arrays, n or 1, model)
+        model._posteriors = []
+        if "posterior_root" in arrays:
+            n_outputs, n_features = n or 1, model.n_features_in_
+            n_rows = n_features + (arrays["posterior_root"].shape[-1:] == (n_features + 1,))  # an intercept
+            check_array(arrays, "posterior_root", np.float64, (n_outputs, n_rows, n_rows))
+            check_array(arrays, "posterior_mean", np.float64, (n_outputs, n_features))
+            both = zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)
+            model._posteriors = [Posterior(root, mean) for root, mean in both]
         return model
-
-
-def _of_output(k: int, record: dict[str, Any]) -> dict[str, Any]:
-    """A record of the fit of one output, whose precisions are some of those of the model."""
-    told = {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
-    return {"output": k, **told}
-
-
-def _unpack_posteriors(arrays: Arrays, n_outputs: int, model: Regressor) -> list[Posterior]:
-    if "posterior_root" not in arrays:
-        return []
-    n = model.n_features_in_
-    has_intercept = arrays["posterior_root"].shape[-1:] == (n + 1,)
-    check_array(arrays, "posterior_root", np.float64, (n_outputs, n + has_intercept, n + has_intercept))
-    check_array(arrays, "posterior_mean", np.float64, (n_outputs, n))
-    return [Posterior(*both) for both in zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)]

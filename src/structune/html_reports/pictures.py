@@ -45,7 +45,7 @@ def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str =
         axes.plot(x, y, "o", color=ACCENT, markersize=4, alpha=0.5, clip_on=False)
         axes.set_ylim(0, 1)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
 def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
@@ -55,7 +55,7 @@ def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = ""
         axes.plot(x, y, "o-", color=ACCENT, markersize=4, clip_on=False)
         axes.set_ylim(0, 1)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
 def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
@@ -66,12 +66,16 @@ def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") ->
         axes.set_xlim(0, 1)
         integer_ticks(axes.yaxis)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
-def _chart(draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str) -> Picture:
+def chart(
+    draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str, height: float = 3.2
+) -> Picture:
+    """What a function draws on axes of so many inches."""
+
     def plot(path: Path) -> Figure:
-        figure = new_figure(path, 4.5, 3.2)
+        figure = new_figure(path, 4.5, height)
         axes = figure.subplots()
         draw(axes)
         axes.set(xlabel=xlabel, ylabel=ylabel)
