@@ -15,8 +15,8 @@ import pytest
 import structune
 from commands import fail, run, succeed
 from structune import RNAFolder
-from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import counted_from_one
+from structune.cli.files import UntilError
+from structune.cli.terminal import Progress, counted_from_one
 from structune.errors import DataError
 from structune.rna import fold_commands, recipes
 from structune.rna.examples import Example

@@ -18,11 +18,9 @@ from structune.alignment.formats.writers import alignment_text
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.alignment.options import ENDINGS, Request
 from structune.alignment.structure.alphabets import find_alphabet
-from structune.cli.batches import Progress
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say
-from structune.cli.file_names import drawing_paths
+from structune.cli.files import check_apart, check_targets, drawing_paths, open_text
 from structune.cli.reports import write_sections_page
-from structune.cli.streams import open_text
+from structune.cli.terminal import INTERRUPTED, Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.text import distinct
 

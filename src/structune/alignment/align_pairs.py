@@ -22,10 +22,8 @@ from structune.alignment.formats.writers import alignment_text
 from structune.alignment.options import Request
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.inference import check_room
-from structune.cli.batches import Progress, time_in_words
-from structune.cli.checks import check_apart, check_targets, say
-from structune.cli.file_names import drawing_paths
-from structune.cli.streams import open_text
+from structune.cli.files import check_apart, check_targets, drawing_paths, open_text
+from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.running.batches import batches
 from structune.running.memory import batch_memory

@@ -16,8 +16,8 @@ from structune.alignment.formats.any import read_protein_alignments
 from structune.alignment.formats.fasta import NamedProtein, read_proteins
 from structune.alignment.structure.alphabets import PROTEIN, Alphabet, find_alphabet, look_like_nucleotides
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of, without_gaps
-from structune.cli.checks import say
-from structune.cli.streams import binary_source
+from structune.cli.files import binary_source
+from structune.cli.terminal import say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
 from structune.structure import FloatArray

@@ -28,7 +28,8 @@ def _align(files: Sequence[str], request: Request) -> int:
     """Read, and align two by two or families; returns the exit code."""
     from structune.alignment.examples import files_of, read_sequences
     from structune.alignment.structure.alphabets import NucleotideWarning
-    from structune.cli.checks import check_apart, short_warnings
+    from structune.cli.files import check_apart
+    from structune.cli.terminal import short_warnings
 
     assert request.written_as
     if request.output is None or not request.output.is_dir():
@@ -172,7 +173,7 @@ class AlignmentTask(Task):
 
         from structune.alignment.examples import files_of, read_pairs
         from structune.alignment.formats.any import read_protein_alignments
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.running.batches import batches
 
         alignments = chain.from_iterable(map(read_protein_alignments, files_of(files)))

@@ -19,6 +19,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 T = TypeVar("T")
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -98,6 +99,20 @@ def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Opt
         yield _made(each.name, names, shape)
 
 
+def options_by_name() -> dict[str, str]:
+    """The options of the command that runs, by the names of their parameters."""
+    params = click.get_current_context().command.params
+    return {str(each.name): each.opts[0] for each in params if isinstance(each, click.Option)}
+
+
+def given_parameters() -> dict[str, Any]:
+    """What the command that runs was given by the command line or a file of settings, by name."""
+    ctx = click.get_current_context()
+    default = (ParameterSource.DEFAULT, None)
+    names = [str(each.name) for each in ctx.command.params if each.expose_value]
+    return {name: ctx.params[name] for name in names if ctx.get_parameter_source(name) not in default}
+
+
 def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance of a dataclass of options, from what was given."""
     found = [each for each in fields(cls) if each.name in values or each.default is MISSING]  # type: ignore[arg-type]
@@ -112,7 +127,7 @@ def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
     return Option([*names, name], **shape)
 
 
-def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
+def _shape(hint: Any, least: Any = None, most: Any = None) -> dict[str, Any]:
     """How click reads a value of this type."""
     if get_origin(hint) in (Union, UnionType):
         hint = next(each for each in get_args(hint) if each is not NoneType)
@@ -133,17 +148,8 @@ def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of an estimator, as its source says it.
-
-    Attributes
-    ----------
-    default : object
-    type : str
-        Of the docstring, such as ``{"log", "margin"}`` or ``int, optional``.
-    help : str
-        Of the docstring: the first sentence, or all of it where there are words to choose from.
-    """
+class _Parameter:
+    """Default of a parameter of an estimator, its type as the docstring says it, and its help."""
 
     default: Any
     type: str
@@ -151,17 +157,13 @@ class Parameter:
 
     def shape(self) -> dict[str, Any]:
         """How click reads it."""
-        words = re.findall(r'"([^"]+)"', self.type)
-        if words:
+        if words := re.findall(r'"([^"]+)"', self.type):
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
-        kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
-        return (
-            {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float, "str": str}[kind]}
-        )
+        return _shape({"bool": bool, "int": int, "float": float, "str": str}[re.split(r"[ ,]", self.type)[0]])
 
 
 def estimator_options(
@@ -178,7 +180,7 @@ def estimator_options(
     other_names : mapping of str to str
         Options that are not called like their parameters.
     """
-    known = parameters_of(estimator)
+    known = _parameters_of(estimator)
     flags = {
         name: other_names.get(name, f"--{name.replace('_', '-')}")
         for some in panels.values()
@@ -204,7 +206,7 @@ def estimator_options(
 
 
 @cache
-def parameters_of(estimator: str) -> dict[str, Parameter]:
+def _parameters_of(estimator: str) -> dict[str, _Parameter]:
     """The parameters of an estimator by name, without an import of its module."""
     defaults: dict[str, Any] = {}
     told: dict[str, tuple[str, str]] = {}
@@ -212,25 +214,18 @@ def parameters_of(estimator: str) -> dict[str, Parameter]:
         for statement in tree.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 defaults.setdefault(statement.target.id, statement.value)
-        for entry in _entries(ast.get_docstring(tree) or ""):
+        section = _SECTION.search(cleandoc(ast.get_docstring(tree) or "") + "\n")
+        for entry in _ENTRY.finditer(section[1]) if section else ():
+            text = _FOR_PYTHON.sub("", " ".join(entry["text"].split())).strip()
+            if '"' not in entry["type"]:  # where there are words to choose from, all is said of them
+                text = _SENTENCE.split(text)[0]
             for name in entry["names"].split(", "):
-                told.setdefault(name, (entry["type"], _help_of(entry["type"], entry["text"])))
+                told.setdefault(name, (entry["type"], text))
     return {
-        name: Parameter(_literal(value), *told[name])
+        name: _Parameter(_literal(value), *told[name])
         for name, value in defaults.items()
         if name in told and _literal(value) is not MISSING
     }
-
-
-def _entries(doc: str) -> Iterator[re.Match[str]]:
-    section = _SECTION.search(cleandoc(doc) + "\n")
-    yield from _ENTRY.finditer(section[1]) if section else ()
-
-
-def _help_of(type: str, text: str) -> str:
-    """The first sentence; all that is said where there are words to choose from."""
-    told = _FOR_PYTHON.sub("", " ".join(text.split())).strip()
-    return told if '"' in type else _SENTENCE.split(told)[0]
 
 
 def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:

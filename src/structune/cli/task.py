@@ -155,7 +155,7 @@ class Task:
     inputs : str
         The help of the files that are predicted.
     parts : str
-        What the examples of a shard are made of, such as ``"tokens"``.
+        What the examples of a shard are made of, such as ``"tokens"``, if not of others ``"examples"``.
     reading_options : dataclass
         How files with known outputs are read, by all verbs. What lies beside each file, such as its
         sequences, is a field of the type ``tuple[Path, ...]``.
@@ -231,8 +231,11 @@ class Task:
         raise NotImplementedError
 
     def read_shards(self, folder: ShardFolder) -> Examples:
-        """What is told of a folder of shards, and kept in the model's file."""
-        return Examples((), [("data", f"{len(folder):,} examples, {sum(folder.n_parts):,} {self.parts}")])
+        """What is told of a folder of shards; the model's file keeps what the folder keeps."""
+        told = f"{len(folder):,} examples"
+        if self.parts != "examples":
+            told += f", {sum(folder.n_parts):,} {self.parts}"
+        return Examples((), [("data", told)], header=folder.model.extra_)
 
     def shard(self, files: Sequence[str], learning: Any, model: Any, writer: ShardWriter, quiet: bool) -> Any:
         """Encode the examples of files block by block; returns the folder and rows that tell of it."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from rich.table import Table
 
-from structune.cli.tables import new_table
 from structune.cli.task import Task
+from structune.cli.terminal import new_table
 from structune.errors import DataError
 from structune.trees.multitask import MultitaskEstimator
 from structune.trees.task_tree import TaskTree
@@ -56,25 +56,10 @@ def task_of(given: str, tree: TaskTree) -> str:
 def fit_tree(
     task: Task, tree: TaskTree, files: Sequence[str], beside: Iterable[str], learning: Any, model: Any
 ) -> tuple[MultitaskEstimator, list[tuple[str, str]], Any]:
-    """Read the files of all tasks, and learn them.
+    """Read the files of all tasks, each FILE or NAME=FILE, and learn them.
 
-    Parameters
-    ----------
-    task : Task
-    tree : TaskTree
-    files : sequence of str
-        Each FILE or NAME=FILE.
-    beside : iterable of str
-        Options of reading that name a file for each of these.
-    learning : dataclass
-        How the files are read.
-    model : estimator
-        What learns the tasks.
-
-    Returns
-    -------
-    tuple of MultitaskEstimator, list of (str, str), and mapping or None
-        The model; what was read; what its file keeps beside it.
+    `beside` are options of reading that name a file for each of these. Returns the model, what was read, and
+    what its file keeps beside it.
     """
     others = {name: getattr(learning, name) for name in beside if getattr(learning, name)}
     for name, paths in others.items():

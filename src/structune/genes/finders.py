@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from structune.cli.batches import UntilError
-from structune.cli.checks import say
+from structune.cli.files import UntilError
+from structune.cli.terminal import say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
 from structune.genes.eukaryotes.center import IN_COMMON

@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from structune.cli.batches import Progress, UntilError, time_in_words
-from structune.cli.checks import check_apart, check_targets, say
-from structune.cli.file_names import drawing_paths
-from structune.cli.streams import open_text, standard_input
+from structune.cli.files import (
+    UntilError,
+    check_apart,
+    check_targets,
+    drawing_paths,
+    open_text,
+    standard_input,
+)
+from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.rna.examples import (
     PRETRAINED,

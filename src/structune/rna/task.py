@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from structune.cli.checks import counted_from_one
 from structune.cli.task import Examples, OwnCommand, Rule, Task
+from structune.cli.terminal import counted_from_one
 from structune.errors import DataError
 from structune.rna.options import (
     ConsensusOptions,
@@ -189,7 +189,7 @@ class RNATask(Task):
             model.features = "extended"
 
     def read(self, files: Sequence[str], learning: Learning, model: RNAFolder) -> Examples:
-        from structune.cli.tables import names_table, print_tables
+        from structune.cli.terminal import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
         from structune.rna.folder_space import OutsideSpaceWarning
         from structune.rna.formats.dot_bracket import partners
@@ -214,7 +214,7 @@ class RNATask(Task):
         self, files: Sequence[str], learning: Learning, model: RNAFolder, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Sequences are read block by block. Families are held out together, if they are known."""
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.rna.examples import read_families, stream_with_structures
         from structune.running.batches import batches
 

@@ -12,8 +12,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from structune.cli.file_names import FileNames
-from structune.cli.streams import open_bytes, write_texts
+from structune.cli.files import FileNames, open_bytes, write_texts
 from structune.rna.formats.bpseq import write_bpseq
 from structune.rna.formats.ct import write_ct
 from structune.rna.formats.record import RNARecord

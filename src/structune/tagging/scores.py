@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.table import Table
 
-from structune.cli.tables import filled, new_table
+from structune.cli.terminal import filled, new_table
 from structune.errors import warn
 from structune.files.text import some_of
 from structune.tagging.column_files import Reader

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from structune.cli.tables import filled, new_table, print_tables
+from structune.cli.terminal import filled, new_table, print_tables
 from structune.files.models import check_class
 from structune.tagging.crfsuite import load_either
 from structune.tagging.tagger import SequenceTagger
