@@ -59,9 +59,8 @@ def files(tmp_path_factory):
 def commands(files):
     """Name and arguments of commands that write a page, in an order in which they can run."""
 
-    def of(kind, train, test, *more, tune=()):
+    def of(kind, train, test, *tune):
         model = ["-m", files / f"{kind}.structune", *QUIET]
-        yield f"train {kind}", ["train", kind, *train, *model, *more]
         yield f"tune {kind}", ["tune", kind, *train, *model, *tune, "--test", *test]
         yield f"evaluate {kind}", ["evaluate", kind, files / f"{kind}.structune", *test]
 
@@ -69,7 +68,8 @@ def commands(files):
     yield from of("rna", [files / "train.dbn"], [files / "test.dbn"])
     yield from of("ranking", [files / "train.letor"], [files / "test.letor"])
     yield from of("alignment", [files / f"train{k}.afa" for k in range(5)], [files / "test.afa"])
-    yield from of("genes", [files / "train.gb"], [files / "test.gb"], tune=["--method", "majorize"])
+    yield from of("genes", [files / "train.gb"], [files / "test.gb"], "--method", "majorize")
+    yield "train tagging", ["train", files / "train.txt", "-m", files / "trained.structune", *QUIET]
     bacteria = ["prokaryotic-genes", files / "a.gb", "-m", files / "b.structune", *QUIET]
     yield "tune prokaryotic-genes", ["tune", *bacteria, "--test", files / "b.gb", "--method", "majorize"]
     tree = ["prokaryotic-genes", files / "a.gb", files / "b.gb", "--tree", files / "tree.nwk"]
@@ -105,7 +105,7 @@ ERRORS = {
 @pytest.mark.parametrize("kind", ERRORS)
 def test_pages_of_all_kinds(pages, kind):
     errors = ["Scores", *ERRORS[kind], "Options"]
-    assert headings(pages[f"train {kind}"]) == [*TRAINED, "Options"]
+    assert headings(pages["train tagging"]) == [*TRAINED, "Options"]
     assert headings(pages[f"tune {kind}"])[:3] == TRAINED
     assert headings(pages[f"evaluate {kind}"]) == errors
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.linear import Linear
-from structune.learning.losses import LogLoss, SquaredLoss
+from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 
 TOLERANCES = {"rtol": 1e-10, "atol": 1e-12}
@@ -116,14 +116,6 @@ def test_names_and_groups():
     assert structure.groups().sizes.tolist() == [2, 1, 1]
     assert Linear(["x"], bias=False).weight_names() == ["x"]
     assert Linear([], bias=True).n_weights == 1
-
-
-def test_the_loss_of_a_single_bias():
-    structure = Linear([])
-    shard = structure.encode(np.empty((3, 0)), [1.0, 2.0, 6.0], [1.0, 1.0, 2.0])
-    value, gradient = Risk.over(structure, SquaredLoss(), shard).value_and_gradient(np.array([2.0]))
-    assert value == 0.5 * (1 + 0 + 2 * 16)
-    assert gradient.tolist() == [1 + 0 - 2 * 4]
 
 
 @pytest.mark.parametrize(
