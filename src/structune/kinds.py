@@ -97,6 +97,8 @@ class Kind:
         """Whether a class is its estimator; other packages may name one by where it can be imported from."""
         if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
             return True
+        # A package may name its class by a shorter place, such as "package:Class": it is imported to see. Ours
+        # are told by their places alone, so that no other kind is imported.
         packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
         return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
 
@@ -223,6 +225,7 @@ def _installed() -> tuple[Kind, ...]:
     """Those of other packages; what cannot be used is told, and does not harm the rest."""
     from importlib.metadata import entry_points  # here, because most commands are ours
 
+    # the first of two with one word or command counts, in the order of the entry points
     found, taken = list[Kind](), {kind.word for kind in _OURS}
     commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
     for point in entry_points(group=ENTRY_POINTS):

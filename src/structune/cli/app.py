@@ -105,6 +105,7 @@ class _OfKinds(click.Group):
             kind = find_kind(args[0])
             if kind is None or not kind.has(str(self.name)):
                 self._check_word(ctx, args[0])
+                # without the word of a kind, that of the model, or the default
                 files = [arg for arg in args if self.name == "predict" and os.path.isfile(arg)]
                 args = [_kind_of_model(files) or _DEFAULT, *args]
         return super().parse_args(ctx, args)

@@ -22,6 +22,8 @@ import click
 from click.core import ParameterSource
 
 T = TypeVar("T")
+# Of a numpydoc docstring: the section "Parameters" up to the next underlined heading; an entry of it, that is
+# "names : type" and the indented lines below; the end of a sentence; code between backquotes.
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
@@ -123,13 +125,14 @@ def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
     if shape.get("type") in (int, float) or isinstance(shape.get("type"), click.IntRange | click.FloatRange):
         is_int = shape["type"] is int or isinstance(shape["type"], click.IntRange)
         shape.setdefault("metavar", "N" if is_int else "NUMBER")
+    # flags that are off, and options that are not given by default, need no default in the help
     shape["show_default"] = shape.get("default") is not False and shape.get("default") not in (None, (), "")
     return Option([*names, name], **shape)
 
 
 def _shape(hint: Any, least: Any = None, most: Any = None) -> dict[str, Any]:
     """How click reads a value of this type."""
-    if get_origin(hint) in (Union, UnionType):
+    if get_origin(hint) in (Union, UnionType):  # X | None, which click has for every option
         hint = next(each for each in get_args(hint) if each is not NoneType)
     if get_origin(hint) in (list, tuple):
         return _shape(get_args(hint)[0], least, most) | {"multiple": True}
@@ -201,6 +204,7 @@ def estimator_options(
             if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             flag = flags[name]
+            # a flag that is on by default needs a way to switch it off
             is_on = shape.get("is_flag") and found.default
             yield _made(name, (f"{flag}/--no-{flag[2:]}" if is_on else flag,), shape)
 
@@ -210,6 +214,7 @@ def _parameters_of(estimator: str) -> dict[str, _Parameter]:
     """The parameters of an estimator by name, without an import of its module."""
     defaults: dict[str, Any] = {}
     told: dict[str, tuple[str, str]] = {}
+    # the nearest class comes first and wins, as Python's own look-up does
     for tree in _classes(*estimator.split(":")):
         for statement in tree.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -241,6 +246,8 @@ def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
+    # Bases are names, perhaps with type arguments. Those of other packages, such as scikit-learn, have no
+    # parameters of ours.
     for base in found.bases:
         if isinstance(base, ast.Subscript):
             base = base.value

@@ -28,6 +28,7 @@ def check_targets(
 ) -> None:
     """Find before the work, not after it, what cannot be written."""
     drawn = [path for path in plots if path is not None]
+    # resolved, so that another spelling or a link to the same file is found
     written = set[Path]()
     for path in filter(None, [*files, *drawn, page]):
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -51,6 +52,7 @@ def check_targets(
 
 def check_apart(sources: Iterable[str | Path | None], files: Iterable[Path | None]) -> None:
     """Do not write over what is read: files, and those in folders."""
+    # sources may also be words such as "pretrained" or "-", which are no files
     known = [Path(source) for source in sources if source is not None and os.path.exists(source)]
     read = [*known, *(path for folder in known if folder.is_dir() for path in folder.iterdir())]
     for path in filter(None, files):
@@ -68,6 +70,7 @@ class FileNames:
         self._uses: Counter[str] = Counter()
 
     def __call__(self, name: str) -> str:
+        # no separators, no leading dots or dashes, which hide files or look like options
         stem = re.sub(r"[^\w.+=-]", "_", name)[:_LONGEST_NAME].lstrip(".-") or "_"
         while True:
             self._uses[stem.lower()] += 1  # there are file systems that do not tell the cases apart

@@ -62,6 +62,7 @@ class Rule:
             return
         if any(_holds(other, values if " " in other else given) for other in self.unless):
             return
+        # "--name value" holds if the option has this value, by default too; "--name" if it was given
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:
             if _holds(other, values if " " in other else given):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 INTERRUPTED = 130  # exit code after Ctrl-C
+# Errors of the library say "sequence 3 (from 0)" or "bases 0 and 3 (from 0)", as Python counts.
 _FROM_0, _NUMBER = re.compile(r"(\d+(?: and \d+)?) \(from 0\)"), re.compile(r"\d+")
 _SOON, _LOOK = 3.0, 0.5  # seconds: steps that take less are not shown; how often is looked
 _MOST_ROWS = 40
@@ -129,6 +130,7 @@ def print_tables(*tables: Table) -> None:
     """Print them, as wide as the terminal."""
     from rich.console import Console
 
+    # texts of users may look like markup; a pipe has no width of its own, and rich would take 80
     console = Console(markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _PIPE_WIDTH)

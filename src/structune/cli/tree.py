@@ -76,7 +76,8 @@ def fit_tree(
         )
         for name, some in numbers.items()
     }
-    run, model.run = model.run, None  # the tree's, not one of each node
+    # nodes are fitted by copies of `model`; budget, checkpoint and executor are those of the tree as a whole
+    run, model.run = model.run, None
     found = MultitaskEstimator(model, tree, n_jobs=model.n_jobs, run=run, verbose=model.verbose)
     found.fit({name: examples.data for name, examples in read.items()})
     told = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from structune.cli.fields import (
 )
 from structune.cli.files import check_apart, check_targets, open_bytes, write_texts
 from structune.cli.reports import evaluation_sections, tables_section, write_sections_page
-from structune.cli.task import Rule, Task
+from structune.cli.task import OwnCommand, Rule, Task
 from structune.cli.terminal import (
     INTERRUPTED,
     precisions_table,
@@ -66,6 +67,7 @@ VERBS = {
     "evaluate": "Compare predictions with known outputs.",
     "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
 }
+# messages of estimators: "penalty=0.0: expected None or finite numbers > 0"
 _PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
 
 
@@ -82,6 +84,7 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
     if not isinstance(found, dict):
         raise DataError(f"{path}: expected options by name, such as 'max-seconds: 60'")
     options = {each.opts[0]: each for each in ctx.command.params if isinstance(each, click.Option)}
+    # click takes what is in the map for options that the command line does not give
     ctx.default_map = {}
     for name, value in found.items():
         option = options.get(f"--{name}")
@@ -226,7 +229,7 @@ class Command(click.Command):
 # --- train and tune ---------------------------------------------------------------------------------------
 
 
-def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
+def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
     tunes = verb == "tune"
     left_out = {"plot"} if not tunes else set()
     if tunes or not task.has_trees:
@@ -237,8 +240,8 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
     }
     files = task.files + (" Or a folder that shard wrote." if task.has_shards else "")
     test = "File or folder to evaluate the model on; may be given several times."
-    params = [
-        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
+    return [
+        _files("TRAIN...", files),
         *([_method(task)] if tunes else []),
         *_reading_options(task, task.training_options or task.learning_options, verb),
         Option(["--test"], multiple=True, metavar="FILE", help=test, panel="Data"),
@@ -246,10 +249,6 @@ def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
         *(each for each in dataclass_options(Training) if each.name not in left_out),
     ]
-    how = "and tune the regularization" if tunes else "with a regularization that you give"
-    stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-    about = [f"Learn {task.learns}{' ' if tunes else ', '}{how}.", task.about, stopped]
-    return _command(verb, kind, task, about, params, _learn, (*_RULES, *task.rules))
 
 
 def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Option]:
@@ -294,6 +293,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
     model = _estimator(task, training.parameters() | {"tuning": values.get("tuning")})
+    # All that can be refused is refused before the first file is read, and files before the fit: a training
+    # may take hours.
     plot, page = training.plot, training.report
     check_targets([training.model], [plot], page)
     if training.tree is not None:
@@ -313,6 +314,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
         else:
             model.fit_shards(folder.path)
     seconds = time.perf_counter() - start
+    # the model is saved first: whatever fails below, what was learned is kept
     check_begun(model)
     save(model, training.model, examples.header)
     told = [*examples.told, *(examples.told_after() if examples.told_after else [])]
@@ -321,6 +323,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     print_tables(precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record)
     scores = None
     if known is not None:
+        # --test is evaluated with the options of `evaluate` that training has as well
         same = {each.name for each in fields(task.scoring_options)} & {"jobs", "quiet"}
         scores = task.score(model, known, task.scoring_options(**{name: values[name] for name in same}))
         print_tables(*scores.tables())
@@ -414,6 +417,7 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
         return None
     if len(files) > 1:
         raise DataError(f"{path}: found a folder of shards beside other files, expected it alone")
+    # what `shard` has encoded cannot change any more, not even to the same value
     decided = {*task.space, *(each.name for each in fields(task.learning_options))}
     if has_test:  # whose files are read so
         decided -= {each.name for each in fields(task.reading_options)} - {*_beside(task)}
@@ -435,6 +439,7 @@ def check_begun(model: Any) -> None:
 def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> None:
     """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
     more = {} if header is None else {"extra": header}
+    # A folder for temporary files may lie on another disk, which has room.
     try:
         model.save(path, **more)
     except OSError as error:
@@ -467,19 +472,6 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
 # --- evaluate, predict, shard -----------------------------------------------------------------------------
 
 
-def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
-    params = [
-        _model_argument(kind),
-        click.Argument(
-            ["files"], nargs=-1, required=True, metavar="FILE...", help=f"{task.files} See train."
-        ),
-        *dataclass_options(task.reading_options),
-        *dataclass_options(task.scoring_options, "Evaluation"),
-        *dataclass_options(Telling, "Output"),
-    ]
-    return _command(verb, kind, task, [VERBS[verb], task.evaluates], params, _evaluate)
-
-
 def _evaluate(task: Task, values: dict[str, Any]) -> int:
     reading: Any = values_of(task.reading_options, values)
     scoring: Any = values_of(task.scoring_options, values)
@@ -498,52 +490,17 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
     return 0
 
 
-def _predicting_command(verb: str, kind: Kind, task: Task) -> Command:
-    params = [
-        _model_argument(kind),
-        click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=f"{task.inputs} - is standard input."),
-        *dataclass_options(task.predicting_options, "Prediction"),
-        *dataclass_options(Writing, "Output"),
-    ]
-    return _command(verb, kind, task, [*task.predicts], params, _predict)
-
-
 def _predict(task: Task, values: dict[str, Any]) -> int:
     predicting: Any = values_of(task.predicting_options, values)
     output = values["output"]
     path, files = values["model"], values["files"] or ("-",)
     check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
+    # nothing is predicted before it is asked for, so that memory is bounded and output comes at once
     texts = task.predict(task.open(path, predicting), files, predicting)
     first = next(texts)  # what is wrong there is told before the output is opened
     with open_bytes(output) as out:
         write_texts(out, chain([first], texts))
     return 0
-
-
-def _model_argument(kind: Kind) -> click.Argument:
-    return click.Argument(
-        ["model"], metavar="MODEL", help=f"A file that train {kind.word} or tune {kind.word} wrote."
-    )
-
-
-def _sharding_command(verb: str, kind: Kind, task: Task) -> Command:
-    dealing = [*dataclass_options(Dealing, "Shards")]
-    params = [
-        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=task.files),
-        click.Argument(
-            ["folder"], type=_PATH, metavar="FOLDER", help="A new or empty folder for the shards."
-        ),
-        *_reading_options(task, task.learning_options, verb),
-        *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
-        *dealing,
-    ]
-    about = [
-        VERBS[verb],
-        "The files are read some megabytes at a time. The folder is mapped into memory when it is needed.",
-    ]
-    flags = {each.opts[0] for each in dealing}  # no options of tuning, but called so
-    rules = [rule for rule in task.rules if rule.option not in flags]
-    return _command(verb, kind, task, about, params, _shard, rules)
 
 
 def _shard(task: Task, values: dict[str, Any]) -> int:
@@ -573,37 +530,66 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     task = kind.make_task()
     if task is None or not task.has(verb):
         return None
+    told = f"A file that train {kind.word} or tune {kind.word} wrote."
+    model, rules = click.Argument(["model"], metavar="MODEL", help=told), task.rules
+    about: Iterable[str]
+    params: list[click.Parameter]
+    work: Callable[[Task, dict[str, Any]], int]
     if verb in task.own or (verb == "predict" and type(task).predict is Task.predict):
-        return _own_command(verb, kind, task)
-    return _MAKERS.get(verb, _predicting_command)(verb, kind, task)
+        own = task.own[verb if verb in task.own else next(iter(task.own))]
+        about, rules, work = own.about, (*own.rules, *rules), partial(_do_own, own)
+        options = [each for cls in own.options for each in dataclass_options(cls)]
+        params = [_files(own.metavar, own.inputs), *options]
+        if verb == "predict":
+            params = [model, *(each for each in params if each.name != "model")]
+    elif verb in ("train", "tune"):
+        how = " and tune the regularization" if verb == "tune" else ", with a regularization that you give"
+        told = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
+        about = [f"Learn {task.learns}{how}.", task.about, told]
+        params, work, rules = _learning_params(verb, task), _learn, (*_RULES, *rules)
+    elif verb == "evaluate":
+        about, work = [VERBS[verb], task.evaluates], _evaluate
+        params = [
+            *(model, _files("FILE...", f"{task.files} See train.")),
+            *dataclass_options(task.reading_options),
+            *dataclass_options(task.scoring_options, "Evaluation"),
+            *dataclass_options(Telling, "Output"),
+        ]
+    elif verb == "shard":
+        told = "The files are read some megabytes at a time."
+        about = [VERBS[verb], f"{told} The folder is mapped into memory when it is needed."]
+        work = _shard
+        dealing = [*dataclass_options(Dealing, "Shards")]
+        told = "A new or empty folder for the shards."
+        params = [
+            _files("TRAIN...", task.files),
+            click.Argument(["folder"], type=_PATH, metavar="FOLDER", help=told),
+            *_reading_options(task, task.learning_options, verb),
+            *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
+            *dealing,
+        ]
+        flags = {each.opts[0] for each in dealing}  # no options of tuning, but called so
+        rules = [rule for rule in rules if rule.option not in flags]
+    else:
+        about, work = task.predicts, _predict
+        params = [
+            *(model, _files("[FILE...]", f"{task.inputs} - is standard input.")),
+            *dataclass_options(task.predicting_options, "Prediction"),
+            *dataclass_options(Writing, "Output"),
+        ]
+    return _command(verb, kind, task, about, params, work, rules)
 
 
-_MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
-    "train": _learning_command,
-    "tune": _learning_command,
-    "evaluate": _evaluating_command,
-    "predict": _predicting_command,
-    "shard": _sharding_command,
-}
+def _files(metavar: str, help: str) -> click.Argument:
+    required = not metavar.startswith("[")
+    return click.Argument(["files"], nargs=-1, required=required, metavar=metavar, help=help)
 
 
-def _own_command(verb: str, kind: Kind, task: Task) -> Command:
-    own = task.own[verb if verb in task.own else next(iter(task.own))]
-    options = [each for cls in own.options for each in dataclass_options(cls)]
-    model: list[click.Parameter] = []
-    if verb == "predict":
-        options = [each for each in options if each.name != "model"]
-        model = [_model_argument(kind)]
-    required = not own.metavar.startswith("[")
-    files = click.Argument(["files"], nargs=-1, metavar=own.metavar, required=required, help=own.inputs)
-
-    def work(_: Task, values: dict[str, Any]) -> int:
-        given = values["files"] or ("-",)
-        if given.count("-") > 1:
-            raise DataError("found standard input twice, expected - at most once")
-        return own.work(given, *(values_of(cls, values) for cls in own.options))
-
-    return _command(verb, kind, task, own.about, [*model, files, *options], work, (*own.rules, *task.rules))
+def _do_own(own: OwnCommand, _: Task, values: dict[str, Any]) -> int:
+    given = values["files"] or ("-",)
+    if given.count("-") > 1:
+        raise DataError("found standard input twice, expected - at most once")
+    return own.work(given, *(values_of(cls, values) for cls in own.options))
 
 
 def _command(
@@ -613,15 +599,14 @@ def _command(
     paragraphs: Iterable[str],
     params: list[click.Parameter],
     work: Callable[[Task, dict[str, Any]], int],
-    rules: Sequence[Rule] | None = None,
+    rules: Sequence[Rule],
 ) -> Command:
-    """A command; `rules` of its options take the place of those of the task."""
 
     def run(**values: Any) -> None:
         options, asked = options_by_name(), given_parameters()
         everything = {flag: str(values[name]) for name, flag in options.items() if name in values}
         given = {flag: everything[flag] for name, flag in options.items() if name in asked}
-        for rule in task.rules if rules is None else rules:
+        for rule in rules:
             rule.check(given, everything)
         jobs = values.get("jobs")
         if jobs is not None and jobs < 1 and jobs != -1:

@@ -184,6 +184,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
             return Location(centre.mean())
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             total = np.array([totals[label] for label in classes.tolist()])
+            # n / (k n_c), as scikit-learn has it, by weights of examples in place of numbers; a class without
+            # weight gets 0
             found = total.sum() / (total.size * np.where(total > 0, total, np.inf))
         else:
             found = compute_class_weight(self.class_weight, classes=classes, y=classes)
@@ -199,13 +201,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         return self._structure.encode(location.centred(X), y.tolist(), weights)
 
     def _learn(self, structure: Any, loss: Loss, shard: Any, *more: Any) -> TuningResult:
-        # else the evidence asks for about as much as held-out examples do
+        # where these hold, the evidence asks for too strong a penalty (see "Notes"); else for about as much
+        # as held-out examples do
         many = self._n_scores > 1 or self.n_features_in_ > len(shard)
         self._calibrated = isinstance(loss, LogLoss) and many
         return super()._learn(structure, loss, shard, *more)
 
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
-        self.intercept_ -= self.coef_ @ location.mean
+        self.intercept_ -= self.coef_ @ location.mean  # w . (x - m) + b = w . x + (b - w . m)
         if self._n_scores > 1:
             self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
 

@@ -171,7 +171,7 @@ def _load_splice() -> FlatData:
 
     with gzip.open(_find(_stem("splice"))) as file:
         rows = [line.split(maxsplit=1) for line in file]
-    # the reader takes only numbers for labels
+    # the reader of scikit-learn takes only numbers for labels
     text = b"\n".join(_SPLICE_LABELS[label] + b" " + codes for label, codes in rows)
     codes, y = load_svmlight_file(BytesIO(text), n_features=_N_POSITIONS, zero_based=False)
     is_letter = codes.toarray()[:, :, None] == np.arange(1, len(_NUCLEOTIDES) + 1)

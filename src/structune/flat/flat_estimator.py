@@ -73,6 +73,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         """Those as weights of what is put there."""
         if before is None or before[0].shape != (self._n_scores, location.mean.size):
             return None
+        # scores of centred features x - m are the same with the intercept b + w . m
         coef, intercept = before
         rows = [*coef.T, intercept + coef @ location.mean] if self.fit_intercept else list(coef.T)
         return np.concatenate(rows) if rows else None
@@ -172,6 +173,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
         from structune.learning.tuning.majorize import are_many
 
+        # Turning keeps 2-norms, so no other norm may be part of the objective. Nor may the number of weights,
+        # which becomes that of the features that are left: effective numbers of weights stay.
         tuner = None if self.tuning is None else self._make_tuner(self.tuning)
         if isinstance(tuner, MajorizeTuner):
             many = are_many(structure.n_weights, float(shard.weights.sum()))

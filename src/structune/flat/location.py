@@ -43,6 +43,8 @@ class Moments:
         weight = float(weights.sum())
         if not weight:
             return
+        # with weights W and V and means m and n, together: mean m + (n - m) V / (W + V), and squares about it
+        # S + T + (n - m)^2 W V / (W + V), where no large squares are subtracted from each other
         mean, total = np.average(values, axis=0, weights=weights), self.weight + weight
         step = mean - self.mean
         if values.ndim == 1:

@@ -47,6 +47,8 @@ class Posterior:
 
     def variance(self, X: Any) -> FloatArray:
         """Of the score of each row of features, dense or sparse, shape (n_examples,)."""
+        # The variance is |R z|^2 for z = (x - mean, 1), the 1 for the intercept. R z is one product with the
+        # features as they are, and a shift that is the same for all examples.
         columns = self.root[:, : self.mean.size].T
         shift = self.root[:, self.mean.size :].sum(axis=1) - self.mean @ columns
         step, found = max(1, _AT_A_TIME // max(1, len(self.root))), np.empty(X.shape[0])
@@ -197,8 +199,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             outputs.add(y, weights)
         if not outputs.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
+        # about the mean with an intercept, else about 0: E (y - o)^2 = var(y) + (mean - o)^2
         offset = float(outputs.mean) if self.fit_intercept else 0.0
         spread = float(np.sqrt(outputs.squares / outputs.weight + (outputs.mean - offset) ** 2))
+        # outputs that differ by rounding alone are constant, and stay in their unit
         is_spread = spread > np.finfo(float).eps * abs(offset)
         return Location(centre.mean(), offset, spread / _SPREAD if is_spread else 1.0)
 
@@ -210,6 +214,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     def _start_at(
         self, before: tuple[FloatArray, FloatArray] | None, location: Location
     ) -> FloatArray | None:
+        # the weights of (y - offset) / unit are those of y by the unit, and the intercept loses the offset
         start = super()._start_at(before, location)
         if start is not None:
             start /= location.unit
@@ -226,6 +231,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             w = self._weights[: structure.n_weights]
             squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
             noise = squares / sum(float(shard.weights.sum()) for shard in shards)
+        # Back to the unit of y: w and the intercept are multiplied by it, variances by its square. The
+        # penalty stays, as |r|^2 and |w|^2 scale alike; l1 |w| is of the first power, so l1 has the unit.
         self.noise_variance_ = unit**2 * noise
         self.l1_ = unit * self.l1_
         self.coef_ = unit * self.coef_[0]
@@ -316,6 +323,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
                 "found a model without covariances of its weights, expected one fitted with hessian='dense' "
                 f"and at most {MOST_CELLS} covariances"
             )
+        # the covariance of the weights is noise (C + X'X)^-1, in which the noise is a factor
         noise = np.atleast_1d(self.noise_variance_)
         spread = np.transpose([posterior.variance(X) for posterior in self._posteriors])
         std = np.sqrt(noise * (1.0 + spread))

@@ -55,6 +55,7 @@ class ClassScores:
             predicted.append(model.predict(X))
             if model.has_probabilities:
                 log_p, labels = model.predict_log_proba(X), model.classes_.tolist()
+                # the model gives no probability to a class that it does not know: its log loss is infinite
                 places = [labels.index(label) if label in labels else -1 for label in known[-1].tolist()]
                 found = log_p[np.arange(len(places)), places]
                 losses.append(-np.where(np.array(places) < 0, -np.inf, found))

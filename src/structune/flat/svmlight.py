@@ -18,6 +18,7 @@ from structune.structure import FloatArray
 
 _WRONG = (ValueError, OverflowError)  # what scikit-learn raises for wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max  # of features
+# the second word of a line that is no comment
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
@@ -46,6 +47,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         try:
             X, y = _parsed(text)
         except _WRONG:
+            # scikit-learn does not say which line: each is parsed by itself, but only here
             _refuse_first(name, before, text)
             raise
         if y.size:

@@ -94,6 +94,7 @@ class Layout:
             if has_header(path):
                 raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
             found = list(read_svmlight_blocks(binary_source(path)))
+            # a block is as wide as the highest feature in it; all are made as wide as the widest, then cut
             end = self.first + self.n_features
             width = max(end, *(rows.shape[1] for rows, _ in found))
             for rows, _ in found:
@@ -159,6 +160,7 @@ def read_training_tables(
         raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
+    # features of one group share a prior, so spreads that differ much hold some weights and free others
     spreads = {name: float(X[name].std()) for name, texts in columns.items() if texts is None}
     by_spread = sorted((name for name, spread in spreads.items() if spread > 0), key=spreads.__getitem__)
     if by_spread and spreads[by_spread[-1]] > _UNLIKE * spreads[by_spread[0]]:
@@ -191,6 +193,7 @@ def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
 
 def classes_of(column: pandas.Series) -> Array:
     """Classes as text; whole numbers are written without a point, however each file writes them."""
+    # "1" and "1.0" are one class; "01" stays text, as do numbers beyond 2^53, where doubles leave some out
     numbers = np.asarray(_as_numbers(column), np.float64)
     is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < _MOST_WHOLE)
     texts = column.to_numpy(copy=True)
@@ -208,6 +211,7 @@ def _as_numbers(column: pandas.Series) -> pandas.Series:
 def _refuse_commas(column: pandas.Series, name: str, path: str) -> None:
     """Refuse numbers with commas, which would be taken for texts."""
     found = column[column.str.fullmatch(r"[+-]?[\d.]*\d,\d+")]
+    # Most values look like 3,5 or 1.000,5. A few may be texts that happen to have commas.
     if 2 * len(found) > len(column):
         raise DataError(
             f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: write a decimal "
@@ -253,6 +257,7 @@ def _read_text(path: str, separator: str) -> pandas.DataFrame:
         raise DataError("columns are separated by semicolons: write commas, or tabs in a .tsv file")
     if twice := sorted({name for name in header if header.count(name) > 1}):
         raise DataError(f"several columns are called {some_of(twice, _SHOWN)}")
+    # the header was read by itself, because pandas renames the second of two columns of one name
     data.seek(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows of more fields than the header

@@ -22,7 +22,6 @@ class Text:
     """A paragraph."""
 
     text: str
-    form = "text"
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class Table:
     rows: Sequence[Sequence[str]]
     is_number: Sequence[bool]
     bars: Sequence[tuple[float, float]] = ()
-    form = "table"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Picture:
     width: int  # in pixels
     caption: str = ""
     scrolls: bool = False
-    form = "picture"
 
     @property
     def least(self) -> int:
@@ -65,7 +62,6 @@ class Verbatim:
     """Lines of letters of equal width."""
 
     text: str
-    form = "verbatim"
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,6 @@ class Tokens:
     """Tokens with their labels: the true one and, where it differs, the predicted one."""
 
     tokens: Sequence[tuple[str, str, str]]
-    form = "tokens"
 
 
 @dataclass(frozen=True)
@@ -91,11 +86,11 @@ class Columns:
     names: Sequence[str]
     rows: Sequence[str]
     runs: Sequence[tuple[int, str]]
-    form = "columns"
 
     @property
     def behind(self) -> str:
         """The style of all the rows together."""
+        # a gradient with hard stops, in units of a letter: one element behind all rows
         stops, end = [], 0
         for length, colour in self.runs:
             stops.append(f"{colour} {end}ch {end + length}ch")
@@ -110,7 +105,6 @@ class Fold:
     title: str
     blocks: Sequence[Block]
     is_open: bool = False
-    form = "fold"
 
 
 Block = Text | Table | Picture | Verbatim | Tokens | Columns | Fold
@@ -161,6 +155,7 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
     values: dict[str, Any] = {
         "title": title,
         "runs": _runs,
+        "form_of": lambda block: type(block).__name__.lower(),
         "sections": list(sections),
         "version": structune.__version__,
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
@@ -174,7 +169,7 @@ def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
 
     def form(block: Block) -> str:
         is_small = isinstance(block, Table) or (isinstance(block, Picture) and not block.scrolls)
-        return block.form if is_small else ""
+        return type(block).__name__ if is_small else ""
 
     for name, run in groupby(blocks, form):
         yield bool(name), list(run)

@@ -27,6 +27,7 @@ _N_BARS = 20
 def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
     """What a plot saves to its argument `path`; `alt` says in words what is there to see."""
     with TemporaryDirectory(prefix="structune-") as folder:
+        # as SVG, which stays sharp, unless there is so much to draw that pixels take less
         path, mime = Path(folder) / "figure.svg", "svg+xml"
         figure = plot(path=path)
         fits = DPI * max(figure.get_size_inches()) <= _MOST_PIXELS

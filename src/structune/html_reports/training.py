@@ -55,6 +55,7 @@ def _precisions(model: StructuredEstimator) -> Table:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
     rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
+    # on a logarithmic scale, where a precision of 1, a standard Gaussian, is the origin; 0 has no logarithm
     bars = _bars(np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order]))
     return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
 

@@ -51,6 +51,7 @@ def plot_precisions_by_method(
     check_number(len(precisions), "methods")
     logs = {name: _log2(name, values, len(group_names)) for name, values in precisions.items()}
     rows = np.arange(len(group_names))
+    # methods of a group stand below each other within half of its band
     offsets = 0.5 * (np.arange(len(logs)) - (len(logs) - 1) / 2) / len(logs)
     figure = new_figure(path, 7, height_for(rows.size * (len(logs) + 2) // 3, 2.0) + 0.22 * len(logs))
     axes = figure.subplots()

@@ -291,7 +291,7 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
     if lines.shape[1] > MOST_NAMES:
         names = ["median" if p == 50 else f"{p} %" for p in _PERCENTILES]
         lines = np.percentile(lines, _PERCENTILES, axis=1).T
-    # a colour unlike those of the lines that end beside it
+    # ten colours, by the rank of a line's end, so that lines that end beside each other have different ones
     colors = [f"C{rank % 10}" for rank in np.argsort(np.argsort(lines[-1], kind="stable"))]
     for line, color in zip(lines.T, colors, strict=True):
         axes.plot(line, "o-", color=color, linewidth=1.3, markersize=2.5)
@@ -306,10 +306,10 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
     tidy(axes)
     heights = (lines[-1] - low) / (high - low)
     for name, height, place, color in zip(names, heights, spread(heights, gap), colors, strict=True):
-        leader = {"color": color, "linewidth": 0.7, "clip_on": False, "transform": axes.transAxes}
-        axes.plot([1.0, 1.06], [height, place], **leader)
-        style = {"fontsize": LABEL_SIZE, "va": "center", "transform": axes.transAxes, "parse_math": False}
-        axes.text(1.07, place, shortened(name, _LONGEST_NAME), color=color, **style)
+        style: dict[str, Any] = {"color": color, "transform": axes.transAxes}
+        axes.plot([1.0, 1.06], [height, place], linewidth=0.7, clip_on=False, **style)
+        style |= {"fontsize": LABEL_SIZE, "va": "center", "parse_math": False}
+        axes.text(1.07, place, shortened(name, _LONGEST_NAME), **style)
     axes.axvline(chosen, color="0.3", linewidth=0.8, linestyle="--", zorder=0)
     axes.set_xlabel("step (dashed: the one chosen)")
 

@@ -108,6 +108,7 @@ class Linear(Structure):
 
     def squared_error(self, w: Array, shard: FlatShard, gradient: Array | None = None) -> Array:
         residuals = self.scores(w, shard) - self._values(shard)
+        # the gradient is that of half the squares, as `SquaredLoss` takes it
         if gradient is not None:
             gradient += shard.design.adjoint((shard.weights * residuals)[:, None])[:, 0]
         return residuals * residuals
@@ -116,6 +117,7 @@ class Linear(Structure):
         if within:
             raise self._cannot("within")
 
+        # H = X' diag(weights) X whatever w is
         def product(v: FloatArray) -> FloatArray:
             weighted = shard.weights * self.scores(v, shard)
             return shard.design.adjoint(weighted[:, None])[:, 0]
