@@ -97,8 +97,8 @@ class Kind:
         """Whether a class is its estimator; other packages may name one by where it can be imported from."""
         if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
             return True
-        # A package may name its class by a shorter place, such as "package:Class": it is imported to see. Ours
-        # are told by their places alone, so that no other kind is imported.
+        # A package may name its class by a shorter place, such as "package:Class", and is imported to see.
+        # Ours are told by their places alone, so that no other kind is imported.
         packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
         return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
 

@@ -87,7 +87,7 @@ class FlatTask(Task):
                     yield scipy.sparse.csr_array((size, n_features)), np.fromfile(file, np.float64, size)
 
             encoded = ((svmlight.counted(X), y) for X, y in svmlight.blocks(quiet, "shards"))
-            # `write_blocks` calls `blocks` twice: for what all examples have, which outputs tell, and to encode
+            # `write_blocks` calls `blocks` twice: for what all have, which outputs tell, and to encode
             passes = iter((surveyed(), encoded))
 
             def blocks() -> Iterator[tuple[Any, Any]]:

@@ -103,7 +103,7 @@ def spread(wanted: FloatArray, gap: float) -> FloatArray:
 
     Least squares: isotonic regression of what is left when the gaps are taken out.
     """
-    # p_k + gap <= p_(k+1) is q_k <= q_(k+1) for q_k = p_k - k gap; clipping to [0, 1 - (n - 1) gap] keeps order
+    # p_k + gap <= p_(k+1) is q_k <= q_(k+1) for q_k = p_k - k gap; clipping q to a range keeps its order
     order = np.argsort(wanted, kind="stable")
     offsets = gap * np.arange(wanted.size)
     fitted = scipy.optimize.isotonic_regression(wanted[order] - offsets).x
