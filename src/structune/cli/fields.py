@@ -172,23 +172,14 @@ class _Parameter:
 def estimator_options(
     estimator: str, panels: Mapping[str, Iterable[str]], other_names: Mapping[str, str]
 ) -> Iterator[click.Option]:
-    """Options for some parameters of an estimator.
+    """Options for the parameters of an estimator that stand in each panel of the help.
 
-    Parameters
-    ----------
-    estimator : str
-        Its class, as ``"package.module:Class"``.
-    panels : mapping of str to iterable of str
-        The parameters in each panel of the help.
-    other_names : mapping of str to str
-        Options that are not called like their parameters.
+    `estimator` is its class, as ``"package.module:Class"``; `other_names` has the options that are not called
+    like their parameters.
     """
     known = _parameters_of(estimator)
-    flags = {
-        name: other_names.get(name, f"--{name.replace('_', '-')}")
-        for some in panels.values()
-        for name in some
-    }
+    of_all = [name for names in panels.values() for name in names]
+    flags = {name: other_names.get(name, f"--{name.replace('_', '-')}") for name in of_all}
 
     def told(found: re.Match[str]) -> str:
         """A parameter as the option that it is here, and other code as it is."""

@@ -51,13 +51,7 @@ class Rule:
     because: str = ""
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
-        """Raise a `DataError` if the options that were given break the rule.
-
-        Parameters
-        ----------
-        given, values : mapping of str to str
-            Options and their values: those that were given, and all.
-        """
+        """Raise a `DataError` if the options that were given break the rule; `values` are those of all."""
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
             return
         if any(_holds(other, values if " " in other else given) for other in self.unless):

@@ -403,13 +403,7 @@ def _paths(options: Any) -> Iterator[Path]:
 
 
 def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | None:
-    """The folder of shards, if that is what is to be learned from.
-
-    Raises
-    ------
-    DataError
-        There are other files beside it, or options that only shard can have.
-    """
+    """The folder of shards, if that is what is to be learned from, alone and with no options of shard."""
     from structune.files.shards import is_shard_folder, open_shards
 
     path = next(filter(is_shard_folder, files), None)

@@ -174,13 +174,7 @@ def read_training_tables(
 
 
 def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
-    """A column of numbers.
-
-    Raises
-    ------
-    DataError
-        A value that is no number, or not finite; names its row.
-    """
+    """A column of finite numbers, or an error that names the first row that has none."""
     import pandas
 
     numbers = np.asarray(pandas.to_numeric(column, errors="coerce"), np.float64)

@@ -132,6 +132,15 @@ class FlatTask(Task):
             yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
             heading, n_before = "", n_before + X.shape[0]
 
+    def warm(self) -> None:
+        import numpy as np
+
+        from structune.kinds import kind_of_place
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        model = kind_of_place(self.estimator).estimator_class(tuning=None, n_jobs=1)
+        model.fit(X, X[:, 0] > 0.0)  # classes, or the numbers 0 and 1
+
     def more_columns(self, model: Any) -> str:
         """The heading of what stands beside predictions."""
         return ""
@@ -208,14 +217,6 @@ class ClassifierTask(FlatTask):
         for label, probability in zip(labels, model.predict_proba(X).max(axis=1).tolist(), strict=True):
             yield f"{label}\t{probability:.6g}"
 
-    def warm(self) -> None:
-        import numpy as np
-
-        from structune.flat.classifier import Classifier
-
-        X = np.random.default_rng(0).normal(size=(40, 2))
-        Classifier(tuning=None, n_jobs=1).fit(X, X[:, 0] > 0.0)
-
 
 class RegressorTask(FlatTask):
     """Numbers from rows of features."""
@@ -259,14 +260,6 @@ class RegressorTask(FlatTask):
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
         yield from (f"{number:.6g}" for number in model.predict(X).tolist())
-
-    def warm(self) -> None:
-        import numpy as np
-
-        from structune.flat.regressor import Regressor
-
-        X = np.random.default_rng(0).normal(size=(40, 2))
-        Regressor(tuning=None, n_jobs=1).fit(X, X[:, 0])
 
 
 def _not_whole(name: str) -> DataError:

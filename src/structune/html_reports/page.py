@@ -133,15 +133,7 @@ def check_installed() -> None:
 
 
 def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
-    """Write a page in one step.
-
-    Raises
-    ------
-    StructuneError
-        A library is missing that reports need.
-    OSError
-        The file cannot be written.
-    """
+    """Write a page in one step: where it cannot be written, what was there stays."""
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -1,7 +1,5 @@
 """Linear models against their definition."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -89,24 +87,6 @@ def test_features_and_scores(problem):
     best, score = structure.best(w, shard)
     assert_allclose(best, x @ w, **TOLERANCES)
     assert_array_equal(best, score)
-
-
-@settings(max_examples=40)
-@given(problem=linear_problems(), data=st.data())
-def test_shards(problem, data):
-    structure, shard, x, y, weights, w = problem
-    n = len(shard)
-    assert shard.n_parts == n == shard.sizes().sum()
-    assert not shard.is_partly_known
-    assert (shard.work() >= 1).all()
-    mask = np.arange(n) % 2 == 0
-    rows = data.draw(st.sampled_from([slice(None, None, -1), [-1, 0, 0], mask, np.arange(n)]))
-    part = shard.take(rows)
-    assert_allclose(structure.squared_error(w, part), ((y - x @ w) ** 2)[rows], **TOLERANCES)
-    assert_array_equal(part.weights, weights[rows])
-    again = pickle.loads(pickle.dumps((structure, shard)))
-    assert_array_equal(again[0].squared_error(w, again[1]), structure.squared_error(w, shard))
-    assert again[1].nbytes == shard.nbytes == shard.weights.nbytes + shard.design.nbytes + y.nbytes
 
 
 def test_names_and_groups():
