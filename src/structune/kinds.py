@@ -80,6 +80,7 @@ class Kind:
         """Its nouns for the command line, or None; none if those of another package cannot be imported."""
         if self.task is None:
             return None
+        # a broken package must not take our commands with it
         try:
             return self._found(self.task)
         except Exception as error:  # whatever it is, ours can be used
@@ -204,6 +205,7 @@ def kind_of(estimator: Any) -> Kind:
     DataError
         A class that no kind names.
     """
+    # users derive from our estimators: the nearest class that a kind names counts
     for cls in type(estimator).__mro__:
         for kind in every_kind():
             if kind.is_of(cls):

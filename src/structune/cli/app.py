@@ -78,9 +78,10 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         command = self.get_command(ctx, args[0])
+        # names are compared only where there is no such command: this asks installed packages, too
         if command is not None:
             return args[0], command, args[1:]
-        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)  # asks installed packages, too
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
         if near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -130,7 +131,8 @@ class _OfKinds(click.Group):
 
 def _kind_of_model(files: list[str]) -> str | None:
     """The word of the kind of the first file that is one of a model."""
-    if not files:  # then nothing heavy is imported
+    # the header of a file tells its kind; without a file nothing heavy is imported, as for --help
+    if not files:
         return None
     from structune.files.models import kind_in_file
 
@@ -172,6 +174,7 @@ def run(args: list[str]) -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
+        # one line, as for all errors, in place of click's usage and message
         path, message = error.ctx.command_path if error.ctx else "structune", error.format_message()
         say(f"{message}{'' if message[-1] in '.?' else '.'} See {path} --help.")
         sys.exit(2)

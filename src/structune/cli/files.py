@@ -81,6 +81,7 @@ class FileNames:
 
 def format_of(given: Format | None, output: Path | None, endings: Mapping[str, Format]) -> Format:
     """The format that is asked for, or that of the ending of a file's name, or else the first."""
+    # what is asked for comes first; "a.ct.gz" has the format of "a.ct"
     if given is not None:
         return given
     name = "" if output is None else output.name.lower().removesuffix(".gz")

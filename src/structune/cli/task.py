@@ -266,6 +266,7 @@ class Task:
     @classmethod
     def has(cls, verb: str) -> bool:
         """Whether a verb can be used: its method is written."""
+        # a verb that is not written is not offered, in place of an error when it is called
         if verb == "tune" and not cls.methods:
             return False
         if verb == "shard" and not cls.has_shards:

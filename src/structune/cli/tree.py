@@ -65,6 +65,7 @@ def fit_tree(
     for name, paths in others.items():
         if len(paths) != len(files):
             raise DataError(f"--{name} is given {len(paths)} times, for {len(files)} files to learn from.")
+    # several files may be of one leaf; what lies beside a file, such as its sequences, goes with it
     numbers: dict[str, list[int]] = {}
     for number, given in enumerate(files):
         numbers.setdefault(task_of(given, tree), []).append(number)

@@ -20,6 +20,7 @@ from structune.running.progress import Bars
 
 def run(words: Sequence[str] | None) -> None:
     """Compile for these kinds, or for all."""
+    # by the function, as the segments of taggers have the kernels of taggers
     rooms = {warm: word for word, warm in _rooms(words).items()}  # some kinds share theirs
     folder = _cache()
     before, start = set(folder.rglob("*")), time.perf_counter()

@@ -168,6 +168,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
                 raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
             else:
                 classes = np.union1d(classes, labels)
+            # Weights of classes may depend on all examples ("balanced"), so means of classes are kept apart
+            # until all have been seen. Without such weights one mean will do.
             if self.class_weight is None:
                 centre.add(X, weights)
                 continue
@@ -236,6 +238,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class, shape (n_examples, n_classes)."""
+        # scores of two classes are log odds; neither probability is 1 minus the other, which would round
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack((scipy.special.expit(-scores), scipy.special.expit(scores)))
@@ -262,6 +265,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Classifier:
+        # as `np.unique` made them in training: `searchsorted` and the order of probabilities rely on it
         model, labels = cls(), header["classes"]
         plain = isinstance(labels, list) and _are_plain(labels)
         if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan

@@ -109,6 +109,7 @@ class FeatureEstimator(BlockEstimator):
         return [str(group) for group in groups]
 
     def _weight_groups(self, structure: Structure) -> Groups:
+        # weights are feature x score; those behind them, intercepts, have no group (-1), and so no penalty
         labels = self._feature_groups()
         groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
         free = np.full(structure.n_weights - groups.index.size, -1)

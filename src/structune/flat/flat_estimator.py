@@ -102,6 +102,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         before: tuple[FloatArray, FloatArray] | None,
         strata: Any = None,
     ) -> Self:
+        # Learned of centred features (and, in regressions, of outputs in a unit of their own), then put back:
+        # with centred features, the intercept and the other weights hardly depend on each other.
         shard, location = examples.shard, examples.attributes["_location"]
         start = self._start_at(before, location)
         result = self._learn(examples.structure, loss, shard, start, examples.groups, strata)
@@ -146,6 +148,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         example_groups: Any,
         strata: Any = None,
     ) -> TuningResult:
+        # `_rotation` is set while the turned problem is learned: groups of features, the tuner, the Hessian
+        # and `_set_weights` ask for it. What is kept is of the features as they were given.
         if self._may_be_turned(structure, loss, shard):
             self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
         if self._rotation is None:
@@ -183,7 +187,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     def _hessian_method(self, structure: Structure) -> str:
         """The parameter `hessian`; "auto" is a matrix where features were turned, if it is not too large."""
-        # as many features as examples tell classes apart without a mistake, and loose fits then tell little
+        # With as many features as examples, classes are told apart without a mistake, and held-out losses of
+        # loose fits tell little; Newton steps end close to the optimum.
         if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
             return "dense"
         return self.hessian

@@ -73,6 +73,7 @@ class Centre:
 
     def mean(self, weight_of: dict[Any, float] | None = None) -> FloatArray:
         """Of all, with the weight of each label."""
+        # the mean that the weighted examples have, from the means of labels
         moments = {y: m for y, m in self._of.items() if m.weight}  # others have no mean
         weights = np.array(
             [m.weight * (1.0 if weight_of is None else weight_of[y]) for y, m in moments.items()]

@@ -259,6 +259,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         """One regression for each column of outputs."""
         if self.run is not None and self.run.checkpoint is not None:
             raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
+        # what is learned of each is put side by side; groups are called after the number of their output
         parts = [self.__sklearn_clone__() for _ in y.T]
         for k, part in enumerate(parts):
             if before is not None and len(before[0]) == len(parts):

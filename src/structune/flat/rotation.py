@@ -13,6 +13,8 @@ from structune.flat.structure.design import Design
 from structune.running.blas import one_thread
 from structune.structure import FloatArray, IntArray
 
+# An eigendecomposition of a larger Gram matrix, or of one that is hardly smaller than the features are many,
+# costs more than it saves.
 _LEAST_FEATURES, _MOST_EXAMPLES = 1025, 1000  # of a group, and of its Gram matrix: what pays
 _WIDER = 2  # than high
 _LEAST_EIGENVALUE = 1e-12  # relative to the largest

@@ -67,6 +67,7 @@ class ClassScores:
 
     def _classes(self) -> dict[Any, tuple[float, float, float, int]]:
         """Precision, recall, F1 and number of examples of each class."""
+        # a class may be known and never predicted, or predicted and not among the known ones
         labels = np.unique(np.concatenate([self.known, self.predicted]))
         columns = precision_recall_fscore_support(
             self.known, self.predicted, labels=labels, zero_division=0.0

@@ -127,6 +127,7 @@ def read_training_tables(
     """Read tables with a header that a model is to learn from: their layout, features, and outputs."""
     import pandas
 
+    # What is a number is decided by all files together: a column of codes may look like numbers in one.
     tables = [_read_table(path) for path in paths]
     names = [*tables[0].columns]
     for path, other in zip(paths[1:], tables[1:], strict=True):
@@ -158,6 +159,7 @@ def read_training_tables(
         columns[name] = texts
     if not columns:
         raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
+    # the features are made as prediction will make them
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
     # features of one group share a prior, so spreads that differ much hold some weights and free others
@@ -306,6 +308,7 @@ class SvmlightFiles:
         DataError
             In the end, if numbers that are no features would make too many of them.
         """
+        # numbers of features become indices of weights: others would ask for more than memory holds
         first, end, n_values = 1, 0, 0
         for X, y in self.blocks(quiet, "features"):
             first, end = min(first, int(X.indices.min(initial=1))), max(end, X.shape[1])

@@ -137,6 +137,7 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    # all texts are escaped, as names in files of data may hold anything, and a missing value is an error
     environment = Environment(
         loader=PackageLoader("structune.html_reports", ""),
         autoescape=True,
@@ -152,6 +153,7 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
         "version": structune.__version__,
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
     }
+    # names of files may hold bytes that are no text
     text = environment.get_template("page.html").render(values)
     replace_file(path, text.encode("utf-8", "replace"))
 

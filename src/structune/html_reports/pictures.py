@@ -35,6 +35,7 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
             path, mime = path.with_suffix(".webp"), "webp"
             finish(figure, path)
         data = b64encode(path.read_bytes()).decode()
+    # the size at which its texts are as large as those of the page
     width = round(_INCH * float(figure.get_size_inches()[0]))
     return Picture(f"data:image/{mime};base64,{data}", alt, width, caption, scrolls)
 

@@ -62,6 +62,7 @@ def _precisions(model: StructuredEstimator) -> Table:
 
 def _bars(values: FloatArray) -> Sequence[tuple[float, float]]:
     """Bars from 0 to each value, to the right or to the left, in percent of what holds them all."""
+    # one scale for all, with room to the left of the origin where some are less than 1
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     percent = 100 / max(high - low, 1e-9)
     return [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]

@@ -72,6 +72,7 @@ class DotPlot:
         from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
 
+        # drawn in the order of their probabilities, so that the most probable are on top
         i, j = np.nonzero(table >= LEAST_PROBABILITY)
         order = np.argsort(table[i, j], kind="stable")
         i, j = i[order], j[order]
@@ -114,6 +115,7 @@ def _set_ticks(axis: Axis, n: int, inches: float) -> None:
     """Put ticks at the first residue and at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
+    # about nine ticks on the longer side; none so near to the first that their numbers would overlap
     n_bins = round(9 * inches / _SIDE)
     inner = MaxNLocator(nbins=n_bins, integer=True, steps=[1, 2, 5, 10]).tick_values(1, n)
     room = 0.04 * _SIDE / inches * n

@@ -62,6 +62,7 @@ def plot_learning_curve(history: History, path: Path = None) -> Figure:
     figure = new_figure(path, 4.5, 5.6 if rounds else 3.2)
     first, *below = figure.subplots(1 + bool(rounds), squeeze=False)[:, 0]
     _draw_loss(first, steps_of(history, measure), measure)
+    # rounds of the saddle point search are counted, not measured in passes: they have axes of their own
     for axes in below:
         axes.plot(
             np.arange(1, len(rounds) + 1), _values_of(rounds, "violation"), "o-", color=CONTRAST, markersize=4
@@ -204,6 +205,7 @@ def measure_of(history: History) -> str:
 
 def steps_of(history: History, measure: str) -> History:
     """The steps of the tuner, or of the fit if there was none: not those of fits within, nor constraints."""
+    # tuners record precisions beside losses; without a tuner, the records are those of the fit
     measured = [record for record in history if measure in record and "passes" in record]
     of_tuner = [record for record in measured if "log_precision" in record]
     return of_tuner or [record for record in measured if "constraint_values" not in record]
@@ -288,6 +290,7 @@ def _plot_grid(
 
 def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: float, chosen: int) -> None:
     """A line for each group, or percentiles of many, with names at their ends that are `gap` apart."""
+    # more names than would fit beside the axes
     if lines.shape[1] > MOST_NAMES:
         names = ["median" if p == 50 else f"{p} %" for p in _PERCENTILES]
         lines = np.percentile(lines, _PERCENTILES, axis=1).T
@@ -295,6 +298,7 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
     colors = [f"C{rank % 10}" for rank in np.argsort(np.argsort(lines[-1], kind="stable"))]
     for line, color in zip(lines.T, colors, strict=True):
         axes.plot(line, "o-", color=color, linewidth=1.3, markersize=2.5)
+    # heights of names are shares of the axis, so its limits must be known and not change any more
     _set_log2_ticks(axes.yaxis)
     low, high = axes.get_ylim()
     margin = max(0.0, 2.0 - (high - low)) / 2  # two powers of two at least, so that there are ticks
