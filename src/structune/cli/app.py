@@ -61,6 +61,7 @@ class Commands(click.Group):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        # before imports, which make most of the objects of a short command
         gc.set_threshold(_SELDOM)
         with _told_in_one_line():
             return super().invoke(ctx)

@@ -199,7 +199,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             outputs.add(y, weights)
         if not outputs.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
-        # about the mean with an intercept, else about 0: E (y - o)^2 = var(y) + (mean - o)^2
+        # the deviation from the mean with an intercept, else from 0: E (y - o)^2 = var(y) + (mean - o)^2
         offset = float(outputs.mean) if self.fit_intercept else 0.0
         spread = float(np.sqrt(outputs.squares / outputs.weight + (outputs.mean - offset) ** 2))
         # outputs that differ by rounding alone are constant, and stay in their unit

@@ -37,6 +37,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         Names the file and line of what is no example, belongs to a query, or has a number that is not
         finite; the file holds no examples.
     """
+    # `before` counts all lines, comments and empty ones too, so that errors name the right one
     name, before, is_empty = source_name(source), 0, True
     for text in line_blocks(source, n_bytes):
         if b"qid:" in text and (query := _QUERY.search(text)):

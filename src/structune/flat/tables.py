@@ -194,7 +194,7 @@ def classes_of(column: pandas.Series) -> Array:
     is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < _MOST_WHOLE)
     texts = column.to_numpy(copy=True)
     texts[is_whole] = [str(int(number)) for number in numbers[is_whole]]
-    return texts.astype(str)
+    return np.asarray(texts, dtype=str)
 
 
 def _as_numbers(column: pandas.Series) -> pandas.Series:

@@ -53,11 +53,13 @@ def plot_precisions_by_method(
     rows = np.arange(len(group_names))
     # methods of a group stand below each other within half of its band
     offsets = 0.5 * (np.arange(len(logs)) - (len(logs) - 1) / 2) / len(logs)
+    # a third of a label for each method, beside two for what is between groups, and a line of the legend
     figure = new_figure(path, 7, height_for(rows.size * (len(logs) + 2) // 3, 2.0) + 0.22 * len(logs))
     axes = figure.subplots()
     for k, (name, values) in enumerate(logs.items()):
         style: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k], "linestyle": "none"}
         places = rows + offsets[k]
+        # the mean of logarithms is the geometric mean
         axes.plot(2 ** values.mean(axis=0), places, markersize=5, label=name, zorder=3, **style)
         if len(values) > 1:
             axes.plot(2**values.T, places, markersize=3, alpha=0.35, zorder=2, **style)
@@ -111,6 +113,7 @@ def plot_sensitivity(
         table = np.asarray(rows, dtype=np.float64)
         if table.shape != (len(alpha), len(beta)):
             raise DataError(f"{name}: found shape {table.shape}, expected {(len(alpha), len(beta))}")
+        # in points below the best of the panel, so that panels share a scale
         image = axes.imshow(100 * (table - table.max()), origin="lower", vmin=-20, vmax=0, cmap="YlGnBu_r")
         axes.set_title(f"{name}, best {100 * table.max():.1f} %", fontsize=9)
         axes.set_xticks(range(0, len(beta), 2), [f"$2^{{{np.log2(b):.0f}}}$" for b in beta[::2]])

@@ -43,6 +43,7 @@ class Design:
         is_sparse = scipy.sparse.issparse(inputs)
         matrix: Any = scipy.sparse.csr_array(given) if is_sparse else np.asarray(given)
         matrix = matrix.astype(np.float64, copy=False)
+        # entries of one cell add up, which squares of entries would miss; what was given is not changed
         if is_sparse and not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
