@@ -45,8 +45,8 @@ def _precisions(model: StructuredEstimator) -> Table:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
     rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
-    # Bars are percentages of what holds them all, on a logarithmic scale whose origin is 1, the precision of a
-    # standard Gaussian: they go to the right or to the left. A precision of 0 has no logarithm, and no bar.
+    # Bars are percentages of what holds them all, on a logarithmic scale whose origin is 1, the precision of
+    # a standard Gaussian: they go to the right or to the left. A precision of 0 has no logarithm, and no bar.
     values = np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order])
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     percent = 100 / max(high - low, 1e-9)
