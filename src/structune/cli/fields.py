@@ -88,7 +88,7 @@ def output_option() -> Any:
     return option("-", "--output", "-o", help=told, panel="Output")
 
 
-def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Option]:
+def dataclass_options(cls: type, panel: str | None = None) -> Iterator[Option]:
     """An option for each field of a dataclass that was made by `option`."""
     hints = get_type_hints(cls)
     for each in fields(cls):

@@ -240,14 +240,16 @@ def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
     }
     files = task.files + (" Or a folder that shard wrote." if task.has_shards else "")
     test = "File or folder to evaluate the model on; may be given several times."
+    training = [each for each in dataclass_options(Training) if each.name not in left_out]
+    outputs = [each for each in training if each.panel == "Output"]
     return [
-        _files("TRAIN...", files),
+        *(_files("TRAIN...", files), *outputs),  # first, as pages list options in this order
         *([_method(task)] if tunes else []),
         *_reading_options(task, task.training_options or task.learning_options, verb),
         Option(["--test"], multiple=True, metavar="FILE", help=test, panel="Data"),
         *(_test_option(name) for name in _beside(task)),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
-        *(each for each in dataclass_options(Training) if each.name not in left_out),
+        *(each for each in training if each not in outputs),
     ]
 
 
