@@ -257,6 +257,7 @@ def _parsed(module: str) -> ast.Module:
 
 def _literal(node: Any) -> Any:
     """The value of a default; names of numbers stand in the class's own module, and are not shown."""
+    # "lambda" or a call is no default that an option could have
     try:
         return ast.literal_eval(node) if node is not None else MISSING
     except ValueError:

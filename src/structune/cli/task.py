@@ -67,6 +67,7 @@ class Rule:
 
 
 def _holds(option: str, values: Mapping[str, str]) -> bool:
+    # options that a command does not have are not among the values, so rules of all verbs can name them
     name, has_value, value = option.partition(" ")
     return name in values and (not has_value or values[name] == value)
 

@@ -381,8 +381,9 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
             if len(numbers) < len(value):
                 raise DataError(f"--{name} is given twice for the same weights.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
+    # a share takes the place of folds, which some kinds have by default
     if "holdout" in given and "folds" not in given and "folds" in names:
-        given["folds"] = None  # or the default of some kinds would take the place of the share
+        given["folds"] = None
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
         model._check_ranges()

@@ -150,6 +150,7 @@ def load_uci(name: str) -> FlatData:
     paths = [_find(part) for part in (stem, f"{stem}.t") if part in _SHA256]
     loaded = datasets.load_svmlight_files(paths, zero_based=False)
     dtype = np.float64 if _TASKS[name] == "regression" else np.int64
+    # read together, so that training and test sets have the same columns
     found = list[_Examples]()
     for X, y in zip(loaded[::2], loaded[1::2], strict=True):
         # 32-bit indices, as some solvers take no others

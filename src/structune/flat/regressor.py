@@ -208,6 +208,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _shard(self, examples: Examples, location: Location) -> FlatShard:
         X, y, weights, _ = examples
+        # the prior's rate beta has the unit of squared outputs: these get a fixed standard deviation
         outputs = (y - location.offset) / location.unit
         return self._structure.encode(location.centred(X), outputs, weights)
 

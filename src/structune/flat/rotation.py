@@ -62,6 +62,7 @@ class Rotation:
         if not cls.may_pay(design) or all(len(own) < least for own in groups.values()):
             return None
         blocks, found, parts = [], [], []
+        # features of narrow groups stay as they are, beside those that were turned
         for label, own in groups.items():
             block, back, told = design.matrix[:, own], None, [names[k] for k in own]
             if len(own) >= least:

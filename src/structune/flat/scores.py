@@ -123,6 +123,7 @@ class NumberScores:
         error = self.predicted - self.known
         return {
             "examples": int(self.known.size),
+            # R2 compares with the variance of the known numbers, which one number does not have
             "R2": float(r2_score(self.known, self.predicted)) if self.known.size > 1 else None,
             "root_mean_square_error": float(np.sqrt(np.mean(error**2))),
             "mean_absolute_error": float(mean_absolute_error(self.known, self.predicted)),

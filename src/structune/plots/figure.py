@@ -33,6 +33,7 @@ def new_figure(path: Path, width: float, height: float) -> Figure:
     if path is not None:
         check_path(path)
     pyplot, figure = _matplotlib()
+    # pyplot keeps its figures until they are closed, which nobody does with those of commands
     make: Any = pyplot.figure if path is None else figure
     return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
 

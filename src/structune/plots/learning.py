@@ -171,6 +171,7 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
         raise DataError(f"found precisions {penalty!r}, expected {len(group_names)} finite numbers > 0")
     order = np.argsort(values, kind="stable")
     title = "precisions"
+    # the extremes tell most: what is held down, and what is free
     if order.size > MOST_NAMES:
         title = f"{MOST_NAMES} of {order.size} precisions: the lowest and the highest"
         order = np.concatenate([order[: MOST_NAMES // 2], order[-(MOST_NAMES // 2) :]])

@@ -111,6 +111,7 @@ class Classes(Structure):
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
         """Score of each class, shape (n_examples, n_classes)."""
+        # the reference class keeps the score 0
         out = np.zeros((len(shard), self.n_labels), w.dtype)
         out[:, self.reference :] = shard.design.times(w.reshape(self.shape))
         return out
@@ -208,6 +209,7 @@ class Classes(Structure):
         return product
 
     def variance(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        # the diagonal of the Hessian: sum_i weight_i p (1 - p) x^2
         p = self.marginals(w, shard)[:, self.reference :]
         return shard.design.squares_adjoint(shard.weights[:, None] * p * (1.0 - p)).ravel()
 

@@ -101,6 +101,7 @@ class Linear(Structure):
     def best(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
+        # the best number is the score itself: (y - score)^2 is 0 there
         if cost is not None:
             raise self._cannot("cost")
         scores = self.scores(w, shard)
@@ -125,6 +126,7 @@ class Linear(Structure):
         return product
 
     def variance(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        # the diagonal of X' diag(weights) X
         return shard.design.squares_adjoint(shard.weights[:, None])[:, 0]
 
     def hessian(self, w: FloatArray, shard: FlatShard) -> FloatArray:
