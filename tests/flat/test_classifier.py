@@ -1,7 +1,6 @@
 """The classifier: the optima of scikit-learn, classes and their weights, probabilities, tuning."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -155,11 +154,6 @@ def test_classes_that_files_cannot_hold(tmp_path, unit):
     assert not any(tmp_path.iterdir())
 
 
-def test_series_are_taken_by_their_order():
-    frame = pd.DataFrame(X, columns=list("abcd")).set_index(np.arange(90)[::-1])
-    assert_allclose(classifier().fit(frame, pd.Series(Y)).coef_, classifier().fit(X, Y).coef_)
-
-
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
@@ -194,11 +188,6 @@ def test_separated_classes_are_tuned(tuning):
         model = Classifier(tuning=tuning, n_jobs=1).fit(form(X), SEPARATED)
         assert model.score(form(X), SEPARATED) > 0.95
         assert np.isfinite(model.penalty_).all()
-
-
-def test_two_examples():
-    model = Classifier(n_jobs=1).fit([[0.0], [1.0]], ["a", "b"])
-    assert model.predict([[-1.0], [2.0]]).tolist() == ["a", "b"]
 
 
 @EVERY_TUNING
