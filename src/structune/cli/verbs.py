@@ -231,9 +231,7 @@ class Command(click.Command):
 
 def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
     tunes = verb == "tune"
-    left_out = {"plot"} if not tunes else set()
-    if tunes or not task.has_trees:
-        left_out.add("tree")
+    left_out = {*([] if tunes else ["plot"]), *(["tree"] if tunes or not task.has_trees else [])}
     panels = {
         "Model": [*task.space, *task.parameters, *(() if tunes else task.penalties)],
         "Tuning": task.tuning if tunes else (),
@@ -528,7 +526,8 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     if task is None or not task.has(verb):
         return None
     told = f"A file that train {kind.word} or tune {kind.word} wrote."
-    model, rules = click.Argument(["model"], metavar="MODEL", help=told), task.rules
+    model = click.Argument(["model"], metavar="MODEL", help=told)
+    rules: Sequence[Rule] = task.rules
     about: Iterable[str]
     params: list[click.Parameter]
     work: Callable[[Task, dict[str, Any]], int]
@@ -598,7 +597,6 @@ def _command(
     work: Callable[[Task, dict[str, Any]], int],
     rules: Sequence[Rule],
 ) -> Command:
-
     def run(**values: Any) -> None:
         options, asked = options_by_name(), given_parameters()
         everything = {flag: str(values[name]) for name, flag in options.items() if name in values}
