@@ -76,11 +76,10 @@ def test_what_ours_name_is_there(kind):
 def test_every_word_is_of_one_kind():
     words = [kind.word for kind in _OURS]
     assert len(words) == len(set(words))
-
-
-def test_words_find_kinds():
     assert find_kind("rna").estimator_class is RNAFolder
     assert find_kind("nothing") is None
+    with pytest.raises(ModelFileError, match="the kind 'tree' has no folders of shards"):
+        _ = find_kind("tree").shard_class
 
 
 def test_an_estimator_is_of_the_kind_that_it_derives_from():
@@ -99,11 +98,6 @@ def test_packages_may_name_classes_by_where_they_can_be_imported_from(installed,
     assert kind_of(yours.estimator_class()) is yours
 
 
-def test_shards_of_a_kind_without_any():
-    with pytest.raises(ModelFileError, match="the kind 'tree' has no folders of shards"):
-        _ = find_kind("tree").shard_class
-
-
 def test_those_of_packages_come_last(installed):
     installed(other=OTHER)
     assert list(kinds()) == [*(kind.word for kind in _OURS), "other"]
@@ -116,6 +110,7 @@ def test_those_of_packages_come_last(installed):
         (ImportError("no module"), "ImportError: no module"),
         (RNAFolder, "found ABCMeta, expected a Kind"),
         (replace(OTHER, word="rna"), "rna is another kind already"),
+        (replace(OTHER, task="x:T", own=("fold", "new", "train")), "fold, train is another command already"),
     ],
 )
 def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
@@ -138,12 +133,6 @@ def test_wrong_kinds_are_refused(given, why):
         replace(OTHER, **given)
 
 
-def test_commands_that_there_are_already(installed):
-    installed(bad=replace(OTHER, task="x:T", own=("fold", "new", "train")))
-    with pytest.warns(UserWarning, match="fold, train is another command already"):
-        assert find_kind("other") is None
-
-
 def test_models_of_a_kind_whose_package_is_broken(installed, tmp_path):
     installed(other=OTHER)
     save_model(tmp_path / "m", "other", {}, {"a": np.zeros(1)})
@@ -160,16 +149,8 @@ def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, packag
     assert "fold " in result.stdout
     assert "train rna" in succeed("train", "--help")
     assert "No such command 'run'" in run("run").stderr
-    assert (
-        "There is no train for 'other': expected one of tagging, segments, rna"
-        in run("train", "other").stderr
-    )
-
-
-def test_of_two_packages_with_one_word_the_first_counts(installed):
-    installed(first=OTHER, second=replace(OTHER, estimator="nowhere:Second"))
-    with pytest.warns(UserWarning, match="the kind 'second' of package:second is left out"):
-        assert find_kind("other") is OTHER
+    told = run("train", "other").stderr
+    assert "There is no train for 'other': expected one of tagging, segments, rna" in told
 
 
 @pytest.mark.filterwarnings("error")

@@ -80,6 +80,7 @@ class Kind:
         """Its nouns for the command line, or None; none if those of another package cannot be imported."""
         if self.task is None:
             return None
+        # a broken package must not take our commands with it
         try:
             return self._found(self.task)
         except Exception as error:  # whatever it is, ours can be used
@@ -97,6 +98,8 @@ class Kind:
         """Whether a class is its estimator; other packages may name one by where it can be imported from."""
         if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
             return True
+        # A package may name its class by a shorter place, such as "package:Class", and is imported to see.
+        # Ours are told by their places alone, so that no other kind is imported.
         packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
         return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
 
@@ -202,6 +205,7 @@ def kind_of(estimator: Any) -> Kind:
     DataError
         A class that no kind names.
     """
+    # users derive from our estimators: the nearest class that a kind names counts
     for cls in type(estimator).__mro__:
         for kind in every_kind():
             if kind.is_of(cls):
@@ -223,6 +227,7 @@ def _installed() -> tuple[Kind, ...]:
     """Those of other packages; what cannot be used is told, and does not harm the rest."""
     from importlib.metadata import entry_points  # here, because most commands are ours
 
+    # the first of two with one word or command counts, in the order of the entry points
     found, taken = list[Kind](), {kind.word for kind in _OURS}
     commands = _COMMANDS | {name for kind in _OURS for name in kind.own}
     for point in entry_points(group=ENTRY_POINTS):

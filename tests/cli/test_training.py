@@ -65,19 +65,19 @@ def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeyp
     assert line.startswith("structune: the fit has not converged: it ended at its limit of iterations")
 
 
-def out_of_time(n):
-    """The budget is spent at the `n`-th look at the clock."""
-    return mock.patch.object(Monitor, "check", side_effect=[*[None] * n, *[BudgetExhausted] * 1000])
+def out_of_time():
+    """The budget is spent at the twentieth look at the clock."""
+    return mock.patch.object(Monitor, "check", side_effect=[*[None] * 20, *[BudgetExhausted] * 1000])
 
 
 def test_resume(files, tmp_path):
     """Training that ran out of time goes on, and what is left of it goes when the model is saved."""
     path, rest = tmp_path / "m.structune", tmp_path / "m.structune.checkpoint"
     arguments = ["tune", files / "train.txt", "-m", path, *SMALL]
-    with out_of_time(20):
+    with out_of_time():
         succeed(*arguments)
     assert rest.exists()
-    with out_of_time(20):
+    with out_of_time():
         aside = run(*arguments)
     assert "m.structune.checkpoint will be written over: --resume goes on from there" in aside.stderr
     assert "converged" in succeed(*arguments, "--resume")
@@ -86,7 +86,7 @@ def test_resume(files, tmp_path):
     reader, (data,), _ = read_training([files / "train.txt"], Learning(templates=SMALL[1]))
     other.fit(reader.attributes(data), reader.labels(data))
     assert one.penalty_ == pytest.approx(other.penalty_, rel=0.05)
-    with out_of_time(20):
+    with out_of_time():
         succeed(*arguments)
     said = fail("tune", files / "test.txt", "-m", path, "--resume", *SMALL)
     assert "found the state of other work" in said

@@ -99,19 +99,11 @@ def test_test_sets_have_the_columns_of_the_training_set(put):
 
 
 def test_splice_is_read_in_nucleotides(put):
-    put(uci._STEMS["splice"], "EI 1:4 60:1\nN 2:2\nIE 1:3\n")
+    put("splice3_nominal_ACGT1234", "EI 1:4 60:1\nN 2:2 3:5\nIE 1:3\n")
     data = load_uci("splice")
     assert data.y.tolist() == [1, -1, 1]
     given = [[data.feature_names[j] for j in np.flatnonzero(row)] for row in data.X]
     assert given == [["position 1=T", "position 60=A"], ["position 2=C"], ["position 1=G"]]
-
-
-def test_one_hot():
-    assert uci._one_hot(np.array([[1.0, 4.0], [3.0, 0.0], [5.0, 2.0]])).tolist() == [
-        [1, 0, 0, 0, 0, 0, 0, 1],
-        [0, 0, 1, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, 1, 0, 0],
-    ]
 
 
 def test_iris():

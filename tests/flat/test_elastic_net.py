@@ -96,15 +96,6 @@ def test_the_lasso():
     assert model.penalty_.tolist() == [0.0]
 
 
-def test_more_features_than_examples():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 500))
-    y = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=60) > 0
-    model = Classifier(tuning=None, penalty=0.01, l1=3.0, tolerance=1e-7).fit(X, y)
-    assert_allclose(model.coef_, saga(X, y, 0.01, 3.0).coef_, atol=1e-4)
-    assert set(np.argsort(-model.coef_[0])[:3]) == {0, 1, 2}
-
-
 def test_the_grid_beside_a_penalty():
     X, y = data(3)
     grid = GridTuner(values=[0.1, 1.0], l1=[4.0, 1.0], warm=True)

@@ -1,15 +1,12 @@
 """Taggers, folders and classifiers with margin and ramp losses: optima of scikit-learn, tuning, files."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Classifier, RNAFolder, SequenceTagger
@@ -43,7 +40,6 @@ DATA = {
 }
 EVERY_KIND = pytest.mark.parametrize("kind", DATA)
 BOTH_LOSSES = pytest.mark.parametrize("loss", ["margin", "ramp"])
-OBJECTS = [MarginLoss("slack"), MarginLoss(outer="huber"), RampLoss("slack"), MarginLoss("slack", "logistic")]
 TUNINGS = [None, "majorize", GridTuner((0.1, 10.0), fit_tolerance=1e-3)]
 
 
@@ -99,11 +95,8 @@ def test_fit_and_predict(kind, loss, tuning):
     model = fitted(kind, loss=loss, tuning=tuning)
     _, x, y = DATA[kind]
     assert model.status_ == "converged"
-    assert np.isfinite(model.coef_).all()
     assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
     assert model.penalty_.shape == (len(model.group_names_),)
-    assert model.passes_ > 0
-    assert len(model.predict(x)) == len(x)
     assert model.score(x, y) > 0.6
     last = model.history_[-1]
     if tuning is None:
@@ -119,19 +112,20 @@ def test_the_ramp_is_the_tighter_bound(kind):
     assert ramp.history_[-1]["objective"] <= margin.history_[-1]["objective"] * (1 + 1e-4)
 
 
-@pytest.mark.parametrize("loss", OBJECTS, ids=name_of)
 @pytest.mark.parametrize("kind", ["tagger", "classifier"])
-def test_losses_may_be_objects(kind, loss):
-    model = fitted(kind, loss=loss)
-    assert model.loss is loss
-    assert model.status_ == "converged"
-    assert model.score(*DATA[kind][1:]) > 0.6
-
-
-@pytest.mark.parametrize(("name", "loss"), [("margin", MarginLoss()), ("ramp", RampLoss())])
-@EVERY_KIND
-def test_names_and_objects_are_the_same(kind, name, loss):
-    assert_array_equal(fitted(kind, loss=name).coef_, fitted(kind, loss=loss).coef_)
+def test_losses_may_be_objects(kind):
+    objects = [
+        MarginLoss("slack"),
+        MarginLoss(outer="huber"),
+        RampLoss("slack"),
+        MarginLoss("slack", "logistic"),
+    ]
+    for loss in objects:
+        model = fitted(kind, loss=loss)
+        assert model.loss is loss
+        assert model.status_ == "converged"
+        assert model.score(*DATA[kind][1:]) > 0.6
+    assert_array_equal(fitted(kind, loss="ramp").coef_, fitted(kind, loss=RampLoss()).coef_)
 
 
 @EVERY_KIND
@@ -152,10 +146,10 @@ def test_the_objective_is_the_definition(kind):
     assert model.history_[-1]["objective"] == pytest.approx(bound.sum() + 0.15 * w @ w, rel=1e-7)
 
 
-@BOTH_LOSSES
 @EVERY_KIND
-def test_the_number_of_threads_does_not_matter(kind, loss):
-    assert_array_equal(fitted(kind, loss=loss, n_jobs=2).coef_, fitted(kind, loss=loss).coef_)
+def test_the_number_of_threads_does_not_matter(kind):
+    for loss in ("margin", "ramp"):
+        assert_array_equal(fitted(kind, loss=loss, n_jobs=2).coef_, fitted(kind, loss=loss).coef_)
 
 
 @EVERY_KIND
@@ -167,26 +161,7 @@ def test_a_warm_start_is_quick(kind):
     assert model.history_[-1]["objective"] == pytest.approx(objective, rel=2e-3)
 
 
-@pytest.mark.parametrize("verbose", [1, 2])
-@BOTH_LOSSES
-def test_progress_is_shown_if_asked_for(loss, verbose, capfd):
-    fitted("tagger", loss=loss, verbose=verbose)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert verbose == 1 or "fit: " in err
-
-
 # --- scikit-learn -----------------------------------------------------------------------------------------
-
-
-@parametrize_with_checks(
-    [
-        Classifier(loss="margin", tuning=None, n_jobs=1),
-        Classifier(loss="ramp", tuning=None, n_jobs=1, tolerance=1e-3),
-    ]
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 CASES = {
@@ -198,14 +173,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("penalty", [0.1, 1.0])
 @pytest.mark.parametrize("case", CASES)
-def test_linear_svc_agrees(case, penalty):
+def test_linear_svc_agrees(case):
     """The hinge loss of two classes, and the loss of Crammer & Singer of three."""
     y, weights, options = CASES[case]
     how = {"loss": "hinge"} if y is Y else {"multi_class": "crammer_singer"}
-    peer = LinearSVC(**how, **options, C=1 / penalty, fit_intercept=False, tol=1e-9, max_iter=10**7)
-    model = classifier(**options, penalty=penalty, fit_intercept=False, tolerance=1e-8).fit(X, y, weights)
+    peer = LinearSVC(**how, **options, C=10.0, fit_intercept=False, tol=1e-9, max_iter=10**7)
+    model = classifier(**options, penalty=0.1, fit_intercept=False, tolerance=1e-8).fit(X, y, weights)
     assert_allclose(model.coef_, peer.fit(X, y, weights).coef_, atol=1e-3)
     assert model.score(X, y) == pytest.approx(peer.score(X, y), abs=0.05)
 
@@ -218,18 +192,18 @@ def test_weights_count_as_so_many_examples(loss):
     assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
 
 
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
 @BOTH_LOSSES
-def test_sparse_features(loss, form):
+def test_sparse_features(loss):
     """The same objective as with dense ones; where the ramp loss ends is for rounding to decide."""
     tolerance = 1e-9
     dense, sparse = (
-        classifier(loss=loss, fit_intercept=False, tolerance=tolerance).fit(x, Y3) for x in (X, form(X))
+        classifier(loss=loss, fit_intercept=False, tolerance=tolerance).fit(x, Y3)
+        for x in (X, sp.csr_array(X))
     )
     values = [model.history_[-1]["objective"] for model in (dense, sparse)]
-    for model, value, other in ((dense, values[0], form(X)), (sparse, values[1], X)):
+    for model, value, other in ((dense, values[0], sp.csr_array(X)), (sparse, values[1], X)):
         assert objective_of(model, other) == pytest.approx(value, rel=1e-9)
-        assert_allclose(model.decision_function(form(X)), model.decision_function(X), atol=1e-12)
+        assert_allclose(model.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-12)
     if loss == "margin":  # convex: each is within the gap of a fit of the one minimum
         gap = 10 * tolerance * values[0]
         assert values[1] == pytest.approx(values[0], abs=gap)
@@ -243,11 +217,6 @@ def objective_of(model, x):
     structure, w = model._structure, model.coef_.T.ravel()
     risk = Risk(structure, model._make_loss(), [structure.encode(x, Y3.tolist())])
     return risk.value(w) + 0.5 * w @ w
-
-
-def test_model_selection():
-    search = GridSearchCV(classifier(), {"penalty": [1e5, 1.0], "loss": ["margin", "ramp", "log"]}, cv=2)
-    assert search.fit(X, Y).best_params_["penalty"] == 1.0
 
 
 @BOTH_LOSSES
@@ -303,14 +272,6 @@ def test_folders_predict_the_highest_score(loss):
     assert model.predict(SEQUENCES, constraints=known) == ["." * len(sequence) for sequence in SEQUENCES]
 
 
-def test_the_class_of_the_highest_score():
-    for y in (Y, Y3):
-        model = classifier().fit(X, y)
-        scores = model.decision_function(X)
-        expected = scores > 0 if y is Y else scores.argmax(axis=1)
-        assert_array_equal(model.predict(X), model.classes_[expected.astype(int)])
-
-
 # --- tuning -----------------------------------------------------------------------------------------------
 
 
@@ -323,14 +284,12 @@ def test_the_class_of_the_highest_score():
     ],
     ids=["implicit", "direct", "effective"],
 )
-@BOTH_LOSSES
 @EVERY_KIND
-def test_tunings_that_need_a_smooth_loss(kind, loss, tuning, who):
-    name = {"margin": "MarginLoss", "ramp": "RampLoss"}[loss]
-    with pytest.raises(
-        CapabilityError, match=f"{who} needs a smooth loss, found {name}: expected tuning='gr"
-    ):
-        fitted(kind, loss=loss, tuning=tuning)
+def test_tunings_that_need_a_smooth_loss(kind, tuning, who):
+    for loss, name in (("margin", "MarginLoss"), ("ramp", "RampLoss")):
+        expected = f"{who} needs a smooth loss, found {name}: expected tuning='gr"
+        with pytest.raises(CapabilityError, match=expected):
+            fitted(kind, loss=loss, tuning=tuning)
 
 
 @BOTH_LOSSES
@@ -354,23 +313,15 @@ def test_a_tuned_model_is_a_fit_with_its_penalty(kind):
     assert_allclose(model.coef_, again.coef_, atol=0.02 * np.abs(model.coef_).max())
 
 
-def test_groups_of_features():
-    model = classifier(tuning="majorize", groups=["a", "b", "b"]).fit(X, Y)
-    assert (model.group_names_, model.penalty_.shape) == (("a", "b"), (2,))
-
-
 # --- what is refused --------------------------------------------------------------------------------------
 
 
-NO_LOSSES = ["hinge", None, 3, "", MarginLoss]
-
-
-@pytest.mark.parametrize("loss", NO_LOSSES)
 @EVERY_KIND
-def test_losses_that_are_none(kind, loss):
+def test_losses_that_are_none(kind):
     message = re.escape("expected one of ['log', 'margin', 'ramp', 'equivalent'], or a loss")
-    with pytest.raises(DataError, match=message):
-        fitted(kind, loss=loss)
+    for loss in ("hinge", None, 3, MarginLoss):
+        with pytest.raises(DataError, match=message):
+            fitted(kind, loss=loss)
 
 
 @pytest.mark.parametrize(
@@ -382,57 +333,43 @@ def test_losses_that_are_none(kind, loss):
         ("classifier", EquivalentMarginLoss(), "equivalent"),
     ],
 )
-@pytest.mark.parametrize("tuning", [None, "grid"])
-def test_losses_that_a_structure_cannot_answer(kind, loss, ability, tuning):
-    with pytest.raises(CapabilityError, match=f"needs '{ability}', which the structure"):
-        fitted(kind, loss=loss, tuning=tuning)
+def test_losses_that_a_structure_cannot_answer(kind, loss, ability):
+    for tuning in (None, "grid"):
+        with pytest.raises(CapabilityError, match=f"needs '{ability}', which the structure"):
+            fitted(kind, loss=loss, tuning=tuning)
 
 
-PARTIAL = [["a", None, "b"], [{"a", "b"}]]
-
-
-@pytest.mark.parametrize("loss", ["margin", "ramp", MarginLoss("slack")])
-@pytest.mark.parametrize("tuning", [None, "majorize"])
-def test_partial_labels_are_refused(loss, tuning):
+@BOTH_LOSSES
+def test_partial_labels_are_refused(loss):
     x = [[["w=1"], ["w=2"], ["w=3"]], [["w=1"]]]
+    some = [{"a", "b"}]
     for y, where in (
-        (PARTIAL, "sequence 0, token 1"),
-        ([["a", "a", "b"], PARTIAL[1]], "sequence 1, token 0"),
+        ([["a", None, "b"], some], "sequence 0, token 1"),
+        ([["a", "a", "b"], some], "sequence 1, token 0"),
     ):
         with pytest.raises(DataError, match=f"{where}: found no single label"):
-            model_of("tagger", loss=loss, tuning=tuning).fit(x, y)
+            model_of("tagger", loss=loss).fit(x, y)
 
 
 # --- awkward data -----------------------------------------------------------------------------------------
 
 
-@BOTH_LOSSES
-def test_one_class(loss):
-    with pytest.raises(DataError, match="found one class"):
-        classifier(loss=loss).fit(X, np.ones(60))
-
-
 @pytest.mark.parametrize("tuning", [None, "majorize"])
 @BOTH_LOSSES
 def test_one_token_and_one_label(loss, tuning):
-    for x, y in (([[["a"]]], [["p"]]), ([[["a"], ["b"]], [["b"]]], [["p", "p"], ["p"]])):
-        model = model_of("tagger", loss=loss, tuning=tuning).fit(x, y)
-        assert model.status_ == "converged"
-        assert_array_equal(model.coef_, 0.0)
-        assert model.predict(x) == y
-
-
-@pytest.mark.parametrize("tuning", [None, "majorize"])
-@BOTH_LOSSES
-def test_rna_without_pairs(loss, tuning):
-    """No structure costs anything."""
-    model = model_of("folder", loss=loss, tuning=tuning).fit(SEQUENCES[:2], ["." * 10, "." * 11])
+    model = model_of("tagger", loss=loss, tuning=tuning).fit([[["a"]]], [["p"]])
     assert model.status_ == "converged"
-    assert model.history_[-1]["objective"] == pytest.approx(0.0, abs=1e-12)
+    assert_array_equal(model.coef_, 0.0)
+    assert model.predict([[["a"]]]) == [["p"]]
 
 
 @BOTH_LOSSES
-def test_a_few_sequences_without_pairs(loss):
+def test_rna_without_pairs(loss):
+    """No structure costs anything."""
+    for tuning in (None, "majorize"):
+        model = model_of("folder", loss=loss, tuning=tuning).fit(SEQUENCES[:2], ["." * 10, "." * 11])
+        assert model.status_ == "converged"
+        assert model.history_[-1]["objective"] == pytest.approx(0.0, abs=1e-12)
     x, y = [*SEQUENCES, "AAAAAAA", ""], [*FOLDS, ".......", ""]
     model = model_of("folder", loss=loss).fit(x, y)
     assert_allclose(model.coef_, fitted("folder", loss=loss).coef_, atol=0.5)
@@ -440,33 +377,20 @@ def test_a_few_sequences_without_pairs(loss):
 
 
 @BOTH_LOSSES
-def test_duplicate_and_contradicting_examples(loss):
-    for x, y in (([[["a"]]] * 6, [["p"], ["p"], ["q"]] * 2), ([[["a"]]] * 4, [["p"], ["q"]] * 2)):
-        model = model_of("tagger", loss=loss).fit(x, y)
-        assert model.status_ == "converged"
-        assert np.isfinite(model.coef_).all()
+def test_contradicting_examples(loss):
+    model = model_of("tagger", loss=loss).fit([[["a"]]] * 6, [["p"], ["p"], ["q"]] * 2)
+    assert model.status_ == "converged"
+    assert np.isfinite(model.coef_).all()
     same = classifier(loss=loss).fit(np.ones((10, 2)), [0, 1] * 5)
     assert same.history_[-1]["objective"] <= 10.0
-    double = classifier(loss=loss, penalty=2.0, tolerance=1e-6).fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
-    single = classifier(loss=loss, penalty=1.0, tolerance=1e-6).fit(X, Y)
-    assert double.history_[-1]["objective"] == pytest.approx(2 * single.history_[-1]["objective"], rel=1e-3)
 
 
-@pytest.mark.parametrize("tuning", [None, "majorize"])
 @BOTH_LOSSES
-def test_weights_of_zero(loss, tuning):
+def test_weights_of_zero(loss):
     with pytest.raises(DataError, match="a weight of zero for every example"):
-        model_of("tagger", loss=loss, tuning=tuning).fit(*hmm_data(5), sample_weight=np.zeros(5))
-    with pytest.raises(DataError, match="a weight of zero for every example"):
-        classifier(loss=loss, tuning=tuning).fit(X, Y, np.zeros(60))
+        model_of("tagger", loss=loss).fit(*hmm_data(5), sample_weight=np.zeros(5))
     without = classifier(loss=loss).fit(X, Y3, np.where(Y3 == 1, 0.0, 1.0))
     assert not np.any(without.predict(X[Y3 != 1]) == 1)
-
-
-@BOTH_LOSSES
-def test_two_examples(loss):
-    model = classifier(loss=loss).fit([[0.0], [1.0]], ["a", "b"])
-    assert model.predict([[-1.0], [2.0]]).tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("penalty", [1e-6, 1e6])
@@ -479,22 +403,13 @@ def test_separated_classes(loss, penalty):
     assert penalty > 1 or model.score(X, y) == 1.0
 
 
-@BOTH_LOSSES
-def test_constant_and_collinear_columns(loss):
-    x = np.column_stack([X, X[:, 0], np.ones(60), np.zeros(60)])
-    model = classifier(loss=loss, tolerance=1e-6).fit(x, Y)
-    assert_allclose(model.coef_[:, 0], model.coef_[:, 3], atol=1e-6)
-    assert_allclose(model.coef_[:, 4:], 0.0, atol=1e-9)
-
-
 # --- cut short --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
-@BOTH_LOSSES
 @EVERY_KIND
-def test_no_time_at_all(kind, loss, tuning):
-    model = fitted(kind, loss=loss, tuning=tuning, run=Run(max_seconds=0.0))
+def test_no_time_at_all(kind, tuning):
+    model = fitted(kind, loss="ramp", tuning=tuning, run=Run(max_seconds=0.0))
     assert model.status_ == "budget"
     assert np.isfinite(model.coef_).all()
     assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
@@ -506,9 +421,8 @@ def test_the_iterations_run_out(kind):
     assert np.isfinite(fitted(kind, loss="ramp", run=Run(max_iterations=2)).coef_).all()
 
 
-@pytest.mark.parametrize("n", [2, 12])
+@pytest.mark.parametrize(("loss", "n"), [("margin", 2), ("ramp", 12)])
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
-@BOTH_LOSSES
 @EVERY_KIND
 def test_ctrl_c_leaves_a_model(kind, loss, tuning, n, monkeypatch):
     press_ctrl_c(monkeypatch, n)
@@ -519,22 +433,19 @@ def test_ctrl_c_leaves_a_model(kind, loss, tuning, n, monkeypatch):
     assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
 
 
-@BOTH_LOSSES
 @EVERY_KIND
-def test_ctrl_c_before_there_is_anything(kind, loss, monkeypatch):
+def test_ctrl_c_before_there_is_anything(kind, monkeypatch):
     press_ctrl_c(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        fitted(kind, loss=loss)
+        fitted(kind, loss="margin")
 
 
 # --- files ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", ["margin", MarginLoss("slack"), RampLoss("slack")], ids=name_of)
+@pytest.mark.parametrize("loss", ["margin", MarginLoss(outer="logistic"), RampLoss()], ids=name_of)
 @EVERY_KIND
 def test_files_keep_the_kind_of_loss(kind, loss, tmp_path):
-    if kind == "folder" and not isinstance(loss, str):
-        loss = MarginLoss(outer="logistic") if loss.convex else RampLoss()
     model = fitted(kind, loss=loss)
     model.save(tmp_path / "model")
     again = structune.load(tmp_path / "model")
@@ -547,12 +458,3 @@ def test_files_keep_the_kind_of_loss(kind, loss, tmp_path):
     assert not hasattr(again, "predict_proba")
     if isinstance(loss, str):
         assert_array_equal(again.fit(*DATA[kind][1:]).coef_, model.coef_)
-
-
-def test_files_of_tuned_models(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for kind in DATA:
-            model = fitted(kind, loss="ramp", tuning=TUNINGS[2])
-            model.save(tmp_path / "model")
-            assert structune.load(tmp_path / "model").history_ == model.history_

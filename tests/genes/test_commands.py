@@ -14,7 +14,6 @@ import structune
 from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import exons
-from structune.cli import checks
 from structune.genes import finding
 from structune.genes import task as gene_task
 from structune.genes.formats.genbank import read_genbank

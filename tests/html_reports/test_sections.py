@@ -36,9 +36,7 @@ def titles(sections):
 
 
 @pytest.mark.parametrize(
-    ("settings", "n_pictures"),
-    [({}, 1), ({"tuning": "majorize"}, 2), ({"tuning": "grid"}, 1), ({"loss": "margin"}, 1)],
-    ids=str,
+    ("settings", "n_pictures"), [({}, 1), ({"tuning": "majorize"}, 2), ({"tuning": "grid"}, 1)], ids=str
 )
 def test_training(settings, n_pictures):
     tagger = SequenceTagger(verbose=0, **settings).fit(X, Y)
@@ -52,32 +50,13 @@ def test_training(settings, n_pictures):
     assert all(left >= 0 and left + width <= 100 + 1e-6 for left, width in table.bars)
 
 
-def test_fits_have_learning_curves():
-    tagger = SequenceTagger(verbose=0).fit(X, Y)
-    curve = [record for record in tagger.history_ if "evaluation" in record]
-    assert len(curve) > 2
-    objectives, passes = ([record[key] for record in curve] for key in ("objective", "passes"))
-    assert objectives == sorted(objectives, reverse=True)
-    assert passes == sorted(passes)
-    assert objectives[-1] == pytest.approx(tagger.history_[-1]["objective"])
-
-
 def test_bars_begin_at_one():
     tagger = SequenceTagger(groups="separate", verbose=0).fit(X, Y)
-    tagger.penalty_ = np.array([8.0, 1.0, *[0.5] * (len(tagger.penalty_) - 2)])
+    tagger.penalty_ = np.array([8.0, 1.0, 0.0, *[0.5] * (len(tagger.penalty_) - 3)])
     (table,) = of(training_sections(tagger), Table)
     assert table.bars[:2] == [(25.0, 75.0), (25.0, 0.0)]
-    assert table.bars[-1] == (0.0, 25.0)
-
-
-def test_no_precision_is_no_bar():
-    tagger = SequenceTagger(penalty=0.0, l1=0.1, verbose=0).fit(X, Y)
-    (table,) = of(training_sections(tagger), Table)
-    assert {bar[1] for bar in table.bars} == {0.0}
-
-
-def test_many_groups_are_cut():
-    tagger = SequenceTagger(verbose=0).fit(X, Y)
+    assert table.bars[2] == (0.0, 25.0)
+    assert table.bars[-1] == (25.0, 0.0)  # no precision is no bar
     tagger.group_names_ = tuple(f"g{k}" for k in range(1000))
     tagger.group_sizes_, tagger.penalty_ = np.ones(1000, int), np.arange(1.0, 1001.0)
     (table,) = of(training_sections(tagger), Table)

@@ -15,8 +15,7 @@ import pytest
 import structune
 from commands import fail, run, succeed
 from structune import RNAFolder
-from structune.cli.batches import Progress
-from structune.cli.checks import counted_from_one
+from structune.cli.terminal import Progress, counted_from_one
 from structune.rna import examples, fold_commands
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe

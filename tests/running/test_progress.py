@@ -12,8 +12,8 @@ import rich.progress  # before the console is replaced: it takes its own referen
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.structure import inference as alignment_inference
-from structune.cli import batches
 from structune.rna.structure import decoding, inference
+from structune.running.batches import batches
 from structune.running.progress import Bars
 from structune.running.steps import step
 

@@ -24,11 +24,9 @@ from structune.alignment.structure.alphabets import (
 )
 from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.rows import without_gaps
-from structune.cli.batches import Progress, time_in_words
-from structune.cli.checks import INTERRUPTED, check_apart, check_targets, say, short_warnings
-from structune.cli.file_names import drawing_paths
+from structune.cli.files import binary_source, check_apart, check_targets, drawing_paths, open_text
 from structune.cli.reports import write_sections_page
-from structune.cli.streams import binary_source, open_text
+from structune.cli.terminal import INTERRUPTED, Progress, say, short_warnings, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.files.text import distinct
 from structune.running.batches import batches

@@ -15,7 +15,7 @@ from structune.alignment.aligner import SequenceAligner
 from structune.alignment.formats import read_protein_alignments
 from structune.alignment.structure.alphabets import find_alphabet
 from structune.alignment.structure.rows import AlignedPair, parse_alignment, residues_of
-from structune.cli.checks import say
+from structune.cli.terminal import say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
 

@@ -126,7 +126,7 @@ class Request:
     @property
     def written_as(self) -> str:
         """The format that is asked for, or that of the name of the output."""
-        from structune.cli.file_names import format_of
+        from structune.cli.files import format_of
 
         name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
         if self.format is None and name.endswith(_OTHERS):

@@ -22,8 +22,7 @@ from structune.alignment.metrics import (
     is_scored,
 )
 from structune.alignment.structure.rows import identity, without_gaps
-from structune.cli.checks import say
-from structune.cli.tables import numbers_table, record_table
+from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ class AlignmentTask(Task):
 
         from structune.alignment.examples import files_of, read_pairs
         from structune.alignment.formats import read_protein_alignments
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.running.batches import batches
 
         alignments = chain.from_iterable(map(read_protein_alignments, files_of(files)))

@@ -7,7 +7,10 @@ from contextlib import suppress
 
 def main() -> None:
     """Run the command line."""
-    _replace_closed_streams()
+    # `print` takes closed streams (``>&-``) as the null device; the next file would take their place else
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     code = 0
     try:
         run(sys.argv[1:])
@@ -16,28 +19,14 @@ def main() -> None:
             raise
         code = end.code
     if code:  # here the error is gone, and with it what it held, such as a folder that is not finished
-        _end_at_once(code)
-
-
-def _replace_closed_streams() -> None:
-    """By the null device, as `print` takes them (``>&-``); the next file would take their place else."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-
-
-def _end_at_once(code: int) -> None:
-    """Do not wait for what threads have begun, as Python does when it ends; files are closed by now."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)  # without a wait for what threads have begun, as at Python's own end
 
 
 def run(args: list[str]) -> None:
     """Run a command line; ends with `SystemExit`."""
     from structune.cli import app
-    from structune.cli.checks import short_warnings
 
-    with short_warnings():
-        app.run(args)
+    app.run(args)

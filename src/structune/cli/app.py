@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import structune
-from structune.cli.checks import INTERRUPTED, say
+from structune.cli.terminal import INTERRUPTED, say, short_warnings
 from structune.cli.verbs import VERBS, command_of
 from structune.errors import StructuneError
 from structune.kinds import every_kind, find_kind, kinds
@@ -40,20 +40,17 @@ def _told_in_one_line() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except StructuneError as error:
-        _fail(str(error))
     except KeyboardInterrupt:  # here, because click writes an empty line first
         say("interrupted")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    except MemoryError as error:
-        _fail(f"found too little memory ({error or 'it ran out'}), expected smaller files or fewer jobs")
-
-
-def _fail(message: str) -> None:
-    say(message)
-    raise click.exceptions.Exit(2)
+    except (OSError, StructuneError, MemoryError) as error:
+        told = str(error)
+        if isinstance(error, MemoryError):
+            told = f"found too little memory ({told or 'it ran out'}), expected smaller files or fewer jobs"
+        elif isinstance(error, OSError) and error.filename:
+            told = f"{error.filename}: {error.strerror}"
+        say(told)
+        raise click.exceptions.Exit(2) from error
 
 
 class Commands(click.Group):
@@ -64,6 +61,7 @@ class Commands(click.Group):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        # before imports, which make most of the objects of a short command
         gc.set_threshold(_SELDOM)
         with _told_in_one_line():
             return super().invoke(ctx)
@@ -81,9 +79,10 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         command = self.get_command(ctx, args[0])
+        # names are compared only where there is no such command: this asks installed packages, too
         if command is not None:
             return args[0], command, args[1:]
-        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)  # asks installed packages, too
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
         if near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -108,12 +107,10 @@ class _OfKinds(click.Group):
             kind = find_kind(args[0])
             if kind is None or not kind.has(str(self.name)):
                 self._check_word(ctx, args[0])
-                args = [self._kind_without_word(args), *args]
+                # without the word of a kind, that of the model, or the default
+                files = [arg for arg in args if self.name == "predict" and os.path.isfile(arg)]
+                args = [_kind_of_model(files) or _DEFAULT, *args]
         return super().parse_args(ctx, args)
-
-    def _kind_without_word(self, args: list[str]) -> str:
-        """That of the model, where one is given first; or the default."""
-        return (_kind_of_model(args) if self.name == "predict" else None) or _DEFAULT
 
     def _check_word(self, ctx: Any, word: str) -> None:
         """Refuse what looks like a kind, and is none that has this command, if there is no such file."""
@@ -127,18 +124,16 @@ class _OfKinds(click.Group):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """The first example of each kind."""
-        lines = [
-            line for word in self.list_commands(ctx) for line in self.get_command(ctx, word).examples[:1]
-        ]
         with formatter.section("Examples"):
-            for line in lines:
-                formatter.write(f"  {line}\n")
+            for word in self.list_commands(ctx):
+                for line in self.get_command(ctx, word).examples[:1]:
+                    formatter.write(f"  {line}\n")
 
 
-def _kind_of_model(args: list[str]) -> str | None:
-    """The word of the kind of the first argument that is the file of a model."""
-    files = [arg for arg in args if os.path.isfile(arg)]
-    if not files:  # then nothing heavy is imported
+def _kind_of_model(files: list[str]) -> str | None:
+    """The word of the kind of the first file that is one of a model."""
+    # the header of a file tells its kind; without a file nothing heavy is imported, as for --help
+    if not files:
         return None
     from structune.files.models import kind_in_file
 
@@ -174,11 +169,13 @@ def warm(kind: tuple[str, ...]) -> None:
 def run(args: list[str]) -> None:
     """Run a command line; ends with `SystemExit`."""
     try:
-        code = app.main(args, prog_name="structune", standalone_mode=False)
+        with short_warnings():
+            code = app.main(args, prog_name="structune", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
+        # one line, as for all errors, in place of click's usage and message
         path, message = error.ctx.command_path if error.ctx else "structune", error.format_message()
         say(f"{message}{'' if message[-1] in '.?' else '.'} See {path} --help.")
         sys.exit(2)

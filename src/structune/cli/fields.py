@@ -19,8 +19,11 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 T = TypeVar("T")
+# Of a numpydoc docstring: the section "Parameters" up to the next underlined heading; an entry of it, that is
+# "names : type" and the indented lines below; the end of a sentence; code between backquotes.
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
@@ -85,7 +88,7 @@ def output_option() -> Any:
     return option("-", "--output", "-o", help=told, panel="Output")
 
 
-def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Option]:
+def dataclass_options(cls: type, panel: str | None = None) -> Iterator[Option]:
     """An option for each field of a dataclass that was made by `option`."""
     hints = get_type_hints(cls)
     for each in fields(cls):
@@ -98,6 +101,20 @@ def dataclass_options(cls: type, panel: str | None = None) -> Iterator[click.Opt
         yield _made(each.name, names, shape)
 
 
+def options_by_name() -> dict[str, str]:
+    """The options of the command that runs, by the names of their parameters."""
+    params = click.get_current_context().command.params
+    return {str(each.name): each.opts[0] for each in params if isinstance(each, click.Option)}
+
+
+def given_parameters() -> dict[str, Any]:
+    """What the command that runs was given by the command line or a file of settings, by name."""
+    ctx = click.get_current_context()
+    default = (ParameterSource.DEFAULT, None)
+    names = [str(each.name) for each in ctx.command.params if each.expose_value]
+    return {name: ctx.params[name] for name in names if ctx.get_parameter_source(name) not in default}
+
+
 def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance of a dataclass of options, from what was given."""
     found = [each for each in fields(cls) if each.name in values or each.default is MISSING]  # type: ignore[arg-type]
@@ -108,13 +125,14 @@ def _made(name: str, names: Sequence[str], shape: dict[str, Any]) -> Option:
     if shape.get("type") in (int, float) or isinstance(shape.get("type"), click.IntRange | click.FloatRange):
         is_int = shape["type"] is int or isinstance(shape["type"], click.IntRange)
         shape.setdefault("metavar", "N" if is_int else "NUMBER")
+    # flags that are off, and options that are not given by default, need no default in the help
     shape["show_default"] = shape.get("default") is not False and shape.get("default") not in (None, (), "")
     return Option([*names, name], **shape)
 
 
-def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
+def _shape(hint: Any, least: Any = None, most: Any = None) -> dict[str, Any]:
     """How click reads a value of this type."""
-    if get_origin(hint) in (Union, UnionType):
+    if get_origin(hint) in (Union, UnionType):  # X | None, which click has for every option
         hint = next(each for each in get_args(hint) if each is not NoneType)
     if get_origin(hint) in (list, tuple):
         return _shape(get_args(hint)[0], least, most) | {"multiple": True}
@@ -133,17 +151,8 @@ def _shape(hint: Any, least: Any, most: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of an estimator, as its source says it.
-
-    Attributes
-    ----------
-    default : object
-    type : str
-        Of the docstring, such as ``{"log", "margin"}`` or ``int, optional``.
-    help : str
-        Of the docstring: the first sentence, or all of it where there are words to choose from.
-    """
+class _Parameter:
+    """Default of a parameter of an estimator, its type as the docstring says it, and its help."""
 
     default: Any
     type: str
@@ -151,39 +160,26 @@ class Parameter:
 
     def shape(self) -> dict[str, Any]:
         """How click reads it."""
-        words = re.findall(r'"([^"]+)"', self.type)
-        if words:
+        if words := re.findall(r'"([^"]+)"', self.type):
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
-        kind = re.split(r"[ ,]", self.type)[0]
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
-        return (
-            {"is_flag": True} if kind == "bool" else {"type": {"int": int, "float": float, "str": str}[kind]}
-        )
+        return _shape({"bool": bool, "int": int, "float": float, "str": str}[re.split(r"[ ,]", self.type)[0]])
 
 
 def estimator_options(
     estimator: str, panels: Mapping[str, Iterable[str]], other_names: Mapping[str, str]
 ) -> Iterator[click.Option]:
-    """Options for some parameters of an estimator.
+    """Options for the parameters of an estimator that stand in each panel of the help.
 
-    Parameters
-    ----------
-    estimator : str
-        Its class, as ``"package.module:Class"``.
-    panels : mapping of str to iterable of str
-        The parameters in each panel of the help.
-    other_names : mapping of str to str
-        Options that are not called like their parameters.
+    `estimator` is its class, as ``"package.module:Class"``; `other_names` has the options that are not called
+    like their parameters.
     """
-    known = parameters_of(estimator)
-    flags = {
-        name: other_names.get(name, f"--{name.replace('_', '-')}")
-        for some in panels.values()
-        for name in some
-    }
+    known = _parameters_of(estimator)
+    of_all = [name for names in panels.values() for name in names]
+    flags = {name: other_names.get(name, f"--{name.replace('_', '-')}") for name in of_all}
 
     def told(found: re.Match[str]) -> str:
         """A parameter as the option that it is here, and other code as it is."""
@@ -199,38 +195,33 @@ def estimator_options(
             if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
                 shape["default"] = found.default
             flag = flags[name]
+            # a flag that is on by default needs a way to switch it off
             is_on = shape.get("is_flag") and found.default
             yield _made(name, (f"{flag}/--no-{flag[2:]}" if is_on else flag,), shape)
 
 
 @cache
-def parameters_of(estimator: str) -> dict[str, Parameter]:
+def _parameters_of(estimator: str) -> dict[str, _Parameter]:
     """The parameters of an estimator by name, without an import of its module."""
     defaults: dict[str, Any] = {}
     told: dict[str, tuple[str, str]] = {}
+    # the nearest class comes first and wins, as Python's own look-up does
     for tree in _classes(*estimator.split(":")):
         for statement in tree.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 defaults.setdefault(statement.target.id, statement.value)
-        for entry in _entries(ast.get_docstring(tree) or ""):
+        section = _SECTION.search(cleandoc(ast.get_docstring(tree) or "") + "\n")
+        for entry in _ENTRY.finditer(section[1]) if section else ():
+            text = _FOR_PYTHON.sub("", " ".join(entry["text"].split())).strip()
+            if '"' not in entry["type"]:  # where there are words to choose from, all is said of them
+                text = _SENTENCE.split(text)[0]
             for name in entry["names"].split(", "):
-                told.setdefault(name, (entry["type"], _help_of(entry["type"], entry["text"])))
+                told.setdefault(name, (entry["type"], text))
     return {
-        name: Parameter(_literal(value), *told[name])
+        name: _Parameter(_literal(value), *told[name])
         for name, value in defaults.items()
         if name in told and _literal(value) is not MISSING
     }
-
-
-def _entries(doc: str) -> Iterator[re.Match[str]]:
-    section = _SECTION.search(cleandoc(doc) + "\n")
-    yield from _ENTRY.finditer(section[1]) if section else ()
-
-
-def _help_of(type: str, text: str) -> str:
-    """The first sentence; all that is said where there are words to choose from."""
-    told = _FOR_PYTHON.sub("", " ".join(text.split())).strip()
-    return told if '"' in type else _SENTENCE.split(told)[0]
 
 
 def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:
@@ -246,6 +237,8 @@ def _classes(module: str, name: str) -> Iterator[ast.ClassDef]:
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
+    # Bases are names, perhaps with type arguments. Those of other packages, such as scikit-learn, have no
+    # parameters of ours.
     for base in found.bases:
         if isinstance(base, ast.Subscript):
             base = base.value
@@ -264,6 +257,7 @@ def _parsed(module: str) -> ast.Module:
 
 def _literal(node: Any) -> Any:
     """The value of a default; names of numbers stand in the class's own module, and are not shown."""
+    # "lambda" or a call is no default that an option could have
     try:
         return ast.literal_eval(node) if node is not None else MISSING
     except ValueError:

@@ -1,60 +1,45 @@
-"""What commands tell of models and predictions, on the terminal and on pages."""
+"""Pages of --report: what a command has found, and what it was asked."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from structune.cli.checks import given_parameters
-from structune.cli.fields import option
-from structune.cli.tables import print_tables, record_table
+from structune.cli.fields import given_parameters
+from structune.cli.terminal import record_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from structune.cli.task import Scores
     from structune.html_reports import Section
-    from structune.learning.estimator import StructuredEstimator
 
 
-@dataclass(frozen=True)
-class Telling:
-    """What an evaluation is told as."""
+def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
+    """Write what a command has found, and the options that it was given.
 
-    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
-    json: bool = option(False, help="Write JSON instead of tables.")
+    Those of commands that have --config are told in the form that it reads.
+    """
+    from structune.html_reports.page import Section, Text, Verbatim, write_page
 
+    ctx = click.get_current_context()
+    names = {each.name: each.opts[0] for each in ctx.command.params}
+    given = {names[name]: value for name, value in given_parameters().items()}
+    if "config" in names:
+        import yaml
 
-def tell(evaluation: Scores, telling: Telling) -> None:
-    """Print an evaluation, and write its page if there is to be one."""
-    if telling.json:
-        click.echo(json.dumps(evaluation.as_dict(), indent=2))
+        files = ", ".join(given.pop("files"))
+        told = f"Learned from {files}, with these options, in a form that --config reads:"
+        plain = {name.removeprefix("--"): _plain(value) for name, value in given.items()}
+        asked = Section("Options", [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))])
     else:
-        print_tables(*evaluation.tables())
-    if telling.report is not None:
-        write_sections_page(telling.report, _evaluation_sections(evaluation))
-
-
-def write_training_page(
-    page: Path, model: StructuredEstimator, record: Table, evaluation: Scores | None
-) -> None:
-    """Write what a training was, its course, and how good the model is."""
-    from structune.html_reports.training import training_sections
-
-    sections = [tables_section("Training", record), *training_sections(model)]
-    if evaluation is not None:
-        sections += _evaluation_sections(evaluation)
-    write_sections_page(page, sections)
-
-
-def write_tables_page(page: Path, tables: Mapping[str, Table]) -> None:
-    """Write tables as sections of these titles."""
-    write_sections_page(page, [tables_section(title, table) for title, table in tables.items()])
+        rows = [(name, v if isinstance(v, list | tuple) else [v]) for name, v in given.items()]
+        asked = tables_section("Options", record_table("", [(n, ", ".join(map(str, v))) for n, v in rows]))
+    write_page(path, ctx.command_path, [*sections, asked])
 
 
 def tables_section(title: str, *tables: Table) -> Section:
@@ -66,36 +51,10 @@ def tables_section(title: str, *tables: Table) -> Section:
     return Section(title, [replace(block, title="") if block.title == title else block for block in blocks])
 
 
-def _evaluation_sections(evaluation: Scores) -> Iterator[Section]:
+def evaluation_sections(evaluation: Scores) -> Iterator[Section]:
+    """How good predictions are."""
     yield tables_section("Scores", *evaluation.tables())
     yield from evaluation.sections()
-
-
-def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
-    """Write what a command has found, and what it was asked, as a page."""
-    from structune.html_reports import write_page
-
-    write_page(path, click.get_current_context().command_path, [*sections, _settings()])
-
-
-def _settings() -> Section:
-    """The options that were given, of commands that have --config in the form that it reads."""
-    names = {each.name: each.opts[0] for each in click.get_current_context().command.params}
-    given = {names[name]: value for name, value in given_parameters().items()}
-    if "config" not in names:
-        return tables_section("Options", record_table("", [(name, _text(v)) for name, v in given.items()]))
-    import yaml
-
-    from structune.html_reports.page import Section, Text, Verbatim
-
-    files = ", ".join(given.pop("files"))
-    told = f"Learned from {files}, with these options, in a form that --config reads:"
-    plain = {name.removeprefix("--"): _plain(value) for name, value in given.items()}
-    return Section("Options", [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))])
-
-
-def _text(value: Any) -> str:
-    return ", ".join(map(str, value if isinstance(value, list | tuple) else [value]))
 
 
 def _plain(value: Any) -> Any:

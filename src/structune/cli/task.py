@@ -51,17 +51,12 @@ class Rule:
     because: str = ""
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
-        """Raise a `DataError` if the options that were given break the rule.
-
-        Parameters
-        ----------
-        given, values : mapping of str to str
-            Options and their values: those that were given, and all.
-        """
+        """Raise a `DataError` if the options that were given break the rule; `values` are those of all."""
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
             return
         if any(_holds(other, values if " " in other else given) for other in self.unless):
             return
+        # "--name value" holds if the option has this value, by default too; "--name" if it was given
         end = f": {self.because}." if self.because else "."
         for other in self.forbids:
             if _holds(other, values if " " in other else given):
@@ -72,6 +67,7 @@ class Rule:
 
 
 def _holds(option: str, values: Mapping[str, str]) -> bool:
+    # options that a command does not have are not among the values, so rules of all verbs can name them
     name, has_value, value = option.partition(" ")
     return name in values and (not has_value or values[name] == value)
 
@@ -155,7 +151,7 @@ class Task:
     inputs : str
         The help of the files that are predicted.
     parts : str
-        What the examples of a shard are made of, such as ``"tokens"``.
+        What the examples of a shard are made of, such as ``"tokens"``, if not of others ``"examples"``.
     reading_options : dataclass
         How files with known outputs are read, by all verbs. What lies beside each file, such as its
         sequences, is a field of the type ``tuple[Path, ...]``.
@@ -231,8 +227,11 @@ class Task:
         raise NotImplementedError
 
     def read_shards(self, folder: ShardFolder) -> Examples:
-        """What is told of a folder of shards, and kept in the model's file."""
-        return Examples((), [("data", f"{len(folder):,} examples, {sum(folder.n_parts):,} {self.parts}")])
+        """What is told of a folder of shards; the model's file keeps what the folder keeps."""
+        told = f"{len(folder):,} examples"
+        if self.parts != "examples":
+            told += f", {sum(folder.n_parts):,} {self.parts}"
+        return Examples((), [("data", told)], header=folder.model.extra_)
 
     def shard(self, files: Sequence[str], learning: Any, model: Any, writer: ShardWriter, quiet: bool) -> Any:
         """Encode the examples of files block by block; returns the folder and rows that tell of it."""
@@ -268,6 +267,7 @@ class Task:
     @classmethod
     def has(cls, verb: str) -> bool:
         """Whether a verb can be used: its method is written."""
+        # a verb that is not written is not offered, in place of an error when it is called
         if verb == "tune" and not cls.methods:
             return False
         if verb == "shard" and not cls.has_shards:

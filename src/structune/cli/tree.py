@@ -11,8 +11,8 @@ from typing import Any
 
 from rich.table import Table
 
-from structune.cli.tables import new_table
 from structune.cli.task import Task
+from structune.cli.terminal import new_table
 from structune.errors import DataError
 from structune.trees.multitask import MultitaskEstimator
 from structune.trees.task_tree import TaskTree
@@ -56,30 +56,16 @@ def task_of(given: str, tree: TaskTree) -> str:
 def fit_tree(
     task: Task, tree: TaskTree, files: Sequence[str], beside: Iterable[str], learning: Any, model: Any
 ) -> tuple[MultitaskEstimator, list[tuple[str, str]], Any]:
-    """Read the files of all tasks, and learn them.
+    """Read the files of all tasks, each FILE or NAME=FILE, and learn them.
 
-    Parameters
-    ----------
-    task : Task
-    tree : TaskTree
-    files : sequence of str
-        Each FILE or NAME=FILE.
-    beside : iterable of str
-        Options of reading that name a file for each of these.
-    learning : dataclass
-        How the files are read.
-    model : estimator
-        What learns the tasks.
-
-    Returns
-    -------
-    tuple of MultitaskEstimator, list of (str, str), and mapping or None
-        The model; what was read; what its file keeps beside it.
+    `beside` are options of reading that name a file for each of these. Returns the model, what was read, and
+    what its file keeps beside it.
     """
     others = {name: getattr(learning, name) for name in beside if getattr(learning, name)}
     for name, paths in others.items():
         if len(paths) != len(files):
             raise DataError(f"--{name} is given {len(paths)} times, for {len(files)} files to learn from.")
+    # several files may be of one leaf; what lies beside a file, such as its sequences, goes with it
     numbers: dict[str, list[int]] = {}
     for number, given in enumerate(files):
         numbers.setdefault(task_of(given, tree), []).append(number)
@@ -91,7 +77,8 @@ def fit_tree(
         )
         for name, some in numbers.items()
     }
-    run, model.run = model.run, None  # the tree's, not one of each node
+    # nodes are fitted by copies of `model`; budget, checkpoint and executor are those of the tree as a whole
+    run, model.run = model.run, None
     found = MultitaskEstimator(model, tree, n_jobs=model.n_jobs, run=run, verbose=model.verbose)
     found.fit({name: examples.data for name, examples in read.items()})
     told = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]

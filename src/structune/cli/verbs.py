@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from structune.cli.checks import (
-    INTERRUPTED,
-    check_apart,
-    check_targets,
-    given_parameters,
-    short_warnings,
-)
 from structune.cli.fields import (
     Option,
     dataclass_options,
     estimator_options,
+    given_parameters,
     jobs_option,
     option,
+    options_by_name,
     output_option,
     quiet_option,
     values_of,
 )
-from structune.cli.reports import Telling, tell, write_tables_page, write_training_page
-from structune.cli.streams import open_bytes, write_texts
-from structune.cli.tables import precisions_table, print_tables, record_table
-from structune.cli.task import Rule, Task
+from structune.cli.files import check_apart, check_targets, open_bytes, write_texts
+from structune.cli.reports import evaluation_sections, tables_section, write_sections_page
+from structune.cli.task import OwnCommand, Rule, Task
+from structune.cli.terminal import (
+    INTERRUPTED,
+    precisions_table,
+    print_tables,
+    record_table,
+    say,
+    short_warnings,
+)
 from structune.errors import DataError, StructuneError
 from structune.kinds import Kind, kind_of_place
 
@@ -55,7 +59,7 @@ _RULES = (
     Rule("--tree", forbids=("--constraints", "--l1")),
 )
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
-PATH = click.Path(path_type=Path)
+_PATH = click.Path(path_type=Path)
 VERBS = {
     "train": "Learn a model, with a regularization that you give.",
     "tune": "Learn a model, and its regularization with it.",
@@ -63,64 +67,109 @@ VERBS = {
     "evaluate": "Compare predictions with known outputs.",
     "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
 }
+# messages of estimators: "penalty=0.0: expected None or finite numbers > 0"
 _PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
 
 
-@dataclass(frozen=True)
-class Running:
-    """Where and how long a training works, and what it shows."""
+def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+    """Make the settings of a file the defaults of the command that runs."""
+    if path is None:
+        return
+    import yaml
 
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: expected options by name, such as 'max-seconds: 60'")
+    options = {each.opts[0]: each for each in ctx.command.params if isinstance(each, click.Option)}
+    # click takes what is in the map for options that the command line does not give
+    ctx.default_map = {}
+    for name, value in found.items():
+        option = options.get(f"--{name}")
+        if option is None or option.name == "config":
+            near = difflib.get_close_matches(f"--{name}", options, 1)
+            raise DataError(
+                f"{path}: {ctx.command_path} has no option --{name}."
+                + (f" Did you mean {near[0].removeprefix('--')!r}?" if near else "")
+            )
+        if isinstance(value, dict):
+            value = [f"{group}={number}" for group, number in value.items()]
+        elif option.multiple and not isinstance(value, list):
+            value = [value]
+        if isinstance(value, list) and not option.multiple:
+            raise DataError(f"{path}: {name} is given a list; it takes one value.")
+        ctx.default_map[str(option.name)] = value
+
+
+@dataclass(frozen=True)
+class Training:
+    """Where and how long a training works, what it shows, and where the results go."""
+
+    model: Path = option(MISSING, "--model", "-m", help="Where to save the model.", panel="Output")
+    report: Path | None = option(
+        None,
+        help="Write a page to this .html file: how it went, the precisions, and the errors on --test.",
+        panel="Output",
+    )
+    plot: Path | None = option(
+        None,
+        help="Draw the course of tuning to this file, and the precisions to NAME-precisions beside it.",
+        panel="Output",
+    )
+    tree: Path | None = option(
+        None,
+        help="Learn a model for each node of a tree of tasks, around that of the node above. The tree is in "
+        "Newick format, or in .json nested objects with names as keys. Each TRAIN is of the leaf that it is "
+        "named after, or of NAME in NAME=FILE. Nothing is saved after Ctrl-C; --resume goes on.",
+        panel="Model",
+    )
     jobs: int = jobs_option()
     executor: str | None = option(
         None,
         help="Where to work: dask for --jobs processes of this machine, dask://HOST:PORT for a Dask cluster; "
         "threads by default. Needs structune[dask].",
+        panel="Running",
     )
     max_seconds: float | None = option(
-        None, min=0.0, help="Stop after this many seconds with the best model so far."
+        None, min=0.0, help="Stop after this many seconds with the best model so far.", panel="Running"
     )
     resume: bool = option(
-        False, help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short."
+        False,
+        help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short.",
+        panel="Running",
     )
-    verbose: bool = option(False, "--verbose", "-v", help="Keep a line of progress per iteration.")
+    verbose: bool = option(
+        False, "--verbose", "-v", help="Keep a line of progress per iteration.", panel="Running"
+    )
     quiet: bool = quiet_option()
+    config: Path | None = option(
+        None,
+        help="YAML file with options by name, such as 'max-seconds: 60', as the page of --report shows them. "
+        "Options of the command line come first.",
+        is_eager=True,
+        expose_value=False,
+        callback=_take_settings,
+        panel="Running",
+    )
 
-    def parameters(self, model: Path) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
         from structune.running.checkpoints import Checkpoint
         from structune.running.executors import Run
 
-        path = model.with_name(f"{model.name}.checkpoint")
+        path = self.model.with_name(f"{self.model.name}.checkpoint")
         if path.exists() and not self.resume:
-            click.echo(f"structune: {path} will be written over: --resume goes on from there", err=True)
+            say(f"{path} will be written over: --resume goes on from there")
         if self.resume and not path.exists():
-            click.echo(f"structune: {path} does not exist: training starts from the beginning", err=True)
+            say(f"{path} does not exist: training starts from the beginning")
         kept = Checkpoint(path, resume=self.resume, lasting=True)
         return {
             "run": Run(self.executor, self.max_seconds, kept),
             "n_jobs": self.jobs,
             "verbose": 0 if self.quiet else 2 if self.verbose else 1,
         }
-
-
-@dataclass(frozen=True)
-class Results:
-    """Where what a training learns goes."""
-
-    model: Path = option(MISSING, "--model", "-m", help="Where to save the model.")
-    report: Path | None = option(
-        None, help="Write a page to this .html file: how it went, the precisions, and the errors on --test."
-    )
-
-
-@dataclass(frozen=True)
-class Course:
-    """What is drawn of tuning."""
-
-    plot: Path | None = option(
-        None,
-        help="Draw the course of tuning to this file, and the precisions to NAME-precisions beside it.",
-    )
 
 
 @dataclass(frozen=True)
@@ -133,13 +182,18 @@ class Dealing:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """What an evaluation is told as."""
+
+    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
+    json: bool = option(False, help="Write JSON instead of tables.")
+
+
+@dataclass(frozen=True)
 class Writing:
     """Where predictions go."""
 
     output: str = output_option()
-
-
-_OF_DEALING = {each.opts[0] for each in dataclass_options(Dealing)}  # no options of tuning, but called so
 
 
 class Command(click.Command):
@@ -175,28 +229,26 @@ class Command(click.Command):
 # --- train and tune ---------------------------------------------------------------------------------------
 
 
-def _learning_command(verb: str, kind: Kind, task: Task) -> Command:
+def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
     tunes = verb == "tune"
+    left_out = {*([] if tunes else ["plot"]), *(["tree"] if tunes or not task.has_trees else [])}
     panels = {
         "Model": [*task.space, *task.parameters, *(() if tunes else task.penalties)],
         "Tuning": task.tuning if tunes else (),
     }
     files = task.files + (" Or a folder that shard wrote." if task.has_shards else "")
-    params = [
-        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=files),
-        *dataclass_options(Results, "Output"),
-        *([*dataclass_options(Course, "Output"), _method(task)] if tunes else []),
+    test = "File or folder to evaluate the model on; may be given several times."
+    training = [each for each in dataclass_options(Training) if each.name not in left_out]
+    outputs = [each for each in training if each.panel == "Output"]
+    return [
+        *(_files("TRAIN...", files), *outputs),  # first, as pages list options in this order
+        *([_method(task)] if tunes else []),
         *_reading_options(task, task.training_options or task.learning_options, verb),
-        *_test_options(task),
+        Option(["--test"], multiple=True, metavar="FILE", help=test, panel="Data"),
+        *(_test_option(name) for name in _beside(task)),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
-        *([_tree_option()] if task.has_trees and not tunes else []),
-        *dataclass_options(Running, "Running"),
-        _config_option(),
+        *(each for each in training if each not in outputs),
     ]
-    how = "and tune the regularization" if tunes else "with a regularization that you give"
-    stopped = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-    about = [f"Learn {task.learns}{' ' if tunes else ', '}{how}.", task.about, stopped]
-    return _command(verb, kind, task, about, params, _learn, _RULES)
 
 
 def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Option]:
@@ -204,63 +256,6 @@ def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Opt
     for each in dataclass_options(options):
         if verb in task.only.get(str(each.name), (verb,)):
             yield each
-
-
-def _tree_option() -> click.Option:
-    return Option(
-        ["--tree"],
-        type=PATH,
-        metavar="FILE",
-        help="Learn a model for each node of a tree of tasks, around that of the node above. The tree is in "
-        "Newick format, or in .json nested objects with names as keys. Each TRAIN is of the leaf that it is "
-        "named after, or of NAME in NAME=FILE. Nothing is saved after Ctrl-C; --resume goes on.",
-        panel="Model",
-    )
-
-
-def _config_option() -> click.Option:
-    return Option(
-        ["--config"],
-        type=PATH,
-        metavar="FILE",
-        help="YAML file with options by name, such as 'max-seconds: 60', as the page of --report shows them. "
-        "Options of the command line come first.",
-        is_eager=True,
-        expose_value=False,
-        callback=_take_settings,
-        panel="Running",
-    )
-
-
-def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
-    """Make the settings of a file the defaults of the command that runs."""
-    if path is None:
-        return
-    import yaml
-
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: expected options by name, such as 'max-seconds: 60'")
-    options = {each.opts[0]: each for each in ctx.command.params if isinstance(each, click.Option)}
-    ctx.default_map = {}
-    for name, value in found.items():
-        option = options.get(f"--{name}")
-        if option is None or option.name == "config":
-            near = difflib.get_close_matches(f"--{name}", options, 1)
-            raise DataError(
-                f"{path}: {ctx.command_path} has no option --{name}."
-                + (f" Did you mean {near[0].removeprefix('--')!r}?" if near else "")
-            )
-        if isinstance(value, dict):
-            value = [f"{group}={number}" for group, number in value.items()]
-        elif option.multiple and not isinstance(value, list):
-            value = [value]
-        if isinstance(value, list) and not option.multiple:
-            raise DataError(f"{path}: {name} is given a list; it takes one value.")
-        ctx.default_map[str(option.name)] = value
 
 
 def _method(task: Task) -> click.Option:
@@ -281,14 +276,11 @@ def _method(task: Task) -> click.Option:
     )
 
 
-def _test_options(task: Task) -> Iterator[click.Option]:
-    """Files to evaluate on, and what lies beside these."""
-    text = "File or folder to evaluate the model on; may be given several times."
-    yield Option(["--test"], multiple=True, metavar="FILE", help=text, panel="Data")
-    for name in _beside(task):
-        names = [f"--test-{name.replace('_', '-')}", f"test_{name}"]
-        text = f"What --{name.replace('_', '-')} is for TRAIN, for --test."
-        yield Option(names, multiple=True, type=PATH, metavar="FILE", help=text, panel="Data")
+def _test_option(name: str) -> click.Option:
+    """Of files that lie beside those of --test."""
+    flag = f"--{name.replace('_', '-')}"
+    names, text = [f"--test-{flag[2:]}", f"test_{name}"], f"What {flag} is for TRAIN, for --test."
+    return Option(names, multiple=True, type=_PATH, metavar="FILE", help=text, panel="Data")
 
 
 def _beside(task: Task) -> list[str]:
@@ -298,18 +290,19 @@ def _beside(task: Task) -> list[str]:
 
 def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
-    results, plot = values_of(Results, values), values.get("plot")
-    files, test = values["files"], values["test"]
+    training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
-    parameters = values_of(Running, values).parameters(results.model)
-    model = _estimator(task, parameters | {"tuning": values.get("tuning")})
-    check_targets([results.model], [plot], results.report)
-    tree: Path | None = values.get("tree")
-    if tree is not None:
-        return _learn_tree(task, tree, files, learning, model, results)
-    reading = _test_reading(task, values)
+    model = _estimator(task, training.parameters() | {"tuning": values.get("tuning")})
+    # All that can be refused is refused before the first file is read, and files before the fit: a training
+    # may take hours.
+    plot, page = training.plot, training.report
+    check_targets([training.model], [plot], page)
+    if training.tree is not None:
+        return _learn_tree(task, training.tree, files, learning, model, training)
+    beside = {name: values[f"test_{name}"] for name in _beside(task)}
+    reading: Any = values_of(task.reading_options, {**values, **beside})  # of --test: as TRAIN, but for these
     read = [*files, *test, *_paths(learning), *_paths(reading)]
-    check_apart(read, [results.model, results.report, plot])
+    check_apart(read, [training.model, page, plot])
     task.prepare(model, learning)
     folder = _shards(task, files, bool(test))
     examples = task.read(files, learning, model) if folder is None else task.read_shards(folder)
@@ -321,47 +314,58 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
         else:
             model.fit_shards(folder.path)
     seconds = time.perf_counter() - start
+    # the model is saved first: whatever fails below, what was learned is kept
     check_begun(model)
-    save(model, results.model, examples.header)
+    save(model, training.model, examples.header)
     told = [*examples.told, *(examples.told_after() if examples.told_after else [])]
-    record = record_table("Training", [*told, *_record(model, seconds, results.model)])
+    record = record_table("Training", [*told, *_record(model, seconds, training.model)])
     sizes = model.group_sizes_.tolist()
     print_tables(precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record)
     scores = None
     if known is not None:
+        # --test is evaluated with the options of `evaluate` that training has as well
         same = {each.name for each in fields(task.scoring_options)} & {"jobs", "quiet"}
         scores = task.score(model, known, task.scoring_options(**{name: values[name] for name in same}))
         print_tables(*scores.tables())
     if plot is not None:
-        _draw(model, plot)
-    if results.report is not None:
-        write_training_page(results.report, model, record, scores)
+        from structune.plots import plot_penalties, plot_tuning
+
+        if model.history_:
+            plot_tuning(model.history_, model.group_names_, plot)
+        beside_it = plot.with_stem(f"{plot.stem}-precisions")
+        plot_penalties(model.penalty_, model.group_names_, beside_it)
+    if page is not None:
+        from structune.html_reports.training import training_sections
+
+        sections = [tables_section("Training", record), *training_sections(model)]
+        write_sections_page(page, [*sections, *(evaluation_sections(scores) if scores else ())])
     return INTERRUPTED if model.status_ == "interrupted" else 0
 
 
 def _learn_tree(
-    task: Task, tree: Path, files: Sequence[str], learning: Any, model: Any, results: Results
+    task: Task, tree: Path, files: Sequence[str], learning: Any, model: Any, training: Training
 ) -> int:
     """Fit each node of a tree, save, tell; nothing is saved after Ctrl-C."""
     from structune.cli.tree import MOST_SHOWN, fit_tree, nodes_table, path_of, read_tree
 
-    check_apart([tree, *map(path_of, files), *_paths(learning)], [results.model, results.report])
+    check_apart([tree, *map(path_of, files), *_paths(learning)], [training.model, training.report])
     task.prepare(model, learning)
     start = time.perf_counter()
     found, told, header = fit_tree(task, read_tree(tree), files, _beside(task), learning, model)
     check_begun(found.model_)
-    save(found, results.model, header)
+    save(found, training.model, header)
     rows = [
         *told,
         ("weights of a node", f"{found.model_.coef_.size:,}"),
         ("passes over the data", f"{found.model_.passes_:.1f}"),
         ("seconds", f"{time.perf_counter() - start:.1f}"),
-        ("saved", str(results.model)),
+        ("saved", str(training.model)),
     ]
     record = record_table("Training", rows)
     print_tables(nodes_table(found, MOST_SHOWN), record)
-    if results.report is not None:
-        write_tables_page(results.report, {"Training": record, "Nodes of the tree": nodes_table(found)})
+    if training.report is not None:
+        nodes = tables_section("Nodes of the tree", nodes_table(found))
+        write_sections_page(training.report, [tables_section("Training", record), nodes])
     return 0
 
 
@@ -375,19 +379,20 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
             if len(numbers) < len(value):
                 raise DataError(f"--{name} is given twice for the same weights.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
+    # a share takes the place of folds, which some kinds have by default
     if "holdout" in given and "folds" not in given and "folds" in names:
-        given["folds"] = None  # or the default of some kinds would take the place of the share
+        given["folds"] = None
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
         model._check_ranges()
     except DataError as error:
-        raise DataError(_PARAMETER.sub(_as_option, str(error))) from None
+
+        def as_option(found: re.Match[str]) -> str:
+            """A parameter in a message as the option that it is."""
+            return f"{_OTHER_NAMES.get(found[1], '--' + found[1].replace('_', '-'))} {found[2]}: expected "
+
+        raise DataError(_PARAMETER.sub(as_option, str(error))) from None
     return model
-
-
-def _as_option(found: re.Match[str]) -> str:
-    """A parameter in a message as the option that it is."""
-    return f"{_OTHER_NAMES.get(found[1], '--' + found[1].replace('_', '-'))} {found[2]}: expected "
 
 
 def _paths(options: Any) -> Iterator[Path]:
@@ -398,21 +403,8 @@ def _paths(options: Any) -> Iterator[Path]:
                 yield Path(each)
 
 
-def _test_reading(task: Task, values: Mapping[str, Any]) -> Any:
-    """How the files of --test are read: as those of TRAIN, but for those that lie beside them."""
-    return values_of(
-        task.reading_options, {**values, **{name: values[f"test_{name}"] for name in _beside(task)}}
-    )
-
-
 def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | None:
-    """The folder of shards, if that is what is to be learned from.
-
-    Raises
-    ------
-    DataError
-        There are other files beside it, or options that only shard can have.
-    """
+    """The folder of shards, if that is what is to be learned from, alone and with no options of shard."""
     from structune.files.shards import is_shard_folder, open_shards
 
     path = next(filter(is_shard_folder, files), None)
@@ -420,11 +412,12 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
         return None
     if len(files) > 1:
         raise DataError(f"{path}: found a folder of shards beside other files, expected it alone")
+    # what `shard` has encoded cannot change any more, not even to the same value
     decided = {*task.space, *(each.name for each in fields(task.learning_options))}
     if has_test:  # whose files are read so
         decided -= {each.name for each in fields(task.reading_options)} - {*_beside(task)}
     given = given_parameters()
-    for name, flag in _options_by_name().items():
+    for name, flag in options_by_name().items():
         if name in decided and name in given:
             raise DataError(f"{path}: {flag} has no effect on a folder of shards: give it to shard.")
     return open_shards(path)
@@ -441,6 +434,7 @@ def check_begun(model: Any) -> None:
 def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> None:
     """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
     more = {} if header is None else {"extra": header}
+    # A folder for temporary files may lie on another disk, which has room.
     try:
         model.save(path, **more)
     except OSError as error:
@@ -470,29 +464,7 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
     yield "saved", str(path)
 
 
-def _draw(model: Any, path: Path) -> None:
-    """Draw the course of tuning, and beside it the precisions."""
-    from structune.plots import plot_penalties, plot_tuning
-
-    if model.history_:
-        plot_tuning(model.history_, model.group_names_, path)
-    plot_penalties(model.penalty_, model.group_names_, path.with_stem(f"{path.stem}-precisions"))
-
-
 # --- evaluate, predict, shard -----------------------------------------------------------------------------
-
-
-def _evaluating_command(verb: str, kind: Kind, task: Task) -> Command:
-    params = [
-        _model_argument(kind),
-        click.Argument(
-            ["files"], nargs=-1, required=True, metavar="FILE...", help=f"{task.files} See train."
-        ),
-        *dataclass_options(task.reading_options),
-        *dataclass_options(task.scoring_options, "Evaluation"),
-        *dataclass_options(Telling, "Output"),
-    ]
-    return _command(verb, kind, task, [VERBS[verb], task.evaluates], params, _evaluate)
 
 
 def _evaluate(task: Task, values: dict[str, Any]) -> int:
@@ -503,18 +475,14 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
     check_apart([path, *files, *_paths(reading)], [telling.report, *_paths(scoring)])
     model = task.open(path, scoring)
     known = task.read_known(files, reading, model, getattr(model, "extra_", {}))
-    tell(task.score(model, known, scoring), telling)
+    scores = task.score(model, known, scoring)
+    if telling.json:
+        click.echo(json.dumps(scores.as_dict(), indent=2))
+    else:
+        print_tables(*scores.tables())
+    if telling.report is not None:
+        write_sections_page(telling.report, evaluation_sections(scores))
     return 0
-
-
-def _predicting_command(verb: str, kind: Kind, task: Task) -> Command:
-    params = [
-        _model_argument(kind),
-        click.Argument(["files"], nargs=-1, metavar="[FILE...]", help=f"{task.inputs} - is standard input."),
-        *dataclass_options(task.predicting_options, "Prediction"),
-        *dataclass_options(Writing, "Output"),
-    ]
-    return _command(verb, kind, task, [*task.predicts], params, _predict)
 
 
 def _predict(task: Task, values: dict[str, Any]) -> int:
@@ -522,32 +490,12 @@ def _predict(task: Task, values: dict[str, Any]) -> int:
     output = values["output"]
     path, files = values["model"], values["files"] or ("-",)
     check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
+    # nothing is predicted before it is asked for, so that memory is bounded and output comes at once
     texts = task.predict(task.open(path, predicting), files, predicting)
     first = next(texts)  # what is wrong there is told before the output is opened
     with open_bytes(output) as out:
         write_texts(out, chain([first], texts))
     return 0
-
-
-def _model_argument(kind: Kind) -> click.Argument:
-    return click.Argument(
-        ["model"], metavar="MODEL", help=f"A file that train {kind.word} or tune {kind.word} wrote."
-    )
-
-
-def _sharding_command(verb: str, kind: Kind, task: Task) -> Command:
-    params = [
-        click.Argument(["files"], nargs=-1, required=True, metavar="TRAIN...", help=task.files),
-        click.Argument(["folder"], type=PATH, metavar="FOLDER", help="A new or empty folder for the shards."),
-        *_reading_options(task, task.learning_options, verb),
-        *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
-        *dataclass_options(Dealing, "Shards"),
-    ]
-    about = [
-        VERBS[verb],
-        "The files are read some megabytes at a time. The folder is mapped into memory when it is needed.",
-    ]
-    return _command(verb, kind, task, about, params, _shard)
 
 
 def _shard(task: Task, values: dict[str, Any]) -> int:
@@ -577,37 +525,67 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     task = kind.make_task()
     if task is None or not task.has(verb):
         return None
+    told = f"A file that train {kind.word} or tune {kind.word} wrote."
+    model = click.Argument(["model"], metavar="MODEL", help=told)
+    rules: Sequence[Rule] = task.rules
+    about: Iterable[str]
+    params: list[click.Parameter]
+    work: Callable[[Task, dict[str, Any]], int]
     if verb in task.own or (verb == "predict" and type(task).predict is Task.predict):
-        return _own_command(verb, kind, task)
-    return _MAKERS.get(verb, _predicting_command)(verb, kind, task)
+        own = task.own[verb if verb in task.own else next(iter(task.own))]
+        about, rules, work = own.about, (*own.rules, *rules), partial(_do_own, own)
+        options = [each for cls in own.options for each in dataclass_options(cls)]
+        params = [_files(own.metavar, own.inputs), *options]
+        if verb == "predict":
+            params = [model, *(each for each in params if each.name != "model")]
+    elif verb in ("train", "tune"):
+        how = " and tune the regularization" if verb == "tune" else ", with a regularization that you give"
+        told = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
+        about = [f"Learn {task.learns}{how}.", task.about, told]
+        params, work, rules = _learning_params(verb, task), _learn, (*_RULES, *rules)
+    elif verb == "evaluate":
+        about, work = [VERBS[verb], task.evaluates], _evaluate
+        params = [
+            *(model, _files("FILE...", f"{task.files} See train.")),
+            *dataclass_options(task.reading_options),
+            *dataclass_options(task.scoring_options, "Evaluation"),
+            *dataclass_options(Telling, "Output"),
+        ]
+    elif verb == "shard":
+        told = "The files are read some megabytes at a time."
+        about = [VERBS[verb], f"{told} The folder is mapped into memory when it is needed."]
+        work = _shard
+        dealing = [*dataclass_options(Dealing, "Shards")]
+        told = "A new or empty folder for the shards."
+        params = [
+            _files("TRAIN...", task.files),
+            click.Argument(["folder"], type=_PATH, metavar="FOLDER", help=told),
+            *_reading_options(task, task.learning_options, verb),
+            *estimator_options(task.estimator, {"Model": task.space}, _OTHER_NAMES),
+            *dealing,
+        ]
+        flags = {each.opts[0] for each in dealing}  # no options of tuning, but called so
+        rules = [rule for rule in rules if rule.option not in flags]
+    else:
+        about, work = task.predicts, _predict
+        params = [
+            *(model, _files("[FILE...]", f"{task.inputs} - is standard input.")),
+            *dataclass_options(task.predicting_options, "Prediction"),
+            *dataclass_options(Writing, "Output"),
+        ]
+    return _command(verb, kind, task, about, params, work, rules)
 
 
-_MAKERS: dict[str, Callable[[str, Kind, Task], Command]] = {
-    "train": _learning_command,
-    "tune": _learning_command,
-    "evaluate": _evaluating_command,
-    "predict": _predicting_command,
-    "shard": _sharding_command,
-}
+def _files(metavar: str, help: str) -> click.Argument:
+    required = not metavar.startswith("[")
+    return click.Argument(["files"], nargs=-1, required=required, metavar=metavar, help=help)
 
 
-def _own_command(verb: str, kind: Kind, task: Task) -> Command:
-    own = task.own[verb if verb in task.own else next(iter(task.own))]
-    options = [each for cls in own.options for each in dataclass_options(cls)]
-    model: list[click.Parameter] = []
-    if verb == "predict":
-        options = [each for each in options if each.name != "model"]
-        model = [_model_argument(kind)]
-    required = not own.metavar.startswith("[")
-    files = click.Argument(["files"], nargs=-1, metavar=own.metavar, required=required, help=own.inputs)
-
-    def work(_: Task, values: dict[str, Any]) -> int:
-        given = values["files"] or ("-",)
-        if given.count("-") > 1:
-            raise DataError("found standard input twice, expected - at most once")
-        return own.work(given, *(values_of(cls, values) for cls in own.options))
-
-    return _command(verb, kind, task, own.about, [*model, files, *options], work, own.rules)
+def _do_own(own: OwnCommand, _: Task, values: dict[str, Any]) -> int:
+    given = values["files"] or ("-",)
+    if given.count("-") > 1:
+        raise DataError("found standard input twice, expected - at most once")
+    return own.work(given, *(values_of(cls, values) for cls in own.options))
 
 
 def _command(
@@ -617,34 +595,24 @@ def _command(
     paragraphs: Iterable[str],
     params: list[click.Parameter],
     work: Callable[[Task, dict[str, Any]], int],
-    rules: Sequence[Rule] = (),
+    rules: Sequence[Rule],
 ) -> Command:
     def run(**values: Any) -> None:
-        options, asked = _options_by_name(), given_parameters()
+        options, asked = options_by_name(), given_parameters()
         everything = {flag: str(values[name]) for name, flag in options.items() if name in values}
         given = {flag: everything[flag] for name, flag in options.items() if name in asked}
-        for rule in (*rules, *task.rules):
-            if verb != "shard" or rule.option not in _OF_DEALING:
-                rule.check(given, everything)
-        _check_jobs(values.get("jobs"))
+        for rule in rules:
+            rule.check(given, everything)
+        jobs = values.get("jobs")
+        if jobs is not None and jobs < 1 and jobs != -1:
+            from structune.running.executors import usable_cores
+
+            if jobs == 0 or jobs < -usable_cores():
+                cores = usable_cores()
+                raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {cores} cores.")
         raise click.exceptions.Exit(work(task, values))
 
     text = "\n\n".join(filter(None, paragraphs))
     examples = [line for line in task.examples if line.split()[1] == verb]
     name = kind.word if verb in VERBS else verb
     return Command(name, examples, params=params, help=text, callback=run)
-
-
-def _check_jobs(jobs: int | None) -> None:
-    if jobs is None or jobs > 0 or jobs == -1:
-        return
-    from structune.running.executors import usable_cores
-
-    if jobs == 0 or jobs < -usable_cores():
-        raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {usable_cores()} cores.")
-
-
-def _options_by_name() -> dict[str, str]:
-    """Options by the names of their parameters."""
-    params = click.get_current_context().command.params
-    return {str(each.name): each.opts[0] for each in params if isinstance(each, click.Option)}

@@ -20,6 +20,7 @@ from structune.running.progress import Bars
 
 def run(words: Sequence[str] | None) -> None:
     """Compile for these kinds, or for all."""
+    # by the function, as the segments of taggers have the kernels of taggers
     rooms = {warm: word for word, warm in _rooms(words).items()}  # some kinds share theirs
     folder = _cache()
     before, start = set(folder.rglob("*")), time.perf_counter()
@@ -28,7 +29,11 @@ def run(words: Sequence[str] | None) -> None:
         with event.install_listener("numba:compile", _Compiling(bars)):
             for done, (warm, word) in enumerate(rooms.items()):
                 bars.show_whole("warm", done / len(rooms), word)
-                _run_one(word, warm, bars)
+                began = time.perf_counter()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # nobody will use what was learned
+                    warm()
+                bars.print(f"{word}: {time.perf_counter() - began:.0f} s")
     finally:
         bars.stop()
     kept = machine_code()
@@ -59,19 +64,11 @@ def _cache() -> Path:
     try:
         make_writable(folder)
     except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
         raise DataError(
-            f"{folder}: {reason}, expected a folder for what is compiled: see STRUCTUNE_CACHE"
+            f"{folder}: cannot be written ({error.strerror}), expected a folder for what is compiled: see "
+            "STRUCTUNE_CACHE"
         ) from error
     return folder
-
-
-def _run_one(word: str, warm: Callable[[], None], bars: Bars) -> None:
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nobody will use what was learned
-        warm()
-    bars.print(f"{word}: {time.perf_counter() - start:.0f} s")
 
 
 class _Compiling(event.Listener):

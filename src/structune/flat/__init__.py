@@ -4,11 +4,11 @@ Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression),
 each group of features.
 
 - ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
-  what rankings share with them; ``posterior``: deviations of predictions;
-  ``rotation``: fewer features where these are many and examples few; ``location``: features about zero
+  what rankings share with them; ``rotation``: fewer features where these are many and examples few;
+  ``location``: features about zero
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository; ``svmlight``: files in blocks
-- ``task``, ``tables``, ``scores``, ``plots``: the command line
+- ``task``, ``tables``, ``scores``: the command line
 """
 
 import lazy_loader

@@ -146,10 +146,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
             Input as scikit-learn refuses it; fewer than two classes.
         """
         loss, before = self._make_loss(), self._before()
-        examples = self._checked(X, y, sample_weight, groups)
-        location = self._survey([examples])
-        shard = self._shard(examples, location)
-        return self._fit_located(loss, shard, location, before, groups, strata=shard.outputs)
+        found = self._encode_training(X, y, sample_weight, groups)
+        return self._fit_located(loss, found, before, strata=found.shard.outputs)
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, reset: bool = True
@@ -157,13 +155,21 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         X, y = self._check_fit(X, y, reset=reset)
         if y.dtype.kind not in "biuU":  # else they can be nothing but classes
             check_classification_targets(y)
-        return Examples(X, y, check_weights(sample_weight, y.size), groups)
+        return X, y, check_weights(sample_weight, y.size), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
         centre, totals, classes = Centre(self.fit_intercept), dict[Any, float](), None
         for X, y, weights, _ in blocks:
             labels, codes = np.unique(y, return_inverse=True)
-            classes = labels if classes is None else _joined(classes, labels)
+            if classes is None:
+                classes = labels
+            elif (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
+                these, others = labels[:1].tolist(), classes[:1].tolist()
+                raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
+            else:
+                classes = np.union1d(classes, labels)
+            # Weights of classes may depend on all examples ("balanced"), so means of classes are kept apart
+            # until all have been seen. Without such weights one mean will do.
             if self.class_weight is None:
                 centre.add(X, weights)
                 continue
@@ -178,17 +184,17 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
-        self._weight_of = self._class_weights(np.array([totals[label] for label in classes.tolist()]))
-        return Location(centre.mean(dict(zip(classes.tolist(), self._weight_of.tolist(), strict=True))))
-
-    def _class_weights(self, totals: FloatArray) -> FloatArray:
-        """The weight of each class, shape (n_classes,), from those of its examples together."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return np.asarray(totals.sum() / (totals.size * np.where(totals > 0, totals, np.inf)))
-        found = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-        if not np.all((found >= 0.0) & (found < np.inf)):
-            raise DataError(f"class_weight={self.class_weight!r}: expected finite numbers >= 0")
-        return np.asarray(found)
+            total = np.array([totals[label] for label in classes.tolist()])
+            # n / (k n_c), as scikit-learn has it, by weights of examples in place of numbers; a class without
+            # weight gets 0
+            found = total.sum() / (total.size * np.where(total > 0, total, np.inf))
+        else:
+            found = compute_class_weight(self.class_weight, classes=classes, y=classes)
+            if not np.all((found >= 0.0) & (found < np.inf)):
+                raise DataError(f"class_weight={self.class_weight!r}: expected finite numbers >= 0")
+        self._weight_of = np.asarray(found)
+        return Location(centre.mean(dict(zip(classes.tolist(), found.tolist(), strict=True))))
 
     def _shard(self, examples: Examples, location: Location) -> FlatShard:
         X, y, weights, _ = examples
@@ -197,13 +203,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         return self._structure.encode(location.centred(X), y.tolist(), weights)
 
     def _learn(self, structure: Any, loss: Loss, shard: Any, *more: Any) -> TuningResult:
-        # else the evidence asks for about as much as held-out examples do
+        # where these hold, the evidence asks for too strong a penalty (see "Notes"); else for about as much
+        # as held-out examples do
         many = self._n_scores > 1 or self.n_features_in_ > len(shard)
         self._calibrated = isinstance(loss, LogLoss) and many
         return super()._learn(structure, loss, shard, *more)
 
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
-        self.intercept_ -= self.coef_ @ location.mean
+        self.intercept_ -= self.coef_ @ location.mean  # w . (x - m) + b = w . x + (b - w . m)
         if self._n_scores > 1:
             self.intercept_ -= self.intercept_.mean()  # the same to all classes changes nothing
 
@@ -220,7 +227,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score of each class, shape (n_examples, n_classes); of two classes the log odds, (n_examples,)."""
-        scores = self._scores(X)
+        scores = self._scores(self._check_features(X))
         return scores[:, 0] if self._n_scores == 1 else scores
 
     def predict(self, X: Any) -> Any:
@@ -231,6 +238,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class, shape (n_examples, n_classes)."""
+        # scores of two classes are log odds; neither probability is 1 minus the other, which would round
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack((scipy.special.expit(-scores), scipy.special.expit(scores)))
@@ -257,28 +265,16 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> Classifier:
-        model = cls()
-        model.classes_ = _checked_classes(header["classes"])
+        # as `np.unique` made them in training: `searchsorted` and the order of probabilities rely on it
+        model, labels = cls(), header["classes"]
+        plain = isinstance(labels, list) and _are_plain(labels)
+        if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
+            raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
+        model.classes_ = np.array(labels)
         model._unpack(header, arrays)
         return model
-
-
-def _joined(classes: Any, labels: Any) -> Any:
-    """The classes of some examples, and of more."""
-    if (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        these, others = labels[:1].tolist(), classes[:1].tolist()
-        raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
-    return np.union1d(classes, labels)
 
 
 def _are_plain(labels: list[Any]) -> bool:
     """Whether files can hold them."""
     return {type(label) for label in labels} in ({str}, {int}, {float}, {bool})
-
-
-def _checked_classes(labels: Any) -> Any:
-    """The classes of a model file: at least two, of one kind, and rising."""
-    plain = isinstance(labels, list) and _are_plain(labels)
-    if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
-        raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
-    return np.array(labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -15,52 +16,21 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
 
+_NAMES = """
+regression: abalone bodyfat cpusmall housing mpg pyrim space_ga triazines
+binary: australian breast-cancer diabetes german.numer heart ionosphere liver-disorders mushrooms \
+sonar splice w1a
+multiclass: dna glass iris letter satimage segment shuttle svmguide2 usps vehicle vowel wine
+"""
 UCI_SETS: dict[str, tuple[str, ...]] = {
-    "regression": ("abalone", "bodyfat", "cpusmall", "housing", "mpg", "pyrim", "space_ga", "triazines"),
-    "binary": (
-        "australian",
-        "breast-cancer",
-        "diabetes",
-        "german.numer",
-        "heart",
-        "ionosphere",
-        "liver-disorders",
-        "mushrooms",
-        "sonar",
-        "splice",
-        "w1a",
-    ),
-    "multiclass": (
-        "dna",
-        "glass",
-        "iris",
-        "letter",
-        "satimage",
-        "segment",
-        "shuttle",
-        "svmguide2",
-        "usps",
-        "vehicle",
-        "vowel",
-        "wine",
-    ),
+    task: tuple(names.split()) for task, names in re.findall("(.*): (.*)", _NAMES)
 }
 """The names of the data sets by task."""
 
 _Examples: TypeAlias = tuple[NDArray[np.float64] | scipy.sparse.csr_array, NDArray[Any]]
 _TASKS = {name: task for task, names in UCI_SETS.items() for name in names}
 _SPARSE = {"dna", "mushrooms", "w1a"}
-_STEMS = {  # where the name of the file is not that of the set
-    "glass": "glass.scale",
-    "liver-disorders": "liver-disorders_345x6",
-    "mushrooms": "mushrooms_onehot",
-    "segment": "segment.scale",
-    "splice": "splice3_nominal_ACGT1234",
-    "svmguide2": "svmguide2.txt",
-    "vehicle": "vehicle.scale",
-    "wine": "wine.scale",
-}
-_SHA256 = {  # of each file; ".t" holds the test set
+_SHA256 = {  # of each file, whose name begins with that of the set; ".t" holds the test set
     "abalone": "8e6955b6becd8a2226c6f3be3e107175a51fe60a999d93823ade3c8e00de5e79",
     "australian": "73f298b8365ae286b536236c2ba5b3dae8ede65a58a873f1fe732c24b26a1c80",
     "bodyfat": "3b9ac461a5f7941411125ebcc60f281e4d02c43c7b5635c056c0e1acc2854fe1",
@@ -167,61 +137,48 @@ def load_uci(name: str) -> FlatData:
     """
     if name not in _TASKS:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_TASKS)}")
+    from sklearn import datasets  # here, because it is slow to import
+
     if name == "iris":
-        return _iris()
-    (X, y), *tests = _splice() if name == "splice" else _read(name)
-    names = _splice_names() if name == "splice" else [f"x{j}" for j in range(1, X.shape[1] + 1)]
+        iris = datasets.load_iris()
+        return FlatData(
+            name, "multiclass", iris.data, iris.target.astype(np.int64), None, list(iris.feature_names)
+        )
+    if name == "splice":
+        return _load_splice()
+    stem = _stem(name)
+    paths = [_find(part) for part in (stem, f"{stem}.t") if part in _SHA256]
+    loaded = datasets.load_svmlight_files(paths, zero_based=False)
+    dtype = np.float64 if _TASKS[name] == "regression" else np.int64
+    # read together, so that training and test sets have the same columns
+    found = list[_Examples]()
+    for X, y in zip(loaded[::2], loaded[1::2], strict=True):
+        # 32-bit indices, as some solvers take no others
+        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+        matrix = scipy.sparse.csr_array(parts, shape=X.shape)
+        found.append((matrix if name in _SPARSE else matrix.toarray(), y.astype(dtype)))
+    (X, y), *tests = found
+    names = [f"x{j}" for j in range(1, X.shape[1] + 1)]
     return FlatData(name, _TASKS[name], X, y, tests[0] if tests else None, names)
 
 
-def _iris() -> FlatData:
-    from sklearn.datasets import load_iris  # here, because it is slow to import
-
-    data = load_iris()
-    y = data.target.astype(np.int64)
-    return FlatData("iris", "multiclass", data.data, y, None, list(data.feature_names))
+def _stem(name: str) -> str:
+    return next(stem for stem in _SHA256 if stem.startswith(name))
 
 
-def _read(name: str) -> list[_Examples]:
-    """The training set and, where there is one, the test set, with as many columns."""
-    from sklearn.datasets import load_svmlight_files
-
-    stem = _STEMS.get(name, name)
-    paths = [_find(part) for part in (stem, f"{stem}.t") if part in _SHA256]
-    loaded = load_svmlight_files(paths, zero_based=False)
-    dtype = np.float64 if _TASKS[name] == "regression" else np.int64
-    return [
-        (_csr(X) if name in _SPARSE else X.toarray(), y.astype(dtype))
-        for X, y in zip(loaded[::2], loaded[1::2], strict=True)
-    ]
-
-
-def _csr(X: Any) -> scipy.sparse.csr_array:
-    """With 32-bit indices, as some solvers take no others."""
-    return scipy.sparse.csr_array(
-        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
-    )
-
-
-def _splice() -> list[_Examples]:
+def _load_splice() -> FlatData:
+    """Four columns for each position, 1 for the nucleotide of codes 1 to 4, all 0 for any other code."""
     from sklearn.datasets import load_svmlight_file
 
-    with gzip.open(_find(_STEMS["splice"])) as file:
+    with gzip.open(_find(_stem("splice"))) as file:
         rows = [line.split(maxsplit=1) for line in file]
-    # the reader takes only numbers for labels
+    # the reader of scikit-learn takes only numbers for labels
     text = b"\n".join(_SPLICE_LABELS[label] + b" " + codes for label, codes in rows)
-    X, y = load_svmlight_file(BytesIO(text), n_features=_N_POSITIONS, zero_based=False)
-    return [(_one_hot(X.toarray()), y.astype(np.int64))]
-
-
-def _splice_names() -> list[str]:
-    return [f"position {k}={letter}" for k in range(1, _N_POSITIONS + 1) for letter in _NUCLEOTIDES]
-
-
-def _one_hot(codes: NDArray[Any]) -> NDArray[np.float64]:
-    """Four columns, A, C, G and T, for each column of codes 1 to 4; all 0 for any other code."""
-    is_letter: NDArray[np.bool_] = codes[:, :, None] == np.arange(1, len(_NUCLEOTIDES) + 1)
-    return is_letter.reshape(len(codes), -1).astype(np.float64)
+    codes, y = load_svmlight_file(BytesIO(text), n_features=_N_POSITIONS, zero_based=False)
+    is_letter = codes.toarray()[:, :, None] == np.arange(1, len(_NUCLEOTIDES) + 1)
+    X = is_letter.reshape(len(is_letter), -1).astype(np.float64)
+    names = [f"position {k}={letter}" for k in range(1, _N_POSITIONS + 1) for letter in _NUCLEOTIDES]
+    return FlatData("splice", "binary", X, y.astype(np.int64), None, names)
 
 
 def _find(stem: str) -> Path:

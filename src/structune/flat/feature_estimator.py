@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.groups import Groups
 from structune.learning.blocks import BlockEstimator, in_block
 from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
-from structune.structure import Groups, Structure
+from structune.structure import Structure
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
@@ -67,29 +68,49 @@ class FeatureEstimator(BlockEstimator):
     def _check_features(self, X: Any) -> Any:
         """The features of a prediction, dense or CSR."""
         self._check_fitted()
-        if self._is_plain(X):
-            return X
-        from sklearn.utils.validation import validate_data
-
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-    def _is_plain(self, X: Any) -> bool:
-        """Whether features are what scikit-learn would leave as they are: it takes longest to import."""
-        return (
+        # what scikit-learn would leave as it is does without it: to import it takes longest of all
+        if (
             type(X) is np.ndarray
             and X.dtype == np.float64
             and X.ndim == 2
             and len(X) > 0
             and X.shape[1] == self.n_features_in_ > 0
             and not hasattr(self, "feature_names_in_")
-            and bool(np.isfinite(X).all())
-        )
+            and np.isfinite(X).all()
+        ):
+            return X
+        from sklearn.utils.validation import validate_data
+
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _feature_groups(self) -> list[str]:
         """The group of each feature."""
-        return _feature_groups(self.groups, self._names, hasattr(self, "feature_names_in_"))
+        groups, names = self.groups, self._names
+        if isinstance(groups, str) and groups in GROUPS:
+            if groups == "single":
+                return ["all"] * len(names)
+            if groups == "feature":
+                return names
+            if not hasattr(self, "feature_names_in_"):
+                raise DataError(
+                    "groups='prefix' needs names of the features: fit with a data frame "
+                    "(a ColumnTransformer makes one after set_output(transform='pandas'))"
+                )
+            # a `ColumnTransformer` puts ``__`` behind the name of a block
+            return [name.partition("__" if "__" in name else "=")[0] for name in names]
+        if callable(groups):
+            return [str(groups(name)) for name in names]
+        if isinstance(groups, str) or np.ndim(groups) != 1:
+            raise DataError(
+                f"groups={groups!r}: expected one of {GROUPS}, a function of names, or a list with one a "
+                "feature"
+            )
+        if len(groups) != len(names):
+            raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
+        return [str(group) for group in groups]
 
     def _weight_groups(self, structure: Structure) -> Groups:
+        # weights are feature x score; those behind them, intercepts, have no group (-1), and so no penalty
         labels = self._feature_groups()
         groups = Groups.by_name([label for label in labels for _ in range(self._n_scores)])
         free = np.full(structure.n_weights - groups.index.size, -1)
@@ -133,32 +154,3 @@ class FeatureEstimator(BlockEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         n_free = self._n_free
         self._unpack_fit(n * self._n_scores + n_free, header, arrays, n_free)
-
-
-def _feature_groups(groups: Any, names: list[str], named: bool) -> list[str]:
-    """The group of each feature."""
-    if isinstance(groups, str) and groups == "single":
-        return ["all"] * len(names)
-    if isinstance(groups, str) and groups == "feature":
-        return names
-    if isinstance(groups, str) and groups == "prefix":
-        if not named:
-            raise DataError(
-                "groups='prefix' needs names of the features: fit with a data frame "
-                "(a ColumnTransformer makes one after set_output(transform='pandas'))"
-            )
-        return [_prefix(name) for name in names]
-    if callable(groups):
-        return [str(groups(name)) for name in names]
-    if not isinstance(groups, str) and np.ndim(groups) == 1:
-        if len(groups) != len(names):
-            raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
-        return [str(group) for group in groups]
-    raise DataError(
-        f"groups={groups!r}: expected one of {GROUPS}, a function of names, or a list with one a feature"
-    )
-
-
-def _prefix(name: str) -> str:
-    """What comes before ``__``, which a `ColumnTransformer` puts behind the name of a block, or ``=``."""
-    return name.partition("__" if "__" in name else "=")[0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.flat.location import Location
@@ -18,7 +18,7 @@ from structune.flat.rotation import Rotation
 from structune.flat.structure.shard import FlatShard
 from structune.learning.blocks import Blocks
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays
+from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Structure
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningResult
 
 
-class Examples(NamedTuple):
-    """What `fit` is given, checked."""
-
-    X: Any
-    y: Any
-    weights: FloatArray
-    groups: Any
-
-
+Examples: TypeAlias = tuple[Any, Any, FloatArray, Any]
+"""Features, outputs, weights and groups that `fit` is given, checked."""
 _MOST_TURNED = 1001  # weights of features that were turned, for a Hessian as a matrix
 
 
@@ -63,11 +56,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         return self._n_scores
 
     def _scores(self, X: Any) -> FloatArray:
-        """coef_ . x + intercept_, shape (n_examples, n_scores)."""
-        return self._scores_of(self._check_features(X))
-
-    def _scores_of(self, matrix: Any) -> FloatArray:
-        return np.asarray(matrix @ np.atleast_2d(self.coef_).T + self.intercept_)
+        """coef_ . x + intercept_ of features that are checked, shape (n_examples, n_scores)."""
+        return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -83,6 +73,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         """Those as weights of what is put there."""
         if before is None or before[0].shape != (self._n_scores, location.mean.size):
             return None
+        # scores of centred features x - m are the same with the intercept b + w . m
         coef, intercept = before
         rows = [*coef.T, intercept + coef @ location.mean] if self.fit_intercept else list(coef.T)
         return np.concatenate(rows) if rows else None
@@ -107,14 +98,15 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _fit_located(
         self,
         loss: Loss,
-        shard: FlatShard | ShardFolder,
-        location: Location,
+        examples: Encoded,
         before: tuple[FloatArray, FloatArray] | None,
-        groups: Any = None,
         strata: Any = None,
     ) -> Self:
+        # Learned of centred features (and, in regressions, of outputs in a unit of their own), then put back:
+        # with centred features, the intercept and the other weights hardly depend on each other.
+        shard, location = examples.shard, examples.attributes["_location"]
         start = self._start_at(before, location)
-        result = self._learn(self._structure, loss, shard, start, groups, strata)
+        result = self._learn(examples.structure, loss, shard, start, examples.groups, strata)
         self._put_back(location, result, shard.shards if isinstance(shard, ShardFolder) else [shard])
         return self
 
@@ -123,7 +115,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         if location is None:
             raise DataError(f"{data.path}: found no location of features, expected that of the shards")
         self._adopt(data.model)
-        self._fit_located(loss, data, location, before)
+        self._fit_located(loss, Encoded(self._structure, data, None, {"_location": location}), before)
         self.extra_ = data.model.extra_
 
     def _adopt(self, model: Self) -> None:
@@ -135,13 +127,15 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[FlatShard, Any]]:
         self._location = self._survey(self._checked_blocks(blocks()))
         for examples in self._checked_blocks(blocks()):
-            yield self._shard(examples, self._location), examples.groups
+            yield self._shard(examples, self._location), examples[3]
 
     def _encode_training(self, X: Any, y: Any, *more: Any, **options: Any) -> Encoded:
-        examples = self._checked(X, y, *more, **options)
+        return self._encoded(self._checked(X, y, *more, **options))
+
+    def _encoded(self, examples: Examples) -> Encoded:
         location = self._survey([examples])
         shard = self._shard(examples, location)
-        return Encoded(self._structure, shard, examples.groups, {"_location": location})
+        return Encoded(self._structure, shard, examples[3], {"_location": location})
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -154,7 +148,10 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         example_groups: Any,
         strata: Any = None,
     ) -> TuningResult:
-        self._rotation = self._rotation_of(structure, loss, shard)
+        # `_rotation` is set while the turned problem is learned: groups of features, the tuner, the Hessian
+        # and `_set_weights` ask for it. What is kept is of the features as they were given.
+        if self._may_be_turned(structure, loss, shard):
+            self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
         if self._rotation is None:
             return super()._learn(structure, loss, shard, start, example_groups, strata)
         shard = replace(shard, design=self._rotation.design)
@@ -168,19 +165,30 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         self.group_sizes_ = self._weight_groups(structure).sizes
         return result
 
-    def _rotation_of(self, structure: Any, loss: Loss, shard: Any) -> Rotation | None:
-        """How to turn the features, if that pays, and changes nothing but the cost."""
+    def _may_be_turned(self, structure: Structure, loss: Loss, shard: Any) -> bool:
+        """Whether turning the features may pay, and changes nothing but the cost.
+
+        Precisions have to be chosen by norms of weights, whatever their number.
+        """
         if isinstance(shard, ShardFolder) or not Rotation.may_pay(shard.design):
-            return None
-        if np.any(self._l1(self._weight_groups(structure))) or not self._norms_suffice(
-            structure, loss, shard
-        ):
-            return None
-        return Rotation.of(shard.design, self._names, self._feature_groups())
+            return False
+        if np.any(self._l1(self._weight_groups(structure))):
+            return False
+        from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
+        from structune.learning.tuning.majorize import are_many
+
+        # Turning keeps 2-norms, so no other norm may be part of the objective. Nor may the number of weights,
+        # which becomes that of the features that are left: effective numbers of weights stay.
+        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
+        if isinstance(tuner, MajorizeTuner):
+            many = are_many(structure.n_weights, float(shard.weights.sum()))
+            return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))
+        return tuner is None or isinstance(tuner, GridTuner | ImplicitTuner)
 
     def _hessian_method(self, structure: Structure) -> str:
         """The parameter `hessian`; "auto" is a matrix where features were turned, if it is not too large."""
-        # as many features as examples tell classes apart without a mistake, and loose fits then tell little
+        # With as many features as examples, classes are told apart without a mistake, and held-out losses of
+        # loose fits tell little; Newton steps end close to the optimum.
         if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
             return "dense"
         return self.hessian
@@ -193,17 +201,6 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         if self._rotation is not None and isinstance(tuner, MajorizeTuner):
             return replace(tuner, count="effective")  # as with all features, which were more
         return tuner
-
-    def _norms_suffice(self, structure: Structure, loss: Loss, shard: Any) -> bool:
-        """Whether precisions are chosen by norms of weights, whatever their number."""
-        from structune.learning.tuning import GridTuner, ImplicitTuner, MajorizeTuner
-        from structune.learning.tuning.majorize import are_many
-
-        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
-        if isinstance(tuner, MajorizeTuner):
-            many = are_many(structure.n_weights, float(shard.weights.sum()))
-            return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))
-        return tuner is None or isinstance(tuner, GridTuner | ImplicitTuner)
 
     def _feature_groups(self) -> list[str]:
         labels = super()._feature_groups()
@@ -226,11 +223,17 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        if self._location is None:
-            return header, arrays
-        more, mean = self._location.pack()
-        return header | more, arrays | mean
+        if self._location is not None:
+            header["location"] = [self._location.offset, self._location.unit]
+            arrays["location_mean"] = self._location.mean
+        return header, arrays
 
     def _unpack(self, header: dict[str, Any], arrays: Arrays) -> None:
         super()._unpack(header, arrays)
-        self._location = Location.unpack(header, arrays, self.n_features_in_)
+        self._location = None
+        if "location" in header:
+            check_array(arrays, "location_mean", np.float64, (self.n_features_in_,))
+            offset, unit = map(float, header["location"])
+            if not (np.isfinite(offset) and 0.0 < unit < np.inf):
+                raise ModelFileError(f"found outputs at {offset} in units of {unit}, expected finite numbers")
+            self._location = Location(arrays["location_mean"], offset, unit)

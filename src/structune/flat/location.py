@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError
-from structune.learning.estimator_file import Arrays, check_array
+from structune.errors import DataError
 from structune.structure import FloatArray
 
 
@@ -31,21 +30,6 @@ class Location:
     def centred(self, X: Any) -> Any:
         return X - self.mean if self.mean.any() else X
 
-    def pack(self) -> tuple[dict[str, Any], Arrays]:
-        """As a folder of shards keeps it."""
-        return {"location": [self.offset, self.unit]}, {"location_mean": self.mean}
-
-    @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: Arrays, n_features: int) -> Location | None:
-        """What was packed, if anything was."""
-        if "location" not in header:
-            return None
-        check_array(arrays, "location_mean", np.float64, (n_features,))
-        offset, unit = map(float, header["location"])
-        if not (np.isfinite(offset) and 0.0 < unit < np.inf):
-            raise ModelFileError(f"found outputs at {offset} in units of {unit}, expected finite numbers")
-        return cls(arrays["location_mean"], offset, unit)
-
 
 class Moments:
     """Mean of rows that come block by block, and of numbers their squares about it (Chan et al. 1983)."""
@@ -59,6 +43,8 @@ class Moments:
         weight = float(weights.sum())
         if not weight:
             return
+        # with weights W and V and means m and n, together: mean m + (n - m) V / (W + V), and squares about it
+        # S + T + (n - m)^2 W V / (W + V), where no large squares are subtracted from each other
         mean, total = np.average(values, axis=0, weights=weights), self.weight + weight
         step = mean - self.mean
         if values.ndim == 1:
@@ -87,6 +73,7 @@ class Centre:
 
     def mean(self, weight_of: dict[Any, float] | None = None) -> FloatArray:
         """Of all, with the weight of each label."""
+        # the mean that the weighted examples have, from the means of labels
         moments = {y: m for y, m in self._of.items() if m.weight}  # others have no mean
         weights = np.array(
             [m.weight * (1.0 if weight_of is None else weight_of[y]) for y, m in moments.items()]

@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.files.shards import ShardFolder
 from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location, Moments
-from structune.flat.posterior import MOST_CELLS, Posterior
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
+from structune.groups import Groups
+from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Groups, check_weights
+from structune.learning.solvers.linear import FactoredSystem
+from structune.structure import FloatArray, check_weights
 
 if TYPE_CHECKING:
-    from structune.learning.risk import Risk
     from structune.learning.tuning.problem import TuningResult
 
+MOST_CELLS = 1 << 20  # of the roots of all outputs, eight megabytes
+_AT_A_TIME = 1 << 22  # cells of a product
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The Gaussian of the weights about the fitted ones, in units of the noise.
+
+    Attributes
+    ----------
+    root : ndarray, shape (n_weights, n_weights)
+        R, lower triangular: the covariance is R' R.
+    mean : ndarray, shape (n_features,)
+        Less than the features by this are those that the weights are of. Another weight is the intercept's.
+    """
+
+    root: FloatArray
+    mean: FloatArray
+
+    def variance(self, X: Any) -> FloatArray:
+        """Of the score of each row of features, dense or sparse, shape (n_examples,)."""
+        # The variance is |R z|^2 for z = (x - mean, 1), the 1 for the intercept. R z is one product with the
+        # features as they are, and a shift that is the same for all examples.
+        columns = self.root[:, : self.mean.size].T
+        shift = self.root[:, self.mean.size :].sum(axis=1) - self.mean @ columns
+        step, found = max(1, _AT_A_TIME // max(1, len(self.root))), np.empty(X.shape[0])
+        for k in range(0, X.shape[0], step):
+            found[k : k + step] = np.square(X[k : k + step] @ columns + shift).sum(axis=1)
+        return found
 
 
 @parameters
@@ -145,11 +174,11 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         """
         before = self._before()
         examples = self._checked(X, y, sample_weight, groups)
-        self._n_outputs = examples.y.shape[1] if examples.y.ndim == 2 else None
+        outputs = examples[1]
+        self._n_outputs = outputs.shape[1] if outputs.ndim == 2 else None
         if self._n_outputs is not None:
-            return self._fit_columns(X, examples.y, sample_weight, groups, before)
-        location = self._survey([examples])
-        return self._fit_located(self._make_loss(), self._shard(examples, location), location, before, groups)
+            return self._fit_columns(X, outputs, sample_weight, groups, before)
+        return self._fit_located(self._make_loss(), self._encoded(examples), before)
 
     def _make_loss(self) -> Loss:
         return SquaredLoss()
@@ -160,7 +189,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         X, y = self._check_fit(X, y, y_numeric=True, multi_output=True, reset=reset)
         if y.dtype.kind not in "biuf":
             raise DataError("found outputs that are strings, expected numbers")
-        return Examples(X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups)
+        return X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
         centre, outputs, self._n_outputs = Centre(self.fit_intercept), Moments(), None
@@ -171,45 +200,51 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             outputs.add(y, weights)
         if not outputs.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
+        # the deviation from the mean with an intercept, else from 0: E (y - o)^2 = var(y) + (mean - o)^2
         offset = float(outputs.mean) if self.fit_intercept else 0.0
         spread = float(np.sqrt(outputs.squares / outputs.weight + (outputs.mean - offset) ** 2))
+        # outputs that differ by rounding alone are constant, and stay in their unit
         is_spread = spread > np.finfo(float).eps * abs(offset)
         return Location(centre.mean(), offset, spread / _SPREAD if is_spread else 1.0)
 
     def _shard(self, examples: Examples, location: Location) -> FlatShard:
         X, y, weights, _ = examples
+        # the prior's rate beta has the unit of squared outputs: these get a fixed standard deviation
         outputs = (y - location.offset) / location.unit
         return self._structure.encode(location.centred(X), outputs, weights)
 
     def _start_at(
         self, before: tuple[FloatArray, FloatArray] | None, location: Location
     ) -> FloatArray | None:
+        # the weights of (y - offset) / unit are those of y by the unit, and the intercept loses the offset
         start = super()._start_at(before, location)
         if start is not None:
             start /= location.unit
             start[-1:] -= self.fit_intercept * location.offset / location.unit
         return start
 
-    def _fit_located(
-        self, loss: Loss, shard: FlatShard | ShardFolder, location: Location, *more: Any
-    ) -> Self:
-        self._unit = location.unit
-        return super()._fit_located(loss, shard, location, *more)
+    def _fit_located(self, loss: Loss, examples: Encoded, *more: Any) -> Self:
+        self._unit = examples.attributes["_location"].unit
+        return super()._fit_located(loss, examples, *more)
 
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
-        structure, unit = self._structure, location.unit
-        noise = self._residual_variance(shards) if result.noise is None else result.noise
+        structure, unit, noise = self._structure, location.unit, result.noise
+        if noise is None:  # the mean square of the residuals
+            w = self._weights[: structure.n_weights]
+            squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
+            noise = squares / sum(float(shard.weights.sum()) for shard in shards)
+        # Back to the unit of y: w and the intercept are multiplied by it, variances by its square. The
+        # penalty stays, as |r|^2 and |w|^2 scale alike; l1 |w| is of the first power, so l1 has the unit.
         self.noise_variance_ = unit**2 * noise
         self.l1_ = unit * self.l1_
         self.coef_ = unit * self.coef_[0]
         self.intercept_ = float(unit * self.intercept_[0] + location.offset - self.coef_ @ location.mean)
-        self._posteriors = self._posterior_of(structure, location.mean, result.risk)
-
-    def _residual_variance(self, shards: list[FlatShard]) -> float:
-        structure = self._structure
-        w = self._weights[: structure.n_weights]
-        squares = sum(float(shard.weights @ structure.squared_error(w, shard)) for shard in shards)
-        return squares / sum(float(shard.weights.sum()) for shard in shards)
+        self._posteriors, risk = [], result.risk
+        if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
+            return  # without the matrix of the Hessian this would cost more than the fit
+        precision = self._weight_groups(structure).spread(self.penalty_)
+        root = FactoredSystem(risk, precision, np.zeros(risk.n_weights)).inverse_root()
+        self._posteriors.append(Posterior(root, location.mean))
 
     def _import(self, w: FloatArray) -> None:
         super()._import(w)
@@ -222,17 +257,11 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
 
-    def _posterior_of(self, structure: Linear, mean: FloatArray, risk: Risk | None) -> list[Posterior]:
-        """Of the weights, by the Hessian of the risk; none where that would cost more than the fit."""
-        if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
-            return []
-        precision = self._weight_groups(structure).spread(self.penalty_)
-        return [Posterior.of_fit(risk, precision, mean)]
-
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         """One regression for each column of outputs."""
         if self.run is not None and self.run.checkpoint is not None:
             raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
+        # what is learned of each is put side by side; groups are called after the number of their output
         parts = [self.__sklearn_clone__() for _ in y.T]
         for k, part in enumerate(parts):
             if before is not None and len(before[0]) == len(parts):
@@ -245,7 +274,13 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.l1_ = np.concatenate([part.l1_ for part in parts])
         self.group_sizes_ = np.concatenate([part.group_sizes_ for part in parts])
         self.group_names_ = tuple(f"{k}: {name}" for k, p in enumerate(parts) for name in p.group_names_)
-        self.history_ = [_of_output(k, record) for k, part in enumerate(parts) for record in part.history_]
+        # precisions of one output are some of those of the model, so they have another name
+        self.history_ = [
+            {"output": k}
+            | {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
+            for k, part in enumerate(parts)
+            for record in part.history_
+        ]
         self.status_ = next((p.status_ for p in parts if p.status_ != "converged"), "converged")
         self.passes_, self.extra_ = sum(part.passes_ for part in parts), {}
         posteriors = [posterior for part in parts for posterior in part._posteriors]
@@ -283,7 +318,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             Deviations of a model that was fitted without its Hessian as a matrix.
         """
         X = self._check_features(X)
-        mean = self._scores_of(X)
+        mean = self._scores(X)
         if not return_std:
             return mean if self._n_outputs else mean[:, 0]
         if not self._posteriors:
@@ -291,6 +326,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
                 "found a model without covariances of its weights, expected one fitted with hessian='dense' "
                 f"and at most {MOST_CELLS} covariances"
             )
+        # the covariance of the weights is noise (C + X'X)^-1, in which the noise is a factor
         noise = np.atleast_1d(self.noise_variance_)
         spread = np.transpose([posterior.variance(X) for posterior in self._posteriors])
         std = np.sqrt(noise * (1.0 + spread))
@@ -300,10 +336,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
-        header["noise_variance"], header["n_outputs"] = (
-            np.asarray(self.noise_variance_).tolist(),
-            self._n_outputs,
-        )
+        header |= {"noise_variance": np.asarray(self.noise_variance_).tolist(), "n_outputs": self._n_outputs}
         for name in ("root", "mean") if self._posteriors else ():
             arrays[f"posterior_{name}"] = np.array([getattr(p, name) for p in self._posteriors])
         return header, arrays
@@ -321,21 +354,12 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model.noise_variance_ = float(noise) if n is None else noise
         if n is None:
             model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
-        model._posteriors = _unpack_posteriors(arrays, n or 1, model)
+        model._posteriors = []
+        if "posterior_root" in arrays:
+            n_outputs, n_features = n or 1, model.n_features_in_
+            n_rows = n_features + (arrays["posterior_root"].shape[-1:] == (n_features + 1,))  # an intercept
+            check_array(arrays, "posterior_root", np.float64, (n_outputs, n_rows, n_rows))
+            check_array(arrays, "posterior_mean", np.float64, (n_outputs, n_features))
+            both = zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)
+            model._posteriors = [Posterior(root, mean) for root, mean in both]
         return model
-
-
-def _of_output(k: int, record: dict[str, Any]) -> dict[str, Any]:
-    """A record of the fit of one output, whose precisions are some of those of the model."""
-    told = {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
-    return {"output": k, **told}
-
-
-def _unpack_posteriors(arrays: Arrays, n_outputs: int, model: Regressor) -> list[Posterior]:
-    if "posterior_root" not in arrays:
-        return []
-    n = model.n_features_in_
-    has_intercept = arrays["posterior_root"].shape[-1:] == (n + 1,)
-    check_array(arrays, "posterior_root", np.float64, (n_outputs, n + has_intercept, n + has_intercept))
-    check_array(arrays, "posterior_mean", np.float64, (n_outputs, n))
-    return [Posterior(*both) for both in zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)]

@@ -13,6 +13,8 @@ from structune.flat.structure.design import Design
 from structune.running.blas import one_thread
 from structune.structure import FloatArray, IntArray
 
+# An eigendecomposition of a larger Gram matrix, or of one that is hardly smaller than the features are many,
+# costs more than it saves.
 _LEAST_FEATURES, _MOST_EXAMPLES = 1025, 1000  # of a group, and of its Gram matrix: what pays
 _WIDER = 2  # than high
 _LEAST_EIGENVALUE = 1e-12  # relative to the largest
@@ -60,6 +62,7 @@ class Rotation:
         if not cls.may_pay(design) or all(len(own) < least for own in groups.values()):
             return None
         blocks, found, parts = [], [], []
+        # features of narrow groups stay as they are, beside those that were turned
         for label, own in groups.items():
             block, back, told = design.matrix[:, own], None, [names[k] for k in own]
             if len(own) >= least:
@@ -68,7 +71,11 @@ class Rotation:
             blocks.append(block)
             found += told
             parts.append((np.array(own), back))
-        return cls(Design(_beside(blocks, design.is_sparse), design.bias), found, parts, design)
+        if len(blocks) > 1 and design.is_sparse:
+            matrix: Any = scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
+        else:
+            matrix = np.hstack(blocks)
+        return cls(Design(matrix, design.bias), found, parts, design)
 
     def group_labels(self, labels: Sequence[str]) -> list[str]:
         """Groups of the features of `design`, from those of the features given."""
@@ -76,12 +83,14 @@ class Rotation:
 
     def turned(self, w: FloatArray) -> FloatArray:
         """Weights of the given features, shape (n_columns, n_scores), as those of `design`."""
+        # V' w = L^-1/2 U' X w: only the part of w in the span of the examples counts for scores
         x = self.given.matrix
         rows = [w[own] if back is None else back.T @ (x[:, own] @ w[own]) for own, back in self.parts]
         return np.concatenate([*rows, w[x.shape[1] :]])
 
     def back(self, v: FloatArray) -> FloatArray:
         """The reverse."""
+        # V v = X' U L^-1/2 v
         x, at = self.given.matrix, 0
         w = np.empty((self.given.n_columns, v.shape[1]))
         for own, back in self.parts:
@@ -106,13 +115,8 @@ def _turned(x: Any) -> tuple[FloatArray, FloatArray]:
     with one_thread():
         gram: Any = x @ x.T
         values, vectors = np.linalg.eigh(gram.toarray() if scipy.sparse.issparse(x) else gram)
+    # eigenvalues rise; below this share of the largest they are rounding, and L^-1/2 would blow it up
     kept = values > _LEAST_EIGENVALUE * max(values[-1], 0.0)
     kept[-1] = True  # of features that are all 0 one is left, and with it their group
     roots = np.sqrt(np.maximum(values[kept], 0.0))
     return vectors[:, kept] * roots, vectors[:, kept] / np.where(roots > 0.0, roots, 1.0)
-
-
-def _beside(blocks: list[Any], is_sparse: bool) -> Any:
-    if len(blocks) > 1 and is_sparse:
-        return scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
-    return np.hstack(blocks)

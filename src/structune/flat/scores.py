@@ -16,14 +16,15 @@ from sklearn.metrics import (
     r2_score,
 )
 
-from structune.cli.checks import say
-from structune.cli.tables import filled, new_table, record_table
+from structune.cli.terminal import new_table, record_table, say
 from structune.files.text import some_of
 from structune.flat.classifier import Classifier
 from structune.flat.regressor import Regressor
 from structune.structure import Array, FloatArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from structune.html_reports.page import Section
 
 Blocks = Iterable[tuple[str, Any, Any]]  # name of the file, features, outputs
@@ -54,6 +55,7 @@ class ClassScores:
             predicted.append(model.predict(X))
             if model.has_probabilities:
                 log_p, labels = model.predict_log_proba(X), model.classes_.tolist()
+                # the model gives no probability to a class that it does not know: its log loss is infinite
                 places = [labels.index(label) if label in labels else -1 for label in known[-1].tolist()]
                 found = log_p[np.arange(len(places)), places]
                 losses.append(-np.where(np.array(places) < 0, -np.inf, found))
@@ -63,12 +65,9 @@ class ClassScores:
             say(f"classes that the model does not know, whose log loss is infinite: {some}")
         return cls(np.concatenate(known), np.concatenate(predicted), loss)
 
-    @property
-    def accuracy(self) -> float:
-        return float(accuracy_score(self.known, self.predicted))
-
     def _classes(self) -> dict[Any, tuple[float, float, float, int]]:
         """Precision, recall, F1 and number of examples of each class."""
+        # a class may be known and never predicted, or predicted and not among the known ones
         labels = np.unique(np.concatenate([self.known, self.predicted]))
         columns = precision_recall_fscore_support(
             self.known, self.predicted, labels=labels, zero_division=0.0
@@ -76,26 +75,24 @@ class ClassScores:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return dict(zip(labels.tolist(), rows, strict=True))
 
-    def tables(self) -> list[Table]:
-        table = new_table("Classes", ["class"], ["precision", "recall", "F1", "examples"])
-        rows = [
-            [str(name), *(f"{value:.4f}" for value in values), f"{n:,}"]
-            for name, (*values, n) in self._classes().items()
-        ]
-        record = [("examples", f"{self.known.size:,}"), ("accuracy", f"{self.accuracy:.4f}")]
-        if self.log_loss is not None:
-            record.append(("mean log loss", f"{self.log_loss:.4f}"))
-        return [filled(table, rows), record_table("All examples", record)]
-
     def as_dict(self) -> dict[str, Any]:
         names = ("precision", "recall", "f1", "examples")
-        by_class = {str(k): dict(zip(names, row, strict=True)) for k, row in self._classes().items()}
         return {
             "examples": int(self.known.size),
-            "accuracy": self.accuracy,
+            "accuracy": float(accuracy_score(self.known, self.predicted)),
             "log_loss": self.log_loss,
-            "classes": by_class,
+            "classes": {str(k): dict(zip(names, row, strict=True)) for k, row in self._classes().items()},
         }
+
+    def tables(self) -> list[Table]:
+        found = self.as_dict()
+        table = new_table("Classes", ["class"], ["precision", "recall", "F1", "examples"])
+        for name, (*values, n) in self._classes().items():
+            table.add_row(str(name), *(f"{value:.4f}" for value in values), f"{n:,}")
+        record = [("examples", f"{found['examples']:,}"), ("accuracy", f"{found['accuracy']:.4f}")]
+        if self.log_loss is not None:
+            record.append(("mean log loss", f"{self.log_loss:.4f}"))
+        return [table, record_table("All examples", record)]
 
     def sections(self) -> Iterator[Section]:
         from structune.html_reports.page import Section
@@ -126,6 +123,7 @@ class NumberScores:
         error = self.predicted - self.known
         return {
             "examples": int(self.known.size),
+            # R2 compares with the variance of the known numbers, which one number does not have
             "R2": float(r2_score(self.known, self.predicted)) if self.known.size > 1 else None,
             "root_mean_square_error": float(np.sqrt(np.mean(error**2))),
             "mean_absolute_error": float(mean_absolute_error(self.known, self.predicted)),
@@ -140,11 +138,13 @@ class NumberScores:
         return [record_table("Numbers", rows)]
 
     def sections(self) -> Iterator[Section]:
-        from functools import partial
-
-        from structune.flat.plots import plot_predictions
         from structune.html_reports.page import Section
-        from structune.html_reports.pictures import picture
+        from structune.html_reports.pictures import chart
+        from structune.plots.figure import ACCENT
 
-        drawn = partial(plot_predictions, self.known, self.predicted)
-        yield Section("Predictions", [picture(drawn, "predicted by known numbers", "Each example.")])
+        def draw(axes: Axes) -> None:
+            axes.plot(self.known, self.predicted, "o", color=ACCENT, markersize=3, alpha=0.5)
+            both = np.concatenate([self.known, self.predicted])
+            axes.plot(*2 * [[both.min(), both.max()]], color="0.6", linewidth=1)  # where both are the same
+
+        yield Section("Predictions", [chart(draw, "known", "predicted", "Each example.", height=4.5)])

@@ -18,6 +18,7 @@ from structune.structure import FloatArray
 
 _WRONG = (ValueError, OverflowError)  # what scikit-learn raises for wrong lines
 _MOST_NUMBER = np.iinfo(np.int32).max  # of features
+# the second word of a line that is no comment
 _QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
@@ -36,6 +37,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         Names the file and line of what is no example, belongs to a query, or has a number that is not
         finite; the file holds no examples.
     """
+    # `before` counts all lines, comments and empty ones too, so that errors name the right one
     name, before, is_empty = source_name(source), 0, True
     for text in line_blocks(source, n_bytes):
         if b"qid:" in text and (query := _QUERY.search(text)):
@@ -46,6 +48,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         try:
             X, y = _parsed(text)
         except _WRONG:
+            # scikit-learn does not say which line: each is parsed by itself, but only here
             _refuse_first(name, before, text)
             raise
         if y.size:

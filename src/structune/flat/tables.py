@@ -13,14 +13,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy
 
-from structune.cli.batches import Progress
-from structune.cli.checks import say
-from structune.cli.streams import binary_source
+from structune.cli.files import binary_source
+from structune.cli.terminal import Progress, say
 from structune.errors import DataError, ModelFileError, StructuneError
 from structune.files.text import some_of
 from structune.flat.svmlight import read_svmlight_blocks
@@ -85,31 +84,25 @@ class Layout:
     def read(self, paths: Sequence[str], with_outputs: bool) -> Iterator[tuple[str, Any, Any]]:
         """Name, features and outputs (None, if they are not wanted) of each file."""
         for path in paths:
-            if self.target is None:
-                if has_header(path):
-                    raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
-                yield self._svmlight(path)
+            if self.target is not None:
+                if path != "-" and not has_header(path):
+                    raise DataError(f"{path}: the model was trained on tables: expected a file such as .csv.")
+                table = _read_table(path)
+                X = self._features(table, path)
+                yield path, X, _column(table, self.target, path) if with_outputs else None
                 continue
-            if path != "-" and not has_header(path):
-                raise DataError(f"{path}: the model was trained on tables: expected a file such as .csv.")
-            table = _read_table(path)
-            yield (
-                path,
-                self._features(table, path),
-                _column(table, self.target, path) if with_outputs else None,
-            )
-
-    def _svmlight(self, path: str) -> tuple[str, Any, Any]:
-        found = list(read_svmlight_blocks(binary_source(path)))
-        end = self.first + self.n_features
-        width = max(end, *(X.shape[1] for X, _ in found))
-        for X, _ in found:
-            X.resize(X.shape[0], width)
-        X = scipy.sparse.vstack([X for X, _ in found], format="csr")
-        outside = X[:, : self.first].nnz + X[:, end:].nnz
-        if outside:
-            say(f"{path}: {outside:,} values of features that the model does not have are ignored.")
-        return path, scipy.sparse.csr_array(X[:, self.first : end]), np.concatenate([y for _, y in found])
+            if has_header(path):
+                raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
+            found = list(read_svmlight_blocks(binary_source(path)))
+            # a block is as wide as the highest feature in it; all are made as wide as the widest, then cut
+            end = self.first + self.n_features
+            width = max(end, *(rows.shape[1] for rows, _ in found))
+            for rows, _ in found:
+                rows.resize(rows.shape[0], width)
+            X = scipy.sparse.vstack([rows for rows, _ in found], format="csr")
+            if outside := X[:, : self.first].nnz + X[:, end:].nnz:
+                say(f"{path}: {outside:,} values of features that the model does not have are ignored.")
+            yield path, scipy.sparse.csr_array(X[:, self.first : end]), np.concatenate([y for _, y in found])
 
     def _features(self, table: pandas.DataFrame, path: str) -> pandas.DataFrame:
         import pandas
@@ -134,6 +127,7 @@ def read_training_tables(
     """Read tables with a header that a model is to learn from: their layout, features, and outputs."""
     import pandas
 
+    # What is a number is decided by all files together: a column of codes may look like numbers in one.
     tables = [_read_table(path) for path in paths]
     names = [*tables[0].columns]
     for path, other in zip(paths[1:], tables[1:], strict=True):
@@ -152,7 +146,7 @@ def read_training_tables(
         if name == target or name in dropped:
             continue
         column = _column(table, name, ", ".join(paths))
-        if _is_number(column).all():
+        if _as_numbers(column).notna().all():
             columns[name] = None
             continue
         _refuse_commas(column, name, paths[0])
@@ -165,32 +159,24 @@ def read_training_tables(
         columns[name] = texts
     if not columns:
         raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
+    # the features are made as prediction will make them
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
-    _tell_scales(X, [name for name, texts in columns.items() if texts is None], paths[0])
+    # features of one group share a prior, so spreads that differ much hold some weights and free others
+    spreads = {name: float(X[name].std()) for name, texts in columns.items() if texts is None}
+    by_spread = sorted((name for name, spread in spreads.items() if spread > 0), key=spreads.__getitem__)
+    if by_spread and spreads[by_spread[-1]] > _UNLIKE * spreads[by_spread[0]]:
+        small, large = by_spread[0], by_spread[-1]
+        times = spreads[large] / spreads[small]
+        say(
+            f"{paths[0]}: {large!r} varies {times:,.0f} times as much as {small!r}, "
+            "and both share a regularization strength: scale the columns, or give --groups feature to tune"
+        )
     return layout, X, _column(table, target, paths[0])
 
 
-def _tell_scales(X: pandas.DataFrame, names: list[str], path: str) -> None:
-    """Say that columns have unlike spreads: features of one group share a prior."""
-    spreads = {name: float(X[name].std()) for name in names}
-    spreads = {name: spread for name, spread in spreads.items() if spread > 0}
-    if spreads and max(spreads.values()) > _UNLIKE * min(spreads.values()):
-        small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
-        say(
-            f"{path}: {large!r} varies {spreads[large] / spreads[small]:,.0f} times as much as {small!r}, "
-            "and both share a regularization strength: scale the columns, or give --groups feature to tune"
-        )
-
-
 def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
-    """A column of numbers.
-
-    Raises
-    ------
-    DataError
-        A value that is no number, or not finite; names its row.
-    """
+    """A column of finite numbers, or an error that names the first row that has none."""
     import pandas
 
     numbers = np.asarray(pandas.to_numeric(column, errors="coerce"), np.float64)
@@ -203,13 +189,12 @@ def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
 
 def classes_of(column: pandas.Series) -> Array:
     """Classes as text; whole numbers are written without a point, however each file writes them."""
+    # "1" and "1.0" are one class; "01" stays text, as do numbers beyond 2^53, where doubles leave some out
     numbers = np.asarray(_as_numbers(column), np.float64)
     is_whole = np.isfinite(numbers) & (numbers == np.rint(numbers)) & (np.abs(numbers) < _MOST_WHOLE)
-    whole = (
-        str(int(number)) if is_it else text
-        for number, is_it, text in zip(numbers, is_whole, column, strict=True)
-    )
-    return np.array(list(whole), dtype=str)
+    texts = column.to_numpy(copy=True)
+    texts[is_whole] = [str(int(number)) for number in numbers[is_whole]]
+    return np.asarray(texts, dtype=str)
 
 
 def _as_numbers(column: pandas.Series) -> pandas.Series:
@@ -219,13 +204,10 @@ def _as_numbers(column: pandas.Series) -> pandas.Series:
     return pandas.to_numeric(column.where(~column.str.match(r"[+-]?0\d")), errors="coerce")
 
 
-def _is_number(column: pandas.Series) -> Any:
-    return _as_numbers(column).notna()
-
-
 def _refuse_commas(column: pandas.Series, name: str, path: str) -> None:
     """Refuse numbers with commas, which would be taken for texts."""
     found = column[column.str.fullmatch(r"[+-]?[\d.]*\d,\d+")]
+    # Most values look like 3,5 or 1.000,5. A few may be texts that happen to have commas.
     if 2 * len(found) > len(column):
         raise DataError(
             f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: write a decimal "
@@ -271,6 +253,7 @@ def _read_text(path: str, separator: str) -> pandas.DataFrame:
         raise DataError("columns are separated by semicolons: write commas, or tabs in a .tsv file")
     if twice := sorted({name for name in header if header.count(name) > 1}):
         raise DataError(f"several columns are called {some_of(twice, _SHOWN)}")
+    # the header was read by itself, because pandas renames the second of two columns of one name
     data.seek(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows of more fields than the header
@@ -296,96 +279,57 @@ def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
 
 
 def read_svmlight(paths: Sequence[str]) -> tuple[Layout, Any, FloatArray]:
-    """All examples of SVMlight files, whose features count from 0 if any has that number, else from 1."""
-    features, blocks = _FeatureRange(), list[tuple[Any, FloatArray]]()
-    for X, y in _read(paths, quiet=True, stage="features"):
-        features.add(X)
-        blocks.append((X, y))
-    layout = Layout(first=features.first, n_features=features.n_features(paths))
-    counted = [_counted_from(layout.first, layout.n_features, X) for X, _ in blocks]
-    return layout, scipy.sparse.vstack(counted, format="csr"), np.concatenate([y for _, y in blocks])
+    """All examples of SVMlight files."""
+    files = SvmlightFiles(paths)
+    found = list(files.survey(quiet=True))
+    X = scipy.sparse.vstack([files.counted(rows) for rows, _ in found], format="csr")
+    return files.layout, X, np.concatenate([y for _, y in found])
 
 
 @dataclass
-class _FeatureRange:
-    """Which features blocks of SVMlight files have: the first is 0 if any block has that, else 1."""
-
-    first: int = 1
-    end: int = 0
-    n_values: int = 0
-
-    def add(self, X: Any) -> None:
-        self.first = min(self.first, int(X.indices.min(initial=1)))
-        self.end, self.n_values = max(self.end, X.shape[1]), self.n_values + X.nnz
-
-    def n_features(self, paths: Sequence[str]) -> int:
-        """How many features all blocks have; of numbers that are no features there would be too many."""
-        n_features = self.end - self.first
-        if n_features > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * self.n_values):
-            raise DataError(
-                f"{', '.join(paths)}: found {self.n_values} values and a feature {self.end - 1}, expected at "
-                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
-            )
-        return n_features
-
-
-def _counted_from(first: int, n_features: int, X: Any) -> Any:
-    """The features of a block, of which the `first` gets the number 0."""
-    parts = X.data, X.indices - np.int32(first), X.indptr
-    return scipy.sparse.csr_array(parts, shape=(X.shape[0], n_features))
-
-
-@dataclass(frozen=True)
-class SvmlightPasses:
-    """SVMlight files, and what is to be known of all before the first example is encoded.
+class SvmlightFiles:
+    """SVMlight files, whose features count from 0 if any line has that number, else from 1.
 
     Attributes
     ----------
-    paths : sequence of Path
-    first : int
-        The number of the first feature: 0 if any file has that, else 1.
-    n_features : int
-    are_whole : bool
-        Whether all outputs are whole numbers.
-    sizes : list of int
-        Examples of each block.
-    file : binary file
-        The outputs, which would grow in memory with the data.
+    paths : sequence of str
+    layout : Layout
+        Known after `survey`.
     """
 
     paths: Sequence[str]
-    first: int
-    n_features: int
-    are_whole: bool
-    sizes: list[int]
-    file: IO[bytes]
+    layout: Layout = field(default_factory=Layout)
 
-    @classmethod
-    def open(cls, paths: Sequence[str], file: IO[bytes], quiet: bool) -> Self:
-        """Read the files for what is to be known; the empty file gets the outputs."""
-        features, are_whole, sizes = _FeatureRange(), True, list[int]()
-        for X, y in _read(paths, quiet, "features"):
-            features.add(X)
-            are_whole &= bool(np.all(y == np.rint(y)))
-            sizes.append(y.size)
-            y.tofile(file)
-        return cls(paths, features.first, features.n_features(paths), are_whole, sizes, file)
+    def survey(self, quiet: bool) -> Iterator[tuple[Any, FloatArray]]:
+        """Features, counted as in the files, and outputs, block by block.
 
-    def outputs(self) -> Iterator[tuple[Any, Array]]:
-        """Outputs, block by block, beside features of 0: no survey looks at sparse ones."""
-        self.file.seek(0)
-        for size in self.sizes:
-            yield scipy.sparse.csr_array((size, self.n_features)), np.fromfile(self.file, np.float64, size)
+        Raises
+        ------
+        DataError
+            In the end, if numbers that are no features would make too many of them.
+        """
+        # numbers of features become indices of weights: others would ask for more than memory holds
+        first, end, n_values = 1, 0, 0
+        for X, y in self.blocks(quiet, "features"):
+            first, end = min(first, int(X.indices.min(initial=1))), max(end, X.shape[1])
+            n_values += X.nnz
+            yield X, y
+        if end - first > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
+            raise DataError(
+                f"{', '.join(self.paths)}: found {n_values} values and a feature {end - 1}, expected at "
+                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
+            )
+        self.layout = Layout(first=first, n_features=end - first)
 
-    def blocks(self, quiet: bool) -> Iterator[tuple[Any, Array]]:
-        """Features and outputs, block by block."""
-        for X, y in _read(self.paths, quiet, "shards"):
-            yield _counted_from(self.first, self.n_features, X), y
+    def blocks(self, quiet: bool, stage: str) -> Iterator[tuple[Any, FloatArray]]:
+        """Blocks as they stand in the files."""
+        with Progress(not quiet, stage=stage, unit="examples") as progress:
+            for path in self.paths:
+                for X, y in read_svmlight_blocks(path):
+                    yield X, y
+                    progress.advance(y.size)
 
-
-def _read(paths: Sequence[str], quiet: bool, stage: str) -> Iterator[tuple[Any, Any]]:
-    with Progress(not quiet, stage=stage, unit="examples") as progress:
-        for path in paths:
-            for X, y in read_svmlight_blocks(path):
-                yield X, y
-                progress.advance(y.size)
+    def counted(self, X: Any) -> Any:
+        """The features of a block, of which the first gets the number 0."""
+        parts = X.data, X.indices - np.int32(self.layout.first), X.indptr
+        return scipy.sparse.csr_array(parts, shape=(X.shape[0], self.layout.n_features))

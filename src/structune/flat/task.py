@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from structune.cli.checks import say
 from structune.cli.fields import option
 from structune.cli.task import Examples, NoOptions, Task
+from structune.cli.terminal import say
 from structune.errors import DataError
 
 if TYPE_CHECKING:
@@ -57,37 +57,45 @@ class FlatTask(Task):
             texts = sum(texts is not None for texts in layout.columns.values())
             told = f"{len(y):,} examples, {len(layout.columns):,} columns, {texts:,} of them text"
             return Examples((X, y), [("data", told)], header=layout.header())
-        self._refuse_options(learning)
-        layout, X, y = read_svmlight(files)
-        told = f"{len(y):,} examples, {layout.n_features:,} features"
-        return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
-
-    @staticmethod
-    def _refuse_options(learning: Learning) -> None:
         for name, value in (("--target", learning.target), ("--drop", learning.drop)):
             if value:
                 raise DataError(f"{name} has no effect on SVMlight files: it is for tables with a header.")
-
-    def read_shards(self, folder: ShardFolder) -> Examples:
-        return Examples((), [("data", f"{len(folder):,} examples")], header=folder.model.extra_)
+        layout, X, y = read_svmlight(files)
+        told = f"{len(y):,} examples, {layout.n_features:,} features"
+        return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
 
     def shard(
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read SVMlight files twice, block by block: for features and outputs, and to encode."""
-        from structune.flat.tables import Layout, SvmlightPasses
+        import numpy as np
+        import scipy
 
-        with TemporaryFile(dir=writer.path.parent) as file:
-            tables = SvmlightPasses.open(files, file, quiet)
-            passes = iter((tables.outputs(), tables.blocks(quiet)))  # to survey, and to encode
+        from structune.flat.tables import SvmlightFiles
+
+        svmlight, sizes, are_whole = SvmlightFiles(files), list[int](), True
+        with TemporaryFile(dir=writer.path.parent) as file:  # in memory, outputs would grow with the data
+            for _, y in svmlight.survey(quiet):
+                are_whole &= bool(np.all(y == np.rint(y)))
+                sizes.append(y.size)
+                y.tofile(file)
+            n_features = svmlight.layout.n_features
+
+            def surveyed() -> Iterator[tuple[Any, Any]]:
+                file.seek(0)
+                for size in sizes:  # with features of 0: no survey looks at sparse ones
+                    yield scipy.sparse.csr_array((size, n_features)), np.fromfile(file, np.float64, size)
+
+            encoded = ((svmlight.counted(X), y) for X, y in svmlight.blocks(quiet, "shards"))
+            # `write_blocks` calls `blocks` twice: for what all have, which outputs tell, and to encode
+            passes = iter((surveyed(), encoded))
 
             def blocks() -> Iterator[tuple[Any, Any]]:
                 for X, y in next(passes):
-                    yield X, self.outputs(y, ", ".join(files), tables.are_whole)
+                    yield X, self.outputs(y, ", ".join(files), are_whole)
 
-            layout = Layout(first=tables.first, n_features=tables.n_features)
-            written = model.write_blocks(blocks, writer, layout.header())
-        return written, [("data", f"{len(written):,} examples of {tables.n_features:,} features")]
+            written = model.write_blocks(blocks, writer, svmlight.layout.header())
+        return written, [("data", f"{len(written):,} examples of {n_features:,} features")]
 
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
         """Outputs of SVMlight files as `fit` takes them.
@@ -123,6 +131,15 @@ class FlatTask(Task):
             rows = enumerate(self.rows(model, X), n_before + 1)
             yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
             heading, n_before = "", n_before + X.shape[0]
+
+    def warm(self) -> None:
+        import numpy as np
+
+        from structune.kinds import kind_of_place
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        model = kind_of_place(self.estimator).estimator_class(tuning=None, n_jobs=1)
+        model.fit(X, X[:, 0] > 0.0)  # classes, or the numbers 0 and 1
 
     def more_columns(self, model: Any) -> str:
         """The heading of what stands beside predictions."""
@@ -200,14 +217,6 @@ class ClassifierTask(FlatTask):
         for label, probability in zip(labels, model.predict_proba(X).max(axis=1).tolist(), strict=True):
             yield f"{label}\t{probability:.6g}"
 
-    def warm(self) -> None:
-        import numpy as np
-
-        from structune.flat.classifier import Classifier
-
-        X = np.random.default_rng(0).normal(size=(40, 2))
-        Classifier(tuning=None, n_jobs=1).fit(X, X[:, 0] > 0.0)
-
 
 class RegressorTask(FlatTask):
     """Numbers from rows of features."""
@@ -251,14 +260,6 @@ class RegressorTask(FlatTask):
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
         yield from (f"{number:.6g}" for number in model.predict(X).tolist())
-
-    def warm(self) -> None:
-        import numpy as np
-
-        from structune.flat.regressor import Regressor
-
-        X = np.random.default_rng(0).normal(size=(40, 2))
-        Regressor(tuning=None, n_jobs=1).fit(X, X[:, 0])
 
 
 def _not_whole(name: str) -> DataError:

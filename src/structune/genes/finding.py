@@ -11,10 +11,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from structune.cli.batches import Progress, UntilError
-from structune.cli.checks import check_apart, check_targets, say
-from structune.cli.file_names import format_of
-from structune.cli.streams import binary_source, open_text
+from structune.cli.files import UntilError, binary_source, check_apart, check_targets, format_of, open_text
+from structune.cli.terminal import Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
 from structune.files.text import some_of

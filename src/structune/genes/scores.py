@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from rich.table import Table
 
-from structune.cli.checks import say
-from structune.cli.tables import numbers_table, record_table
+from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
 from structune.genes.finding import Finder, looked_ahead, predicted, with_suiting_code
 from structune.genes.formats.genomes import longer, paired, read_genomes

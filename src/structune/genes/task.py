@@ -125,7 +125,7 @@ class GenesTask(Task):
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
         """Say what is strange for a model of this kind."""
-        from structune.cli.checks import say
+        from structune.cli.terminal import say
 
         genes = {(each.name, t.gene): bool(t.introns) for each in data for t in each.transcripts}
         if len(genes) >= _MANY and sum(genes.values()) < _HARDLY * len(genes):
@@ -133,7 +133,7 @@ class GenesTask(Task):
             say(f"{name}: found introns in {some}: those of bacteria and archaea are for prokaryotic-genes")
 
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
-        from structune.cli.checks import say
+        from structune.cli.terminal import say
         from structune.genes.examples import report
         from structune.genes.formats.genomes import read_annotated
 
@@ -160,8 +160,7 @@ class GenesTask(Task):
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read genomes block by block, more than once if the model depends on all of them."""
-        from structune.cli.batches import Progress
-        from structune.cli.checks import say
+        from structune.cli.terminal import Progress, say
         from structune.genes.formats.genomes import read_annotated
         from structune.running.batches import batches
 
@@ -250,7 +249,7 @@ class ProkaryoticGenesTask(GenesTask):
             learn_by_code_of(model, data, name)
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
-        from structune.cli.checks import say
+        from structune.cli.terminal import say
 
         long = [each for each in data if len(each.sequence) >= _LONG]
         n_empty = sum(not each.transcripts for each in long)

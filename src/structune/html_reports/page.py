@@ -22,7 +22,6 @@ class Text:
     """A paragraph."""
 
     text: str
-    form = "text"
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class Table:
     rows: Sequence[Sequence[str]]
     is_number: Sequence[bool]
     bars: Sequence[tuple[float, float]] = ()
-    form = "table"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Picture:
     width: int  # in pixels
     caption: str = ""
     scrolls: bool = False
-    form = "picture"
 
     @property
     def least(self) -> int:
@@ -65,7 +62,6 @@ class Verbatim:
     """Lines of letters of equal width."""
 
     text: str
-    form = "verbatim"
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,6 @@ class Tokens:
     """Tokens with their labels: the true one and, where it differs, the predicted one."""
 
     tokens: Sequence[tuple[str, str, str]]
-    form = "tokens"
 
 
 @dataclass(frozen=True)
@@ -91,11 +86,11 @@ class Columns:
     names: Sequence[str]
     rows: Sequence[str]
     runs: Sequence[tuple[int, str]]
-    form = "columns"
 
     @property
     def behind(self) -> str:
         """The style of all the rows together."""
+        # a gradient with hard stops, in units of a letter: one element behind all rows
         stops, end = [], 0
         for length, colour in self.runs:
             stops.append(f"{colour} {end}ch {end + length}ch")
@@ -110,7 +105,6 @@ class Fold:
     title: str
     blocks: Sequence[Block]
     is_open: bool = False
-    form = "fold"
 
 
 Block = Text | Table | Picture | Verbatim | Tokens | Columns | Fold
@@ -139,18 +133,11 @@ def check_installed() -> None:
 
 
 def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
-    """Write a page in one step.
-
-    Raises
-    ------
-    StructuneError
-        A library is missing that reports need.
-    OSError
-        The file cannot be written.
-    """
+    """Write a page in one step: where it cannot be written, what was there stays."""
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    # all texts are escaped, as names in files of data may hold anything, and a missing value is an error
     environment = Environment(
         loader=PackageLoader("structune.html_reports", ""),
         autoescape=True,
@@ -161,10 +148,12 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
     values: dict[str, Any] = {
         "title": title,
         "runs": _runs,
+        "form_of": lambda block: type(block).__name__.lower(),
         "sections": list(sections),
         "version": structune.__version__,
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
     }
+    # names of files may hold bytes that are no text
     text = environment.get_template("page.html").render(values)
     replace_file(path, text.encode("utf-8", "replace"))
 
@@ -174,7 +163,7 @@ def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
 
     def form(block: Block) -> str:
         is_small = isinstance(block, Table) or (isinstance(block, Picture) and not block.scrolls)
-        return block.form if is_small else ""
+        return type(block).__name__ if is_small else ""
 
     for name, run in groupby(blocks, form):
         yield bool(name), list(run)

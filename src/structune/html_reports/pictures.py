@@ -27,6 +27,7 @@ _N_BARS = 20
 def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
     """What a plot saves to its argument `path`; `alt` says in words what is there to see."""
     with TemporaryDirectory(prefix="structune-") as folder:
+        # as SVG, which stays sharp, unless there is so much to draw that pixels take less
         path, mime = Path(folder) / "figure.svg", "svg+xml"
         figure = plot(path=path)
         fits = DPI * max(figure.get_size_inches()) <= _MOST_PIXELS
@@ -34,6 +35,7 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
             path, mime = path.with_suffix(".webp"), "webp"
             finish(figure, path)
         data = b64encode(path.read_bytes()).decode()
+    # the size at which its texts are as large as those of the page
     width = round(_INCH * float(figure.get_size_inches()[0]))
     return Picture(f"data:image/{mime};base64,{data}", alt, width, caption, scrolls)
 
@@ -45,7 +47,7 @@ def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str =
         axes.plot(x, y, "o", color=ACCENT, markersize=4, alpha=0.5, clip_on=False)
         axes.set_ylim(0, 1)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
 def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
@@ -55,7 +57,7 @@ def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = ""
         axes.plot(x, y, "o-", color=ACCENT, markersize=4, clip_on=False)
         axes.set_ylim(0, 1)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
 def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
@@ -66,12 +68,16 @@ def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") ->
         axes.set_xlim(0, 1)
         integer_ticks(axes.yaxis)
 
-    return _chart(draw, xlabel, ylabel, caption)
+    return chart(draw, xlabel, ylabel, caption)
 
 
-def _chart(draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str) -> Picture:
+def chart(
+    draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str, height: float = 3.2
+) -> Picture:
+    """What a function draws on axes of so many inches."""
+
     def plot(path: Path) -> Figure:
-        figure = new_figure(path, 4.5, 3.2)
+        figure = new_figure(path, 4.5, height)
         axes = figure.subplots()
         draw(axes)
         axes.set(xlabel=xlabel, ylabel=ylabel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,6 @@ from structune.html_reports.page import Block, Section, Table, Text
 from structune.html_reports.pictures import picture
 from structune.learning.estimator import StructuredEstimator
 from structune.plots import plot_learning_curve, plot_precision_course
-from structune.structure import FloatArray
 
 _MOST_ROWS = 200
 
@@ -20,22 +19,13 @@ def training_sections(model: StructuredEstimator) -> Iterator[Section]:
     """The course of training, and the hyperparameters by group."""
     history, names = model.history_, model.group_names_
     course: list[Block] = []
+    # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
     if any("passes" in record and record["stage"] != "grid" for record in history):
-        course.append(
-            picture(
-                partial(plot_learning_curve, history),
-                "how the loss fell over the passes over the data",
-                "The course of training.",
-            )
-        )
+        told = "how the loss fell over the passes over the data"
+        course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
     if any("log_precision" in record for record in history):
-        course.append(
-            picture(
-                partial(plot_precision_course, history, names),
-                "the precisions of all groups, step by step",
-                "The precisions that were tried.",
-            )
-        )
+        told, caption = "the precisions of all groups, step by step", "The precisions that were tried."
+        course.append(picture(partial(plot_precision_course, history, names), told, caption))
     if course:
         yield Section("Learning", course)
     yield Section("Hyperparameters by group", [Text(_MEANING), _precisions(model)])
@@ -55,12 +45,10 @@ def _precisions(model: StructuredEstimator) -> Table:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
     rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
-    bars = _bars(np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order]))
-    return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
-
-
-def _bars(values: FloatArray) -> Sequence[tuple[float, float]]:
-    """Bars from 0 to each value, to the right or to the left, in percent of what holds them all."""
+    # Bars are percentages of what holds them all, on a logarithmic scale whose origin is 1, the precision of
+    # a standard Gaussian: they go to the right or to the left. A precision of 0 has no logarithm, and no bar.
+    values = np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order])
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     percent = 100 / max(high - low, 1e-9)
-    return [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
+    bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
+    return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)

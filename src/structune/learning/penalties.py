@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
+from structune.groups import Groups
 from structune.learning.risk import Risk
-from structune.structure import FloatArray, Groups
+from structune.structure import FloatArray
 
 NOISE_FLOOR = 1e-6
 _LEAST = 1e-30  # of the noise variance

@@ -13,9 +13,8 @@ from structune.plots.figure import CONTRAST, FloatArray, Path, new_figure, print
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
-PROBABILITY_MAP = (
-    "YlGnBu"  # its lightness falls steadily, and it keeps to hues that the colour-blind tell apart
-)
+# its lightness falls steadily, and it keeps to hues that the colour-blind tell apart
+PROBABILITY_MAP = "YlGnBu"
 LEAST_PROBABILITY = 1e-3
 ON_TOP = CONTRAST  # of what is known or predicted, beside the probabilities
 _SIDE, _LEAST_SIDE = 6.0, 1.6  # inches of the longer side, about, and of the other at least
@@ -52,35 +51,40 @@ class DotPlot:
         n, m = len(down), len(right)
         self._rasterized = max(n, m) > _MOST_VECTORS
         height, width = (max(_LEAST_SIDE, _SIDE * k / max(n, m)) for k in (n, m))
+        # half of the cell of a residue, or a point of paper where that is more
         points = 72 * np.array([width, height])
         self.half: FloatArray = np.maximum(0.5, _LEAST_POINTS / 2 * np.array([m, n]) / points)
         self.figure = new_figure(path, width + 1.6, height + 0.8)
         self.figure.set_layout_engine("compressed")  # else labels of axes of fixed shape are cut off
         self.axes = self.figure.subplots()
-        self._frame(n, m)
+        # squares are square unless one sequence is so much longer that the other side would be a line
+        aspect = "equal" if _SIDE * min(n, m) >= _LEAST_SIDE * max(n, m) else "auto"
+        self.axes.set(xlim=(0.5, m + 0.5), ylim=(n + 0.5, 0.5), aspect=aspect)
+        self.axes.grid(alpha=0.25, linewidth=0.6)
+        self.axes.set_axisbelow(True)
         _set_ticks(self.axes.yaxis, n, height)
         _set_ticks(self.axes.xaxis, m, width)
         self._write_letters(down, height, -1)
         self._above = self._write_letters(right, width)
 
-    def _frame(self, n: int, m: int) -> None:
-        aspect = "equal" if _SIDE * min(n, m) >= _LEAST_SIDE * max(n, m) else "auto"
-        self.axes.set(xlim=(0.5, m + 0.5), ylim=(n + 0.5, 0.5), aspect=aspect)
-        self.axes.grid(alpha=0.25, linewidth=0.6)
-        self.axes.set_axisbelow(True)
-
     def probabilities(self, table: FloatArray, label: str) -> None:
         """Draw what is probable enough in shades, the most probable on top."""
+        from matplotlib import colormaps
+        from matplotlib.colors import ListedColormap
+
+        # drawn in the order of their probabilities, so that the most probable are on top
         i, j = np.nonzero(table >= LEAST_PROBABILITY)
         order = np.argsort(table[i, j], kind="stable")
         i, j = i[order], j[order]
-        squares = self.squares(i, j, array=table[i, j], cmap=_shades(), clim=(0, 1))
+        shades = ListedColormap(colormaps[PROBABILITY_MAP](np.linspace(0.15, 1, 256)))  # that show on white
+        squares = self.squares(i, j, array=table[i, j], cmap=shades, clim=(0, 1))
         self.figure.colorbar(squares, ax=self.axes, shrink=0.6, aspect=25, label=label)
 
     def squares(self, row: ArrayLike, column: ArrayLike, **style: Any) -> Any:
         """Draw a square at each of these residues, from 0."""
         from matplotlib.collections import PolyCollection
 
+        # one collection, not an artist for each of perhaps thousands of pairs
         corners = self.half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
         centers: FloatArray = np.column_stack([column, row]) + 1.0
         outlines: Any = centers[:, None] + corners
@@ -107,18 +111,11 @@ class DotPlot:
         return 1.5 * size
 
 
-def _shades() -> Any:
-    """The map of probabilities, from a shade that shows on white."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(colormaps[PROBABILITY_MAP](np.linspace(0.15, 1, 256)))
-
-
 def _set_ticks(axis: Axis, n: int, inches: float) -> None:
     """Put ticks at the first residue and at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
+    # about nine ticks on the longer side; none so near to the first that their numbers would overlap
     n_bins = round(9 * inches / _SIDE)
     inner = MaxNLocator(nbins=n_bins, integer=True, steps=[1, 2, 5, 10]).tick_values(1, n)
     room = 0.04 * _SIDE / inches * n

@@ -33,6 +33,7 @@ def new_figure(path: Path, width: float, height: float) -> Figure:
     if path is not None:
         check_path(path)
     pyplot, figure = _matplotlib()
+    # pyplot keeps its figures until they are closed, which nobody does with those of commands
     make: Any = pyplot.figure if path is None else figure
     return make(figsize=(width, height), layout="constrained")  # type: ignore[no-any-return]
 
@@ -98,15 +99,15 @@ def label_gap(figure_height: float) -> float:
     return _LABEL_INCHES / (figure_height - _FRAME_INCHES)
 
 
-def spread(wanted: FloatArray, gap: float, low: float, high: float) -> FloatArray:
-    """Positions as near to `wanted` as can be that are `gap` apart and within [low, high].
+def spread(wanted: FloatArray, gap: float) -> FloatArray:
+    """Positions within [0, 1] as near to `wanted` as can be that are `gap` apart.
 
     Least squares: isotonic regression of what is left when the gaps are taken out.
     """
-
+    # p_k + gap <= p_(k+1) is q_k <= q_(k+1) for q_k = p_k - k gap; clipping q to a range keeps its order
     order = np.argsort(wanted, kind="stable")
     offsets = gap * np.arange(wanted.size)
     fitted = scipy.optimize.isotonic_regression(wanted[order] - offsets).x
     positions = np.empty(wanted.size)
-    positions[order] = np.clip(fitted, low, max(low, high - gap * (wanted.size - 1))) + offsets
+    positions[order] = np.clip(fitted, 0.0, max(0.0, 1.0 - gap * (wanted.size - 1))) + offsets
     return positions

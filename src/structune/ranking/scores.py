@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from rich.table import Table
 
-from structune.cli.tables import numbers_table, record_table
+from structune.cli.terminal import numbers_table, record_table
 from structune.ranking.letor import LetorData
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import Ranker

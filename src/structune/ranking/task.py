@@ -93,7 +93,7 @@ class RankingTask(Task):
         self, files: Sequence[str], learning: Learning, model: Ranker, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read the files twice, block by block: for their features, and to encode them."""
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.ranking.letor import letor_features, read_letor_blocks
 
         def indices() -> Iterator[Any]:
@@ -137,7 +137,7 @@ class RankingTask(Task):
         return RankingScores.of_blocks(model, known)
 
     def predict(self, model: Ranker, files: Sequence[str], predicting: Any) -> Iterator[str]:
-        from structune.cli.streams import binary_source
+        from structune.cli.files import binary_source
         from structune.ranking.structure.queries import check_queries, sorted_by_score
 
         n_before, heading = 0, _HEADING

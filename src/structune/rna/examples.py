@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from structune.cli.checks import say
-from structune.cli.streams import standard_input
+from structune.cli.files import standard_input
+from structune.cli.terminal import say
 from structune.errors import DataError
 from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name

@@ -18,10 +18,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from structune.cli.batches import Progress, UntilError, time_in_words
-from structune.cli.checks import check_apart, check_targets, say
-from structune.cli.file_names import FileNames, drawing_paths
-from structune.cli.streams import open_bytes, open_text, standard_input, write_texts
+from structune.cli.files import (
+    FileNames,
+    UntilError,
+    check_apart,
+    check_targets,
+    drawing_paths,
+    open_bytes,
+    open_text,
+    standard_input,
+    write_texts,
+)
+from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences, with_reactivities
 from structune.rna.formats.alignments import read_alignments, stockholm_text

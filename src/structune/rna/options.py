@@ -251,7 +251,7 @@ class Writing:
     @property
     def written_as(self) -> str:
         """The format that is asked for, or that of the name of the output."""
-        from structune.cli.file_names import format_of
+        from structune.cli.files import format_of
 
         endings = {f".{each}": each for each in ("dbn", "ct", "bpseq", "json")}
         return format_of(self.format, Path(self.output), endings)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from structune.cli.batches import Progress
-from structune.cli.tables import numbers_table, record_table
+from structune.cli.terminal import Progress, numbers_table, record_table
 from structune.errors import DataError
 from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from structune.cli.checks import counted_from_one
 from structune.cli.task import Examples, OwnCommand, Rule, Task
+from structune.cli.terminal import counted_from_one
 from structune.rna.options import (
     ConsensusOptions,
     Known,
@@ -164,7 +164,7 @@ class RNATask(Task):
             model.features = "extended"
 
     def read(self, files: Sequence[str], learning: Learning, model: RNAFolder) -> Examples:
-        from structune.cli.tables import names_table, print_tables
+        from structune.cli.terminal import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
         from structune.rna.folder_space import OutsideSpaceWarning, fit_into_space
         from structune.rna.formats.brackets import partners
@@ -199,7 +199,7 @@ class RNATask(Task):
         self, files: Sequence[str], learning: Learning, model: RNAFolder, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Sequences are read block by block. Families are held out together, if they are known."""
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.rna.examples import read_families, stream_with_structures
         from structune.running.batches import batches
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.table import Table
 
-from structune.cli.tables import filled, new_table, print_tables
+from structune.cli.terminal import filled, new_table, print_tables
 from structune.errors import warn
 from structune.files.models import check_class
 from structune.files.text import some_of

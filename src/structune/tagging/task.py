@@ -121,7 +121,7 @@ class TaggingTask(Task):
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read the files twice, block by block: for their features and labels, and to encode them."""
-        from structune.cli.batches import Progress
+        from structune.cli.terminal import Progress
         from structune.tagging.column_files import read_training
         from structune.tagging.structure.chain import Chain
         from structune.tagging.structure.labels import LeftOut
@@ -177,7 +177,7 @@ class TaggingTask(Task):
         return TaggingScores.of_blocks(model, known)
 
     def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
-        from structune.cli.streams import binary_source
+        from structune.cli.files import binary_source
         from structune.tagging.column_files import TOKEN, Reader
 
         reader, n_before = Reader.of_header(model.extra_, "the model"), 0

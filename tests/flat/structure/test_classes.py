@@ -6,12 +6,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
 import laws
 import loss_laws
 from laws import Problem
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.flat.structure.classes import Classes
 
 
@@ -110,27 +110,13 @@ def test_rescaling_by_a_cost_of_zero_or_one_is_the_margin():
     assert (values > 0.0).any()
 
 
-def test_weights_that_overflow_without_a_shift():
-    structure = Classes(["a", "b"], ["x"], bias=False)
-    shard = structure.encode([[1.0]], ["a"])
-    for w in (np.array([1e5, -1e5]), np.array([-1e5, -1e5 + 1.0])):
-        assert_allclose(structure.log_partition(w, shard), [logsumexp(w)], rtol=1e-14)
-
-
-def test_repeated_entries_add_up():
-    structure = Classes(["a", "b"], ["x", "y"])
-    matrix = sp.csr_array((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
-    w = np.random.default_rng(0).normal(size=structure.n_weights)
-    found = structure.log_partition(w, structure.encode(matrix))
-    assert_allclose(found, structure.log_partition(w, structure.encode([[0.0, 3.0]])), rtol=1e-14)
-
-
 def test_groups_are_prefixes_and_the_bias():
     structure = Classes(["a", "b"], ["size=1", "size=2", "colour"])
     groups = structure.groups()
     assert groups.names == ("size", "colour", "bias")
     assert groups.sizes.tolist() == [4, 2, 2]
     assert Classes(["a", "b"], ["x"], bias=False).groups().names == ("x",)
+    assert Classes([3, 1], ["x"]).encode([[1.0], [2.0]], np.array([1, 3])).outputs.tolist() == [1, 0]
 
 
 def test_the_reference_class_has_no_weights():
@@ -142,94 +128,38 @@ def test_the_reference_class_has_no_weights():
     assert_allclose(structure.marginals(w, shard), [[expit(-0.25), expit(0.25)]])
 
 
-def test_a_reference_is_a_class_whose_weights_are_zero():
-    """The same probabilities as with weights for all classes, and a block of the same Hessian."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(7, 2)), rng.integers(0, 3, 7)
-    whole, part = (Classes([0, 1, 2], ["p", "q"], reference=reference) for reference in (False, True))
-    table = rng.normal(size=(3, 3)) * [0.0, 1.0, 1.0]
-    keep = np.flatnonzero(np.arange(9) % 3)
-    shards = [structure.encode(x, y) for structure in (whole, part)]
-    points = [table.ravel(), table[:, 1:].ravel()]
-    p, q = (s.marginals(w, shard) for s, w, shard in zip((whole, part), points, shards, strict=True))
-    assert_allclose(q, p, rtol=1e-12)
-    hessian = whole.hessian(points[0], shards[0])[np.ix_(keep, keep)]
-    assert_allclose(part.hessian(points[1], shards[1]), hessian, rtol=1e-12)
-
-
-@pytest.mark.parametrize("form", ["rows", "csr"])
-def test_one_class_that_is_the_reference(form):
+def test_one_class_that_is_the_reference():
     structure = Classes(["A"], ["x"], reference=True)
-    shard, w = structure.encode(FORMS[form](np.ones((2, 1))), ["A", "A"]), np.empty(0)
+    shard, w = structure.encode(np.ones((2, 1)), ["A", "A"]), np.empty(0)
     assert_array_equal(structure.log_partition(w, shard, np.empty(0)), [0.0, 0.0])
     assert structure.hessian(w, shard).shape == (0, 0)
     assert structure.feature_rows(shard).shape == (2, 0)
 
 
 def test_slices_of_dense_rows_share_memory():
-    structure = Classes(["a", "b"], ["x", "y"])
-    shard = structure.encode(np.ones((6, 2)), list("ababab"))
+    shard = Classes(["a", "b"], ["x", "y"]).encode(np.ones((6, 2)), list("ababab"))
     part = shard.take(slice(1, 4))
     assert (len(part), part.n_parts, part.design.n_cells) == (3, 3, 9)
-    for mine, whole in (
-        (part.design.matrix, shard.design.matrix),
-        (part.outputs, shard.outputs),
-        (part.weights, shard.weights),
-    ):
-        assert np.shares_memory(mine, whole)
-    assert not np.shares_memory(shard.take([1, 2, 3]).design.matrix, shard.design.matrix)
+    assert np.shares_memory(part.design.matrix, shard.design.matrix)
+    assert np.shares_memory(part.outputs, shard.outputs)
 
 
-def test_the_given_matrix_is_kept_but_never_written_to():
-    x = np.random.default_rng(0).normal(size=(5, 2))
-    x.flags.writeable = False
-    structure = Classes(["a", "b"], ["x", "y"])
-    shard, w = structure.encode(x, list("ababa")), np.ones(6)
-    assert shard.design.matrix is x
-    structure.hessian(w, shard)
-    structure.variance(w, shard)
-    structure.log_partition(w, shard, np.zeros(6))
-
-
-def entries_twice():
-    """[[0, 3], [3, 4]], the first of which is stored as 1 + 2."""
+def test_repeated_entries_add_up():
+    """Of [[0, 3], [3, 4]], the first of which is stored as 1 + 2, and stays so where it was given."""
     parts = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 1, 0, 1]), np.array([0, 2, 4])
-    return sp.csr_array(parts, shape=(2, 2))
-
-
-def test_variances_of_repeated_entries():
-    structure, given = Classes(["a", "b"], ["x", "y"]), entries_twice()
-    shard = structure.encode(given, ["a", "b"])
-    w = np.zeros(6)
+    structure, given = Classes(["a", "b"], ["x", "y"]), sp.csr_array(parts, shape=(2, 2))
+    shard, w = structure.encode(given, ["a", "b"]), np.zeros(6)
     dense = structure.encode(given.toarray(), ["a", "b"])
     assert_allclose(structure.hessian(w, shard), structure.hessian(w, dense), rtol=1e-14)
     assert_allclose(structure.feature_rows(shard).toarray(), structure.feature_rows(dense).toarray())
     assert_allclose(structure.variance(w, shard), structure.variance(w, dense), rtol=1e-14)
-
-
-def test_repeated_entries_of_the_given_matrix_stay():
-    structure, given = Classes(["a", "b"], ["x", "y"]), entries_twice()
-    structure.variance(np.zeros(6), structure.encode(given, ["a", "b"]))
     assert_array_equal(given.data, [1.0, 2.0, 3.0, 4.0])
 
 
-def test_labels_may_be_numbers():
-    structure = Classes([3, 1], ["x"])
-    assert structure.encode([[1.0], [2.0]], np.array([1, 3])).outputs.tolist() == [1, 0]
-
-
-def test_partial_labels_are_refused():
-    structure = Classes(["a", "b"], ["x"])
-    shard, w = structure.encode([[1.0]], ["a"]), np.zeros(4)
-    for question in (structure.log_partition, structure.linearize):
-        with pytest.raises(CapabilityError, match="'classes' has no exact 'within'"):
-            question(w, shard, within=True)
-
-
-@pytest.mark.parametrize("labels", [[], ["a", "a"]])
-def test_wrong_classes(labels):
-    with pytest.raises(DataError, match="expected at least one and no two alike"):
-        Classes(labels, ["x"])
+def test_wrong_classes():
+    for labels in ([], ["a", "a"]):
+        with pytest.raises(DataError, match="expected at least one and no two alike"):
+            Classes(labels, ["x"])
 
 
 @pytest.mark.parametrize(

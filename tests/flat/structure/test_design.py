@@ -1,93 +1,14 @@
-"""Products of feature matrices, dense and sparse, against those of NumPy on the whole matrix."""
+"""Feature matrices, dense and sparse: what the laws of the models made of them do not reach."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 
-
-@st.composite
-def designs(draw):
-    """A design of some form, and its matrix with the column of ones."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, p, bias = draw(st.integers(1, 6)), draw(st.integers(0, 5)), draw(st.booleans())
-    density = draw(st.sampled_from([0.0, 0.2, 1.0]))
-    matrix = np.where(rng.random((n, p)) < density, rng.normal(size=(n, p)), 0.0)
-    form = draw(st.sampled_from([np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.coo_array]))
-    whole = np.hstack([matrix, np.ones((n, 1))]) if bias else matrix
-    return Design.check(form(matrix), [f"x{k}" for k in range(p)], bias), whole, rng
-
-
 TOLERANCES = {"rtol": 1e-12, "atol": 1e-13}
-
-
-@settings(max_examples=80)
-@given(case=designs(), n_outputs=st.integers(1, 3), imaginary=st.booleans())
-def test_products(case, n_outputs, imaginary):
-    design, whole, rng = case
-    w, rows = rng.normal(size=(whole.shape[1], n_outputs)), rng.normal(size=(len(design), n_outputs))
-    if imaginary:
-        w, rows = w + 1e-20j * rng.normal(size=w.shape), rows + 1e-20j * rng.normal(size=rows.shape)
-    times, adjoint = design.times(w), design.adjoint(rows)
-    assert times.dtype == adjoint.dtype == w.dtype
-    assert_allclose(times.real, (whole @ w).real, **TOLERANCES)
-    assert_allclose(adjoint.real, (whole.T @ rows).real, **TOLERANCES)
-    assert_allclose(times.imag * 1e20, (whole @ w).imag * 1e20, **TOLERANCES)
-    assert_allclose(adjoint.imag * 1e20, (whole.T @ rows).imag * 1e20, **TOLERANCES)
-
-
-@settings(max_examples=80)
-@given(case=designs())
-def test_squares_and_gram(case):
-    design, whole, rng = case
-    weights = rng.uniform(0.0, 2.0, len(design)) * (rng.random(len(design)) < 0.8)
-    squares = design.squares_adjoint(weights[:, None])
-    assert_allclose(squares[:, 0], (whole**2).T @ weights, **TOLERANCES)
-    gram = design.gram(weights)
-    assert_allclose(gram, whole.T @ (weights[:, None] * whole), **TOLERANCES)
-    assert_array_equal(gram, gram.T)
-    assert_allclose(np.diag(gram), squares[:, 0], **TOLERANCES)
-
-
-@settings(max_examples=60)
-@given(case=designs(), n_outputs=st.integers(1, 3))
-def test_outer_rows(case, n_outputs):
-    design, whole, rng = case
-    columns, values = rng.integers(0, n_outputs, len(design)), rng.normal(size=len(design))
-    expected = np.zeros((len(design), whole.shape[1], n_outputs))
-    expected[np.arange(len(design)), :, columns] = values[:, None] * whole
-    found = design.outer_rows(columns, n_outputs, values)
-    assert_allclose(found.toarray(), expected.reshape(len(design), -1), **TOLERANCES)
-
-
-@settings(max_examples=60)
-@given(case=designs(), data=st.data())
-def test_rows_taken(case, data):
-    design, whole, rng = case
-    n = len(design)
-    rows = data.draw(st.sampled_from([slice(None), slice(n // 2, n), slice(0, 0), rng.integers(0, n, 2 * n)]))
-    part = design.take(rows)
-    assert len(part) == len(whole[rows])
-    assert part.n_columns == design.n_columns == whole.shape[1]
-    assert_array_equal(part.times(np.eye(whole.shape[1])), whole[rows])
-
-
-@settings(max_examples=30)
-@given(case=designs())
-def test_sizes(case):
-    design, whole, _ = case
-    stored = design.matrix.nnz if design.is_sparse else design.matrix.size
-    assert design.n_cells == stored + design.bias * len(whole)
-    if design.is_sparse:
-        parts = (design.matrix.data, design.matrix.indices, design.matrix.indptr)
-        assert design.nbytes == sum(part.nbytes for part in parts)
-    else:
-        assert design.nbytes == design.matrix.nbytes == 8 * design.matrix.size
 
 
 def wide(density, n=60, p=70):
@@ -115,8 +36,8 @@ def test_entries_that_are_stored_zeros():
     assert_array_equal(design.gram(np.ones(2)), [[0, 0, 0], [0, 4, 2], [0, 2, 2]])
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32, np.float64])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix, sp.lil_array])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.lil_array])
 def test_other_types_become_doubles(form, dtype):
     design = Design.check(form(np.array([[0, 1], [1, 1]], dtype=dtype)), ["x", "y"], False)
     assert design.matrix.dtype == np.float64
@@ -130,13 +51,13 @@ def test_doubles_are_not_copied():
     assert np.shares_memory(Design.check(sparse, ["x", "y"], True).matrix.data, sparse.data)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_values_that_are_refused(form, bad):
-    matrix = np.ones((4, 3))
-    matrix[2, 1] = matrix[2, 2] = matrix[3, 0] = bad
-    with pytest.raises(DataError, match=rf"example 2, feature 'b': found {bad}, expected a finite number"):
-        Design.check(form(matrix), ["a", "b", "c"], True)
+@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+def test_values_that_are_refused(form):
+    for bad in (np.nan, np.inf, -np.inf):
+        matrix = np.ones((4, 3))
+        matrix[2, 1] = matrix[2, 2] = matrix[3, 0] = bad
+        with pytest.raises(DataError, match=f"example 2, feature 'b': found {bad}, expected a finite number"):
+            Design.check(form(matrix), ["a", "b", "c"], True)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Linear models against their definition."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.linear import Linear
-from structune.learning.losses import LogLoss, SquaredLoss
+from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 
 TOLERANCES = {"rtol": 1e-10, "atol": 1e-12}
@@ -91,24 +89,6 @@ def test_features_and_scores(problem):
     assert_array_equal(best, score)
 
 
-@settings(max_examples=40)
-@given(problem=linear_problems(), data=st.data())
-def test_shards(problem, data):
-    structure, shard, x, y, weights, w = problem
-    n = len(shard)
-    assert shard.n_parts == n == shard.sizes().sum()
-    assert not shard.is_partly_known
-    assert (shard.work() >= 1).all()
-    mask = np.arange(n) % 2 == 0
-    rows = data.draw(st.sampled_from([slice(None, None, -1), [-1, 0, 0], mask, np.arange(n)]))
-    part = shard.take(rows)
-    assert_allclose(structure.squared_error(w, part), ((y - x @ w) ** 2)[rows], **TOLERANCES)
-    assert_array_equal(part.weights, weights[rows])
-    again = pickle.loads(pickle.dumps((structure, shard)))
-    assert_array_equal(again[0].squared_error(w, again[1]), structure.squared_error(w, shard))
-    assert again[1].nbytes == shard.nbytes == shard.weights.nbytes + shard.design.nbytes + y.nbytes
-
-
 def test_names_and_groups():
     structure = Linear(["size=1", "size=2", "colour"])
     assert structure.weight_names() == ["size=1", "size=2", "colour", "(bias)"]
@@ -116,14 +96,6 @@ def test_names_and_groups():
     assert structure.groups().sizes.tolist() == [2, 1, 1]
     assert Linear(["x"], bias=False).weight_names() == ["x"]
     assert Linear([], bias=True).n_weights == 1
-
-
-def test_the_loss_of_a_single_bias():
-    structure = Linear([])
-    shard = structure.encode(np.empty((3, 0)), [1.0, 2.0, 6.0], [1.0, 1.0, 2.0])
-    value, gradient = Risk.over(structure, SquaredLoss(), shard).value_and_gradient(np.array([2.0]))
-    assert value == 0.5 * (1 + 0 + 2 * 16)
-    assert gradient.tolist() == [1 + 0 - 2 * 4]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from structune.cli.tables import filled, new_table, numbers_table
+from structune.cli.terminal import filled, new_table, numbers_table
 from structune.html_reports import Section
 from structune_ordinal.estimator import OrdinalClassifier, codes_of
 

@@ -53,9 +53,6 @@ class OrdinalTask(Task):
         told = f"{len(rows):,} rows, {len(names):,} features"
         return Examples((rows, labels), [("data", told)], {"names": names}, {"label": learning.label})
 
-    def read_shards(self, folder: ShardFolder) -> Examples:
-        return Examples((), super().read_shards(folder).told, header=folder.model.extra_)
-
     def shard(
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:

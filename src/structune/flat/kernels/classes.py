@@ -9,6 +9,9 @@ from structune.kernels.jit import kernel
 @kernel
 def softmax(scores, log_z, lanes):
     """Turn each row of scores into probabilities; ``log_z`` gets the log of the row's sum of exponentials."""
+    # log sum exp(s) = m + log sum exp(s - m) with the largest score m: no exponential overflows, and the sum
+    # is at least 1. Scores may be complex, for complex steps; the shift is by a real part, so the imaginary
+    # parts, which carry the derivative, stay as they are.
     for i in range(scores.shape[0]):
         row = scores[i]
         high = -np.inf
@@ -20,7 +23,7 @@ def softmax(scores, log_z, lanes):
     to_exponentials(scores, scores.size, lanes)
     for i in range(scores.shape[0]):
         row = scores[i]
-        total = row[0] * 0.0
+        total = row[0] * 0.0  # of the type of the scores, real or complex
         for y in range(row.size):
             total += row[y]
         share = 1.0 / total
@@ -32,6 +35,7 @@ def softmax(scores, log_z, lanes):
 @kernel
 def tangent(p, weights, scores):
     """scores[i] <- weight * (diag(p) - p p') scores[i]."""
+    # The derivative of the softmax along v is p_y (v_y - sum_z p_z v_z): diag(p) - p p' is never formed.
     for i in range(p.shape[0]):
         row, q = scores[i], p[i]
         mean = 0.0

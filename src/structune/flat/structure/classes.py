@@ -12,11 +12,11 @@ from structune.errors import DataError
 from structune.flat.kernels import classes as kernels
 from structune.flat.structure.design import Design
 from structune.flat.structure.shard import FlatShard
+from structune.groups import Groups
 from structune.kernels.vectors import lanes_for
 from structune.structure import (
     Array,
     FloatArray,
-    Groups,
     HessianProduct,
     IntArray,
     Structure,
@@ -96,16 +96,14 @@ class Classes(Structure):
             No examples, a wrong number of features or labels, a value that is not finite, an unknown class.
         """
         design = Design.check(inputs, self.feature_names, self.bias)
-        labels = np.empty(0, np.int64) if outputs is None else self._encode_labels(outputs, len(design))
-        return FlatShard(check_weights(weights, len(design)), design, labels, self.shape[1])
-
-    def _encode_labels(self, outputs: Any, n_examples: int) -> IntArray:
-        if len(outputs) != n_examples:
-            raise DataError(f"found {len(outputs)} labels for {n_examples} examples")
-        codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n_examples)
-        for i in np.flatnonzero(codes < 0)[:1]:
-            raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
-        return codes
+        n, codes = len(design), np.empty(0, np.int64)
+        if outputs is not None:
+            if len(outputs) != n:
+                raise DataError(f"found {len(outputs)} labels for {n} examples")
+            codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n)
+            for i in np.flatnonzero(codes < 0)[:1]:
+                raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
+        return FlatShard(check_weights(weights, n), design, codes, self.shape[1])
 
     def check_shard(self, shard: FlatShard) -> None:
         shard.check_stored(len(self.feature_names), self.bias, self.shape[1])
@@ -113,6 +111,7 @@ class Classes(Structure):
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
         """Score of each class, shape (n_examples, n_classes)."""
+        # the reference class keeps the score 0
         out = np.zeros((len(shard), self.n_labels), w.dtype)
         out[:, self.reference :] = shard.design.times(w.reshape(self.shape))
         return out
@@ -129,6 +128,7 @@ class Classes(Structure):
     def features(
         self, shard: FlatShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
+        # F(x, y) is x in the column of y, so their weighted sum is X' times an indicator matrix of classes
         rows = np.zeros((len(shard), self.n_labels))
         rows[np.arange(len(shard)), self._labels_of(shard, outputs)] = (
             shard.weights if weights is None else weights
@@ -148,13 +148,6 @@ class Classes(Structure):
         """Probability of each class, shape (n_examples, n_classes)."""
         return np.asarray(self._softmax(w, shard)[0])
 
-    def _augmented(self, w: Array, shard: FlatShard, cost: Array | None) -> Array:
-        """Scores of each class, with so much times its cost."""
-        scores = self.scores(w, shard)
-        if cost is not None:
-            scores += cost[:, None] * (self._labels_of(shard, None)[:, None] != np.arange(self.n_labels))
-        return scores
-
     def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
         """Probabilities, and log-partitions."""
         p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
@@ -172,13 +165,16 @@ class Classes(Structure):
         self._refuse_partial(within)
         p, log_z = self._softmax(w, shard)
         if expected is not None:
+            # E[F] = sum_i weight_i x_i p_i', which is the gradient of the weighted log-partitions
             self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
         return log_z
 
     def best(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        scores = self._augmented(w, shard, cost)
+        scores = self.scores(w, shard)
+        if cost is not None:
+            scores += cost[:, None] * (self._labels_of(shard, None)[:, None] != np.arange(self.n_labels))
         labels = scores.argmax(axis=1)
         return labels, scores[np.arange(len(shard)), labels]
 
@@ -189,6 +185,7 @@ class Classes(Structure):
     def best_rescaled(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
+        # slack rescaling by a cost of 0 or 1: the margin of each other class, and 0 for the example's own
         margins, own = self.scores(w, shard), (np.arange(len(shard)), self._labels_of(shard, None))
         margins -= margins[own][:, None]
         if cost is not None:
@@ -202,6 +199,7 @@ class Classes(Structure):
         self._refuse_partial(within)
         p = self.marginals(w, shard)
 
+        # H v = X' R with rows R_i = weight_i (diag(p_i) - p_i p_i') (X v)_i: two products with X, no matrix H
         def product(v: FloatArray) -> FloatArray:
             rows, out = self.scores(v, shard), np.zeros(self.n_weights)
             kernels.tangent(p, shard.weights, rows)
@@ -211,13 +209,18 @@ class Classes(Structure):
         return product
 
     def variance(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        # the diagonal of the Hessian: sum_i weight_i p (1 - p) x^2
         p = self.marginals(w, shard)[:, self.reference :]
         return shard.design.squares_adjoint(shard.weights[:, None] * p * (1.0 - p)).ravel()
 
     def hessian(self, w: FloatArray, shard: FlatShard) -> FloatArray:
         p, n_columns = self.marginals(w, shard), self.shape[0]
+        # Block (a, b) of classes is sum_i weight_i p_ia (1[a = b] - p_ib) x_i x_i'. With two classes and a
+        # reference that is one Gram matrix.
         if self.shape[1] == 1:
             return shard.design.gram(shard.weights * p[:, -1] * (1.0 - p[:, -1]))
+        # For a != b the blocks are those of -Z Z', where Z has the rows sqrt(weight_i) p_ia x_i of all
+        # classes and columns: one symmetric product.
         roots = np.ascontiguousarray((np.sqrt(shard.weights)[:, None] * p).T)
         products = np.zeros((n_columns * self.n_labels, n_columns * self.n_labels))
         for rows, x in shard.design.transposed_blocks(len(products)):
@@ -225,8 +228,10 @@ class Classes(Structure):
             products -= outer @ outer.T  # one operand twice: BLAS does half of the work
         blocks = products.reshape(self.n_labels, n_columns, self.n_labels, n_columns)
         for a in range(self.n_labels):
+            # p_a (1 - p_a) is the sum of p_a p_b over b != a: the diagonal block is minus the sum of the
+            # others, with no difference that loses digits where p_a is near 1. Rounding is made symmetric.
             blocks[a, :, a, :] = 0.0
-            others = blocks[a].sum(axis=1)  # p (1 - p), with no difference that loses digits
+            others = blocks[a].sum(axis=1)
             blocks[a, :, a, :] = -0.5 * (others + others.T)
-        blocks = blocks[self.reference :, :, self.reference :, :]
+        blocks = blocks[self.reference :, :, self.reference :, :]  # weights are feature x class
         return blocks.transpose(1, 0, 3, 2).reshape(self.n_weights, self.n_weights)

@@ -43,6 +43,7 @@ class Design:
         is_sparse = scipy.sparse.issparse(inputs)
         matrix: Any = scipy.sparse.csr_array(given) if is_sparse else np.asarray(given)
         matrix = matrix.astype(np.float64, copy=False)
+        # entries of one cell add up, which squares of entries would miss; what was given is not changed
         if is_sparse and not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -54,7 +55,12 @@ class Design:
             raise DataError(f"found {matrix.shape[1]} features, expected {len(names)}")
         design = cls(matrix, bias)
         if not np.all(np.isfinite(matrix.data if design.is_sparse else matrix)):
-            _refuse_value(scipy.sparse.coo_array(matrix), names)
+            cells = scipy.sparse.coo_array(matrix)
+            rows, columns = cells.coords
+            bad = np.flatnonzero(~np.isfinite(cells.data))
+            first = bad[np.lexsort((columns[bad], rows[bad]))[0]]
+            where, found = f"example {rows[first]}, feature {names[columns[first]]!r}", cells.data[first]
+            raise DataError(f"{where}: found {found}, expected a finite number")
         return design
 
     def check_stored(self, n_rows: int, n_features: int, bias: bool) -> None:
@@ -107,6 +113,7 @@ class Design:
     def gram_flops(self) -> float:
         """Of `gram`; one on sparse rows takes as long as many on dense ones."""
         if self._is_thin:
+            # with c entries in each of n rows there are n c^2 products, each as slow as many dense ones
             return _SPARSE_FLOP * self.n_cells**2 / max(1, len(self))
         return float(len(self) * self.n_columns**2)
 
@@ -116,7 +123,8 @@ class Design:
 
     def times(self, w: Array) -> Array:
         """Scores X w of each column of weights, shape (n_examples, n_outputs)."""
-        if np.iscomplexobj(w):  # else the matrix itself would become complex
+        # a product with complex weights would convert the whole matrix, too
+        if np.iscomplexobj(w):
             return np.asarray(self.times(w.real) + 1j * self.times(w.imag))
         scores = self.matrix @ w[: self.matrix.shape[1]]
         if self.bias:
@@ -140,6 +148,7 @@ class Design:
 
     def gram(self, weights: FloatArray) -> FloatArray:
         """X' diag(weights) X for weights >= 0, shape (n_columns, n_columns)."""
+        # As Z'Z with Z = diag(sqrt(weights)) X, a symmetric product of one operand with itself
         roots = np.sqrt(weights)
         if self._is_thin:
             scaled = self._with_ones().multiply(roots[:, None]).tocsr()
@@ -160,7 +169,7 @@ class Design:
         for start in range(0, len(self), step):
             rows = slice(start, min(start + step, len(self)))
             part = self.matrix[rows].T
-            block = np.ones((self.n_columns, part.shape[1]))
+            block = np.ones((self.n_columns, part.shape[1]))  # the row of the bias stays 1
             block[: part.shape[0]] = part.toarray() if self.is_sparse else part
             yield rows, block
 
@@ -176,18 +185,9 @@ class Design:
         """Each row times `values`, in the weights (feature x output) of one output each."""
         if not n_outputs:
             return scipy.sparse.csr_array((len(self), 0))
+        # entry (example i, feature f) of X goes to the weight f * n_outputs + column of i
         rows = scipy.sparse.coo_array(self._with_ones())
         row, feature = rows.coords
         data = rows.data * values[row]
         shape = (len(self), self.n_columns * n_outputs)
         return scipy.sparse.coo_array((data, (row, feature * n_outputs + columns[row])), shape=shape).tocsr()
-
-
-def _refuse_value(matrix: scipy.sparse.coo_array, names: Sequence[str]) -> None:
-    rows, columns = matrix.coords
-    bad = np.flatnonzero(~np.isfinite(matrix.data))
-    first = bad[np.lexsort((columns[bad], rows[bad]))[0]]
-    raise DataError(
-        f"example {rows[first]}, feature {names[columns[first]]!r}: found {matrix.data[first]}, "
-        "expected a finite number"
-    )

@@ -11,10 +11,10 @@ import scipy
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.flat.structure.shard import FlatShard
+from structune.groups import Groups
 from structune.structure import (
     Array,
     FloatArray,
-    Groups,
     HessianProduct,
     Structure,
     check_finite,
@@ -101,6 +101,7 @@ class Linear(Structure):
     def best(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
+        # the best number is the score itself: (y - score)^2 is 0 there
         if cost is not None:
             raise self._cannot("cost")
         scores = self.scores(w, shard)
@@ -108,6 +109,7 @@ class Linear(Structure):
 
     def squared_error(self, w: Array, shard: FlatShard, gradient: Array | None = None) -> Array:
         residuals = self.scores(w, shard) - self._values(shard)
+        # the gradient is that of half the squares, as `SquaredLoss` takes it
         if gradient is not None:
             gradient += shard.design.adjoint((shard.weights * residuals)[:, None])[:, 0]
         return residuals * residuals
@@ -116,6 +118,7 @@ class Linear(Structure):
         if within:
             raise self._cannot("within")
 
+        # H = X' diag(weights) X whatever w is
         def product(v: FloatArray) -> FloatArray:
             weighted = shard.weights * self.scores(v, shard)
             return shard.design.adjoint(weighted[:, None])[:, 0]
@@ -123,6 +126,7 @@ class Linear(Structure):
         return product
 
     def variance(self, w: FloatArray, shard: FlatShard) -> FloatArray:
+        # the diagonal of X' diag(weights) X
         return shard.design.squares_adjoint(shard.weights[:, None])[:, 0]
 
     def hessian(self, w: FloatArray, shard: FlatShard) -> FloatArray:

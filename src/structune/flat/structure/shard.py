@@ -60,6 +60,7 @@ class FlatShard(Shard):
     @property
     def gradient_flops(self) -> float:
         """Of scores and their adjoint."""
+        # a multiplication and an addition for each cell, there and back
         return 4.0 * self.design.n_cells * self.n_scores
 
     @property
@@ -67,4 +68,5 @@ class FlatShard(Shard):
         """Of the products of all two columns, for all two scores."""
         if self.n_scores == 1:
             return self.design.gram_flops
+        # half, as the product is symmetric
         return 0.5 * len(self) * (self.design.n_columns * self.n_scores) ** 2

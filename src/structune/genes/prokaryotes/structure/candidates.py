@@ -19,7 +19,8 @@ from structune.genes.prokaryotes.kernels.candidates import (
     SPACING_STARTS,
     SPACINGS,
 )
-from structune.structure import Array, Groups, IntArray
+from structune.groups import Groups
+from structune.structure import Array, IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")

@@ -1,0 +1,190 @@
+"""What commands tell on the terminal: messages and warnings, progress, tables.
+
+Rich is imported when there is progress or a table: most predictions have neither.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Self
+
+import click
+
+from structune.running.progress import Bars
+from structune.running.steps import longest_step
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+INTERRUPTED = 130  # exit code after Ctrl-C
+# Errors of the library say "sequence 3 (from 0)" or "bases 0 and 3 (from 0)", as Python counts.
+_FROM_0, _NUMBER = re.compile(r"(\d+(?: and \d+)?) \(from 0\)"), re.compile(r"\d+")
+_SOON, _LOOK = 3.0, 0.5  # seconds: steps that take less are not shown; how often is looked
+_MOST_ROWS = 40
+_PIPE_WIDTH = 100
+
+
+# --- messages ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def short_warnings(*told: type[Warning]) -> Iterator[None]:
+    """Warnings in one line, without the place in the code; none of those that are told otherwise."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
+        for category in told:
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+def say(message: str) -> None:
+    """Tell on standard error what is wrong."""
+    click.echo(f"structune: {counted_from_one(message)}", err=True)
+
+
+def counted_from_one(message: str) -> str:
+    """A message as the command line tells it, where all that has a number counts from 1."""
+
+    def next_number(number: re.Match[str]) -> str:
+        return str(int(number[0]) + 1)
+
+    return _FROM_0.sub(lambda found: f"{_NUMBER.sub(next_number, found[1])} (from 1)", message)
+
+
+def time_in_words(minutes: float) -> str:
+    """About how long it takes."""
+    return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
+
+
+# --- progress ---------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Count and rate of items on standard error, if that is a terminal; and what takes some seconds of one.
+
+    Parameters
+    ----------
+    shown : bool
+    total : int, optional
+        Number of items.
+    stage, unit : str
+        What is done, and to what.
+    digits : int
+        Of the count, behind the point.
+    """
+
+    def __init__(
+        self,
+        shown: bool,
+        total: int | None = None,
+        *,
+        stage: str = "fold",
+        unit: str = "sequences",
+        digits: int = 0,
+    ) -> None:
+        self.count, self._total, self._stage, self._unit, self._digits = 0.0, total, stage, unit, digits
+        self._bars = Bars() if shown and sys.stderr.isatty() else None
+        self._start, self._ended = time.perf_counter(), Event()
+
+    def __enter__(self) -> Self:
+        self.advance(0)
+        if self._bars is not None:
+            Thread(target=self._show_steps, args=(self._bars,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._bars is not None:
+            self._bars.stop()
+
+    def _show_steps(self, bars: Bars) -> None:
+        """The step of an example that has taken long, while it goes on."""
+        while not self._ended.wait(_LOOK):
+            step = longest_step()
+            if step is None or time.monotonic() - step.start < _SOON:
+                bars.hide_part()
+            else:
+                done = step.done()
+                bars.show_part(step.name, done, f"{done:.0%} of this step")
+
+    def advance(self, count: float) -> None:
+        """So many more are done."""
+        self.count += count
+        if self._bars is not None:
+            rate = self.count / max(time.perf_counter() - self._start, 1e-9)
+            done = None if self._total is None else self.count / self._total
+            line = f"{self.count:,.{self._digits}f} {self._unit}, {rate:,.{max(1, self._digits)}f} a second"
+            self._bars.show_whole(self._stage, done, line)
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def print_tables(*tables: Table) -> None:
+    """Print them, as wide as the terminal."""
+    from rich.console import Console
+
+    # texts of users may look like markup; a pipe has no width of its own, and rich would take 80
+    console = Console(markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPE_WIDTH)
+    for table in tables:
+        console.print(table)
+
+
+def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Sequence[float]) -> Table:
+    """A row for each group, falling; of very many, the highest and the lowest precisions."""
+    table = new_table(f"Precisions of {len(names)} groups", ["group"], ["weights", "precision"])
+    rows = sorted(zip(names, sizes, precisions, strict=True), key=lambda row: -row[2])
+    shown = [(name, f"{size:,}", f"{precision:.4g}") for name, size, precision in rows]
+    if len(shown) > _MOST_ROWS:
+        half = _MOST_ROWS // 2
+        shown = [*shown[:half], ("...", "", ""), *shown[-half:]]
+    return filled(table, shown)
+
+
+def record_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and what belongs to them, such as what a training was."""
+    table = new_table(title, ["", ""], [])
+    table.show_header = False
+    return filled(table, rows)
+
+
+def names_table(title: str, name: str, value: str, rows: Sequence[tuple[str, str]]) -> Table:
+    """Names and texts; of very many, the first."""
+    more = [("...", f"and {len(rows) - _MOST_ROWS:,} more")] if len(rows) > _MOST_ROWS else []
+    return filled(new_table(title, [name, value], []), [*rows[:_MOST_ROWS], *more])
+
+
+def numbers_table(
+    title: str, name: str, columns: Sequence[str], rows: Iterable[tuple[str, Iterable[float]]]
+) -> Table:
+    """A name and some numbers a row."""
+    table = new_table(title, [name], columns)
+    return filled(table, [[first, *(f"{value:.4f}" for value in values)] for first, values in rows])
+
+
+def filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
+    """The table with more rows."""
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def new_table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """An empty table, with columns of texts and then of numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for name in texts:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
