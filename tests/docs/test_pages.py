@@ -34,22 +34,10 @@ def test_unknown_note():
         blocks("% skip\n```python\n1\n```\n")
 
 
-@unix
-@pytest.mark.parametrize(("note", "command"), [("not run: why", "false"), ("exit code: 3", "exit 3")])
-def test_notes(note, command):
-    assert run(f"% {note}\n```console\n$ {command}\n```\n") == []
-
-
 @pytest.mark.parametrize(("kind", "body"), [("console", "$ false"), ("console", "ls"), ("python", "1 / 0")])
 def test_failures(kind, body):
     with pytest.raises(AssertionError):
         run(f"```{kind}\n{body}\n```\n")
-
-
-def test_names_are_shared_and_printed():
-    ((block, printed),) = run("```python\na = 1\n```\n\n```python\nprint(a + 1)\n```\n\n```output\n2\n```\n")
-    assert printed == "2\n"
-    assert block.shows(printed)
 
 
 @pytest.mark.parametrize(
