@@ -14,6 +14,7 @@ import structune
 from commands import fail, run, succeed
 from gene_files import fasta, genbank, write
 from simulated_genes import exons
+from structune.cli import terminal
 from structune.genes import finding
 from structune.genes import task as gene_task
 from structune.genes.formats.genbank import read_genbank
@@ -290,7 +291,7 @@ def test_dense_genes_without_introns_are_told(files, tmp_path, monkeypatch):
 def test_genes_that_have_no_introns_are_told(monkeypatch):
     """Not if one in a hundred has some."""
     said = []
-    monkeypatch.setattr(checks, "say", said.append)
+    monkeypatch.setattr(terminal, "say", said.append)
     for n_with in (3, 2):
         parts = [((0, 4), (8, 12)) if k < n_with else ((0, 12),) for k in range(300)]
         genes = [Transcript("c", "+", exons, f"t{k}", f"g{k}") for k, exons in enumerate(parts)]
