@@ -16,7 +16,6 @@ from structune.files.models import check_class
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
-from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -159,13 +158,17 @@ class CRF(Parameters):
             table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
         )
         if self.min_freq:
-            chain = _without_rare(chain, table, labels, self.min_freq)
+            counts = np.zeros(chain.n_weights)
+            chain.features(chain.encode(table, labels), counts)
+            chain, _ = chain.keep(counts >= self.min_freq)
         tagger._fit_chain(chain, table, labels)
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)
         if X_dev is not None and self.verbose:
-            _print_scores(as_labels(y_dev), self.predict(X_dev))
+            print(f"{'label':<16} precision  recall     F1  support")
+            for row in token_scores(as_labels(y_dev), self.predict(X_dev)).rows():
+                print(f"{row.name:<16} {row.precision:9.3f} {row.recall:7.3f} {row.f1:6.3f} {row.support:8d}")
         return self
 
     def _tagger(self) -> SequenceTagger:
@@ -174,7 +177,15 @@ class CRF(Parameters):
         algorithm = self.algorithm or "lbfgs"
         if algorithm not in _ALGORITHMS:
             raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
-        self._warn(algorithm)
+        if algorithm in _ONLINE:
+            told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
+            warn(told, CompatibilityWarning)
+            if self.max_iterations is not None:
+                told = "no effect has max_iterations: it counts epochs, and minimising takes more passes"
+                warn(told, CompatibilityWarning)
+        idle = [name for name in _IDLE if getattr(self, name) is not None]
+        if idle:
+            warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
         online = algorithm in _ONLINE
         return SequenceTagger(
@@ -187,17 +198,6 @@ class CRF(Parameters):
             verbose=2 if self.verbose else 0,
             run=None if online or self.max_iterations is None else Run(max_iterations=self.max_iterations),
         )
-
-    def _warn(self, algorithm: str) -> None:
-        if algorithm in _ONLINE:
-            told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
-            warn(told, CompatibilityWarning)
-            if self.max_iterations is not None:
-                told = "no effect has max_iterations: it counts epochs, and minimising takes more passes"
-                warn(told, CompatibilityWarning)
-        idle = [name for name in _IDLE if getattr(self, name) is not None]
-        if idle:
-            warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -283,15 +283,3 @@ def _not_empty(X: list[list[Any]], y: list[list[Any]]) -> tuple[list[list[Any]],
         raise DataError(f"found labels for {len(y)} sequences, expected {len(X)}")
     kept = [s for s, (tokens, labels) in enumerate(zip(X, y, strict=True)) if tokens or labels]
     return [X[s] for s in kept], [y[s] for s in kept]
-
-
-def _without_rare(chain: Chain, table: AttributeTable, labels: list[list[Any]], least: float) -> Chain:
-    counts = np.zeros(chain.n_weights)
-    chain.features(chain.encode(table, labels), counts)
-    return chain.keep(counts >= least)[0]
-
-
-def _print_scores(y_true: list[list[Any]], y_pred: list[list[str]]) -> None:
-    print(f"{'label':<16} precision  recall     F1  support")
-    for row in token_scores(y_true, y_pred).rows():
-        print(f"{row.name:<16} {row.precision:9.3f} {row.recall:7.3f} {row.f1:6.3f} {row.support:8d}")

@@ -346,7 +346,7 @@ def foreign(lines: Sequence[str]) -> str | None:
     if not head.rows:
         return None
     found = looks_like(head.text[:HEAD])
-    if found in _NEEDS and _NEEDS[found](head):
+    if found is not None and found in _NEEDS and _NEEDS[found](head):
         if found != "CSV":
             return found
         if head.has(r"\"[^\"\n]*\""):
