@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from laws import Problem
+from structune.rna import RNARecord, to_dot_bracket
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 
@@ -285,6 +286,20 @@ def random_sequence(rng, n, letters="ACGU"):
     return "".join(rng.choice(list(letters), n))
 
 
+def hairpins(n, seed=0):
+    """Random hairpins with loose ends, and their structures."""
+    rng = np.random.default_rng(seed)
+    sequences, structures = [], []
+    for _ in range(n):
+        stem, loop, left, right = rng.integers([3, 3, 0, 0], [6, 7, 4, 4])
+        pairs = rng.choice(["GC", "CG", "AU", "UA", "GU"], stem)
+        bases = "".join(rng.choice(list("ACGU"), left + loop + right))
+        forth, back = ("".join(pair[k] for pair in pairs) for k in (0, 1))
+        sequences.append(bases[:left] + forth + bases[left : left + loop] + back[::-1] + bases[left + loop :])
+        structures.append("." * left + "(" * stem + "." * loop + ")" * stem + "." * right)
+    return sequences, structures
+
+
 def spread_sequence(rng):
     """A long sequence with few bases that may pair, and few structures, but loops of all sizes."""
     gaps = rng.choice([0, 0, 0, 1, 2, 3, 4, 6, 9, 15, 31], int(rng.integers(4, 8)))
@@ -348,6 +363,27 @@ def cut(rng, sequence):
     sequence = sequence[:10]  # there are more structures
     k = int(rng.integers(1, len(sequence)))
     return f"{sequence[:k]}&{sequence[k:]}"
+
+
+# --- records ---------------------------------------------------------------------------------------------
+
+
+@st.composite
+def partner_arrays(draw, max_pairs=8):
+    n_pairs, n_unpaired = draw(st.integers(0, max_pairs)), draw(st.integers(0, 5))
+    bases = draw(st.permutations(range(2 * n_pairs + n_unpaired)))
+    found = np.full(len(bases), -1, np.int64)
+    for i, j in zip(bases[: 2 * n_pairs : 2], bases[1 : 2 * n_pairs : 2], strict=True):
+        found[i], found[j] = j, i
+    return found
+
+
+@st.composite
+def structured_records(draw):
+    structure = to_dot_bracket(draw(partner_arrays()))
+    n = len(structure)
+    name = draw(st.text("ab:>#;=0.", min_size=1, max_size=5))
+    return RNARecord(name, draw(st.text("ACGUNX", min_size=n, max_size=n)), structure)
 
 
 # --- constraints ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 
 import structune
 from commands import fail, run, succeed
+from rnas import hairpins
 from structune import RNAFolder
 from structune.cli.terminal import Progress, counted_from_one
 from structune.rna import examples, fold_commands
@@ -37,19 +38,11 @@ def headers(text):
     return [line[1:].split() for line in text.splitlines() if line.startswith(">")]
 
 
-def hairpins(n, seed):
-    rng = np.random.default_rng(seed)
-    for k in range(n):
-        stem, loop, left, right = rng.integers([3, 3, 0, 0], [6, 7, 4, 4])
-        pairs = rng.choice(["GC", "CG", "AU", "UA", "GU"], stem)
-        bases = "".join(rng.choice(list("ACGU"), left + loop + right))
-        forth, back = ("".join(pair[k] for pair in pairs) for k in (0, 1))
-        sequence = bases[:left] + forth + bases[left : left + loop] + back[::-1] + bases[left + loop :]
-        structure = "." * left + "(" * stem + "." * loop + ")" * stem + "." * right
-        yield RNARecord(f"h{k}", sequence, structure)
+def hairpin_records(n, seed):
+    return [RNARecord(f"h{k}", *both) for k, both in enumerate(zip(*hairpins(n, seed), strict=True))]
 
 
-TRAIN, TEST = list(hairpins(14, 0)), [*hairpins(6, 1), KNOT]
+TRAIN, TEST = hairpin_records(14, 0), [*hairpin_records(6, 1), KNOT]
 SEQUENCES = [record.sequence for record in TEST]
 FASTA = "".join(f">{record.name} some words\n{record.sequence}\n" for record in TEST)
 

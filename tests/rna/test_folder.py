@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import structune
 from real_data import in_data_folder
-from rnas import random_sequence
+from rnas import hairpins, random_sequence
 from structune import RNAFolder
 from structune.errors import DataError, ModelFileError
 from structune.learning import risk
@@ -27,20 +27,6 @@ from structune.rna.metrics import partner_entropy
 
 TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
-
-
-def hairpins(n, seed=0):
-    """Random hairpins with loose ends, and their structures."""
-    rng = np.random.default_rng(seed)
-    sequences, structures = [], []
-    for _ in range(n):
-        stem, loop, left, right = rng.integers([3, 3, 0, 0], [6, 7, 4, 4])
-        pairs = rng.choice(["GC", "CG", "AU", "UA", "GU"], stem)
-        bases = "".join(rng.choice(list("ACGU"), left + loop + right))
-        forth, back = ("".join(pair[k] for pair in pairs) for k in (0, 1))
-        sequences.append(bases[:left] + forth + bases[left : left + loop] + back[::-1] + bases[left + loop :])
-        structures.append("." * left + "(" * stem + "." * loop + ")" * stem + "." * right)
-    return sequences, structures
 
 
 X, Y = hairpins(12)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rna_records import structured_records
+from rnas import structured_records
 from structune.errors import DataError
 from structune.rna.formats.pair_tables import read_bpseq, read_ct, write_bpseq, write_ct
 from structune.rna.formats.record import RNARecord

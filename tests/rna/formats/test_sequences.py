@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rna_records import partner_arrays, structured_records
+from rnas import partner_arrays, structured_records
 from structune.errors import DataError
 from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
 from structune.rna.formats.record import RNARecord

@@ -631,6 +631,7 @@ def fold_short(
     if np.max(potentials.cells) > MOST_SCORE:
         return partners, is_known
     longest = int(sizes.max())
+    assert longest <= _scratch.room.partners.size, "kernels do not look for the ends of arrays"
     reach, lanes = space.reach(longest), all_lanes(float)
     # Each sequence between absent letters, so that the kernel may look at the neighbours of its ends.
     letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)

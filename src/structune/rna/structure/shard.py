@@ -187,9 +187,9 @@ def encode(
     scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
     for s, constraint in enumerate(known):
         try:
-            if (given := as_constraints(constraint)) is not None:
-                scores[s], forced[s] = given.scores(letters[s]), given.forced
-                given.check(letters[s], space)
+            if (limits := as_constraints(constraint)) is not None:
+                scores[s], forced[s] = limits.scores(letters[s]), limits.forced
+                limits.check(letters[s], space)
         except DataError as error:
             raise DataError(f"sequence {s}: {error}") from None
     return RNAShard(
