@@ -118,7 +118,7 @@ def compared(base: Callable[[], Any], other: Callable[[], Any], repeats: int) ->
 
 def main() -> None:
     quick = asked_to_be_quick(__doc__ or "")
-    repeats = 3 if quick else 41
+    repeats = 3 if quick else 15
     result: dict[str, Any] = {"lanes": RUNS, "repeats": repeats, "one lane": {}, "plain loops": {}}
     for name, job in jobs().items():
         row = compared(with_lanes(job, RUNS), with_lanes(job, ONE), repeats)

@@ -245,15 +245,3 @@ def test_proteins(tmp_path):
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(DataError, match=re.escape(message)):
         read(text)
-
-
-@given(
-    st.text(st.sampled_from(list(">#AC-. \n/*1")), max_size=60),
-    st.sampled_from(["", ">a\n", "CLUSTAL\n", "# STOCKHOLM 1.0\n", "1 1\n", "MSF: 2 ..\nName: A\n//\n"]),
-)
-def test_any_text_is_read_or_refused(text, head):
-    try:
-        for alignment in read(head + text):
-            assert len({len(row) for row in alignment.rows}) <= 1
-    except DataError:
-        pass

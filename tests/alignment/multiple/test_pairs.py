@@ -62,11 +62,11 @@ def test_scores_that_leave_the_range_of_numbers_are_found_in_another_way():
 
 def test_a_band_that_holds_the_path_changes_nothing_and_takes_less():
     rng = np.random.default_rng(0)
-    gene = rng.choice(list("ACGT"), 1500)
-    family = ["".join(np.where(rng.random(1500) < 0.9, gene, "A"))[k : 1500 - 2 * k] for k in (0, 5, 9)]
+    gene = rng.choice(list("ACGT"), 3000)
+    family = ["".join(np.where(rng.random(3000) < 0.9, gene, "A"))[k : 3000 - 2 * k] for k in (0, 5, 9)]
     model = SequenceAligner.from_matrix("NUC.4.4", log_odds=True).set_params(n_jobs=1)
     whole, peak = model.align(family), peak_of(lambda: model.align(family))
-    model.set_params(band=30)
+    model.set_params(band=60)
     asked = []
     with mock.patch.object(pairs, "require_memory", lambda needed, *_: asked.append(needed)):
         taken = peak_of(lambda: model.align(family))
