@@ -554,14 +554,14 @@ class Chain(Structure):
                 np.empty(len(blocks), bool),
             )
             edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
-            counts = opened if tokens is None else tokens  # not written to where there are none
+            written = opened if tokens is None else tokens  # not written to where there are none
             kernels.expectations(
                 bounds, shard.offsets, self.pairs.arrays(shard.rows),
                 shard.allowed if within else np.empty((0, n), bool), weights,
                 (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
                 self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
                 np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
-                tokens is not None, (counts.dense, counts.w), edges, transitions,
+                tokens is not None, (written.dense, written.w), edges, transitions,
             )  # fmt: skip
             log_z += moves.shift(peaks, lengths)
             if expected is not None:
