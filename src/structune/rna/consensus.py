@@ -88,6 +88,7 @@ def consensus(
     for kept, pairs in make_executor(n_jobs).map(of_row, range(len(rows))):
         mean[np.ix_(kept, kept)] += pairs / len(rows)
     _add_covariation(mean, rows)
+    # As a table of pairs: the rows (i, i..n - 1), one after the other.
     flat = np.concatenate([np.empty(0), *(mean[i, i:] for i in range(n))])
     found = dot_bracket(centroid(threshold).best(flat, n, max(0, n - 1)))
     return Consensus(found, mean)

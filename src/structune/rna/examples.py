@@ -184,6 +184,7 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
+        # Rows are looked up by name, in whatever order; what is left of them is told at the end.
         values = known.get(name)
         if values is None or (name and not values.size):
             without.append(name)

@@ -254,6 +254,7 @@ class RNAFolder(BlockEstimator):
 
     def __sklearn_clone__(self) -> Self:
         """With the same center: it is fitted, and is not to be emptied."""
+        # scikit-learn clones every parameter that is an estimator, and a clone has no weights.
         center, self.center = self.center, None
         try:
             return super().__sklearn_clone__().set_params(center=center)
@@ -558,6 +559,7 @@ class RNAFolder(BlockEstimator):
             given = [sequences[s]], [structures[s]]
             try:
                 loss = float(self.log_loss(*given)[0])
+                # A structure with pseudoknots, or outside of the space, has probability 0.
                 log_odds = -np.inf  # of pseudoknots, too; but their pairs have probabilities
                 if not np.isinf(loss):
                     shard = rna.encode(*given)

@@ -230,6 +230,7 @@ def _f1(counts: FloatArray) -> FloatArray:
 
 def _ratio(above: FloatArray, below: FloatArray, neither: NDArray[np.bool_] | np.bool_) -> FloatArray:
     """A ratio; 0/0 is 1 where there is neither a true nor a predicted pair, otherwise 0."""
+    # The inner where keeps 0/0 from being computed at all.
     return np.where(below > 0, above / np.where(below > 0, below, 1), np.where(neither, 1.0, 0.0))
 
 

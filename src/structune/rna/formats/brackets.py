@@ -165,6 +165,7 @@ def partners(structure: str) -> IntArray:
         return np.where(found < 0, -1, (np.cumsum(is_base) - 1)[found])
     found = np.full(len(structure), -1, np.int64)
     stacks: dict[str, list[int]] = {opening: [] for opening in OPENING}
+    # One stack for each kind of bracket: pairs of one kind are nested, those of two may cross.
     for j, character in enumerate(structure):
         if character in stacks:
             stacks[character].append(j)
@@ -256,6 +257,7 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
         As `partners` does.
     """
     found = partners(structure)
+    # Authors write the nested part in round brackets, even where another set of pairs would be larger.
     if "(" in structure:
         marks = np.frombuffer(bases_of(structure).encode(), np.uint8)
         kept = np.where((marks == ord("(")) | (marks == ord(")")), found, -1)

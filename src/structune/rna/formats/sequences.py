@@ -117,6 +117,7 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
             entry = Entry(lines, number, header_name(told, count), header_description(told))
         if not header:
             entry.add(number, text)
+        # A structure as long as its sequence ends the record: no look at the next line is needed.
         if entry.number and entry.is_complete():  # at once: who writes to a pipe may wait for it
             yield entry.record()
             entry = Entry(lines)

@@ -147,12 +147,15 @@ class Constraints:
                 f"must pair they may add up to {FORCED / 4:g}. Scale them down"
             )
         scores[bases] += given[:, None]
+        # Scores as the left and as the right base of a pair: "<" must be left, ">" right, "|" either, "x"
+        # neither.
         for i, character in enumerate(notation):
             scores[i] += _OF_BASES.get(character, 0.0)
         if self.between:
             nick = nick_of(letters)
             if nick == letters.size:
                 raise DataError("found one strand, expected two with pairs between strands only")
+            # Between strands only: no base of the first is a right one, and none of the second a left one.
             scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores
 

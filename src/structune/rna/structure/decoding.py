@@ -80,6 +80,7 @@ class Viterbi:
         while True:
             rows, is_all = self._best_within(n, within)
             if is_all or within == most_loss or len(rows.losses) == n:
+                # Stable, so that structures of equal scores keep the order in which they were found.
                 order = np.argsort(rows.losses, kind="stable")
                 return rows.partners[order], self.score - rows.losses[order]
             within = min(2 * within, most_loss)
@@ -230,6 +231,8 @@ def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
 
 def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Array:
     """Scores of pairs with those of one structure raised."""
+    # A table of zeros is made only where there is a bonus: an empty one says that pairs have no scores
+    # beside.
     n, dtype = partner.size, np.result_type(scores, bonus)
     out = scores.astype(dtype) if scores.size else np.zeros(n_cells(n, reach), dtype)
     for i in np.flatnonzero(partner > np.arange(n)):

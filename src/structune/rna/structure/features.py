@@ -124,6 +124,7 @@ def _loop(l1: int, l2: int) -> list[str]:
 
 def _mismatch(loop: str, a: str, b: str, z: int, u: int) -> list[str]:
     """Weights of the pair ab beside a loop, with the letters z after a and u before b."""
+    # A mismatch has a weight only if both letters are known; the closing pair always has one.
     both = f"{a}{b}{LETTERS[z]}{LETTERS[u]}" if max(z, u) < UNKNOWN else ""
     return [f"{loop}_closing_{a}{b}", f"{loop}_mismatch_{both}"]
 
@@ -134,6 +135,9 @@ def _cells() -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
     for (x, a), (y, b) in product(letters, repeat=2):
         yield "base_pair", (x, y), [f"base_pair_{_unordered(a, b)}"]
         yield "internal_1x1", (x, y), [f"internal_1x1_nucleotides_{_unordered(a, b)}"]
+        # Junctions: the pair, and the two bases beside it in the loop. A hairpin and an interior loop have a
+        # mismatch of both bases; multi-branch and exterior loops have a dangle for each, which may be beyond
+        # an end.
         closing = f"helix_closing_{a}{b}"
         for z, u in product(range(5), repeat=2):
             names = [closing, _mismatch("terminal", a, b, z, u)[1]]
@@ -149,6 +153,7 @@ def _cells() -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
             word = a + b + c + d
             for v, t in product(range(6), repeat=2):
                 around = [f"stack_context_{word}{LETTERS[v]}{LETTERS[t]}"] if max(v, t) < UNKNOWN else []
+                # A stack reads the same from either strand: one weight for the word and its reverse.
                 yield "stack", (x, y, z, u, v, t), [f"helix_stacking_{min(word, word[::-1])}", *around]
     for x, a in letters:
         yield "bulge_0x1", (x,), [f"bulge_0x1_nucleotides_{a}"]
@@ -184,6 +189,7 @@ class FeatureSet:
 
     def cells(self, w: Array) -> Array:
         """Scores of all cells, shape (N_CELLS,): `matrix` times weights, without scipy, to start at once."""
+        # bincount is a sparse product by rows; it adds real numbers only.
         parts = (w.real, w.imag) if np.iscomplexobj(w) else (w,)
         sums = [np.bincount(self.rows, weights=part[self.columns], minlength=N_CELLS) for part in parts]
         return sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]

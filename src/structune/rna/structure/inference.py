@@ -111,7 +111,10 @@ class ScaledInference:
         self.n, self._space, self.dtype = letters.size, space, potentials.dtype
         self.reach, self._nick, self._bases = space.reach(self.n), nick_of(letters), letters != ABSENT
         self.letters, self.lanes = with_ends(letters, space.circular)[: self.n + 2], all_lanes(self.dtype)
+        # Scores of pairs beside their own are factors here; -inf, for a pair that cannot be, is a factor of
+        # 0.
         self._extra = np.exp(scores).astype(self.dtype, copy=False)  # of one type: kernels are compiled once
+        # Runs of cells may end up to 16 beyond the last row.
         room = n_cells(self.n, self.reach) + 16
         self.pairs, self._multi, self._multi_2 = (np.zeros(room, self.dtype) for _ in range(3))
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
@@ -229,6 +232,8 @@ class ScaledInference:
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
+        # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
+        # follow.
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
@@ -301,6 +306,8 @@ def rows(table: Array, n: int, reach: int) -> Iterator[Array]:
 
 def share_below(partners: IntArray, space: Space) -> float:
     """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
+    # Rows are done from the last one up, and the last rows are shorter: the share is one of cells, not of
+    # rows.
     n_rows, n = partners.size - int(partners[-1]), partners.size
     return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 

@@ -149,6 +149,7 @@ class RNA(Structure):
 
     def _potentials(self, w: Array) -> Potentials:
         """The tables of weights; those of the last ones are kept, for predictions that come one by one."""
+        # Tables of six letters a place are large: making them takes longer than to fold a short sequence.
         kept = self._kept
         if kept is None or kept[0].dtype != w.dtype or not np.array_equal(kept[0], w):
             kept = self._kept = w.copy(), Potentials(self._cells(w), self._allowed)
@@ -394,6 +395,8 @@ class RNA(Structure):
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
+        # Costs are divided among pairs; a constant that depends on whether strands are joined is none of
+        # these.
         if cost is not None and self.initiation and shard.has_strands:
             raise DataError(
                 f"found two strands and initiation={self.initiation:g} beside costs, expected initiation=0"
@@ -613,6 +616,7 @@ def is_short(shard: RNAShard, space: Space) -> Array:
     sizes = shard.sizes()
     if space.circular:
         return np.zeros(sizes.size, bool)
+    # Constraints and evidence need a table of scores, and two strands tables of their own.
     known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
     of = np.repeat(np.arange(sizes.size), sizes)
     cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
