@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.blocks import BlockEstimator, in_block
 from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.losses import Loss

@@ -14,7 +14,7 @@ from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location, Moments
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss

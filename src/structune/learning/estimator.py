@@ -18,7 +18,7 @@ import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import OF_FITS, save_model
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.kinds import kind_of
 from structune.learning.estimator_file import (
     Arrays,

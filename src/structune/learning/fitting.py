@@ -12,7 +12,7 @@ import numpy as np
 
 from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.constraints import Constraints
 from structune.learning.losses import Loss
 from structune.learning.parameters import TOLERANCE

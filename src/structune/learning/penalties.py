@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.risk import Risk
 from structune.structure import FloatArray
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.estimator import Encoded, StructuredEstimator
 from structune.learning.fitting import HeldOut, told_data
 from structune.learning.risk import Risk

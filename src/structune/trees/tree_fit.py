@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.losses import Loss
 from structune.learning.parameters import TOLERANCE, Range
 from structune.learning.risk import Risk, SideBySide, cut_shard

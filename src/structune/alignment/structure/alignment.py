@@ -26,7 +26,7 @@ from structune.alignment.structure.rows import (
 )
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.structure import (
     Array,
     FloatArray,

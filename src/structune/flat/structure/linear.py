@@ -11,7 +11,7 @@ import scipy
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.flat.structure.shard import FlatShard
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.structure import (
     Array,
     FloatArray,

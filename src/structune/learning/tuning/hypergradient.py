@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import Bounds, minimize
 
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide

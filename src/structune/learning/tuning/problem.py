@@ -11,7 +11,7 @@ import numpy as np
 
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.losses import Loss
 from structune.learning.parameters import Range, check_ranges
 from structune.learning.risk import Risk

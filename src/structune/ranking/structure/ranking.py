@@ -11,7 +11,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.ranking.structure.gain import LARGEST_GAIN, Ndcg, ratio
 from structune.ranking.structure.queries import (
     check_queries,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.kernels.vectors import lanes_for
 from structune.structure import (
     Array,

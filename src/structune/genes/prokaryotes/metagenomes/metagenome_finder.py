@@ -29,7 +29,7 @@ from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.genes.prokaryotes.suitable_model import suited_code
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED

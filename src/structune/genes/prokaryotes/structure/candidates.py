@@ -19,7 +19,7 @@ from structune.genes.prokaryotes.kernels.candidates import (
     SPACING_STARTS,
     SPACINGS,
 )
-from structune.groups import Groups
+from structune.structure import Groups
 from structune.structure import Array, IntArray
 
 CODON, WORD = 3, 6
