@@ -12,8 +12,8 @@ import rich.progress  # before the console is replaced: it takes its own referen
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.structure import inference as alignment_inference
+from structune.cli import terminal as cli_terminal
 from structune.rna.structure import decoding, inference
-from structune.running.batches import batches
 from structune.running.progress import Bars
 from structune.running.steps import step
 
@@ -60,14 +60,14 @@ def test_nothing_moves_without_a_terminal(capfd):
 
 
 def test_a_long_step_has_a_bar_while_it_goes_on(terminal, monkeypatch):
-    monkeypatch.setattr(batches, "_SOON", 0.0)
-    monkeypatch.setattr(batches, "_LOOK", 0.01)
+    monkeypatch.setattr(cli_terminal, "_SOON", 0.0)
+    monkeypatch.setattr(cli_terminal, "_LOOK", 0.01)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with batches.Progress(True) as progress:
+    with cli_terminal.Progress(True) as progress:
         with step("sums inside", lambda: 0.25):
             assert eventually(lambda: tasks(progress._bars)[1] == ("sums inside", 1.0, 0.25, True))
         assert eventually(lambda: not tasks(progress._bars)[1][-1])
-    with batches.Progress(False) as progress:
+    with cli_terminal.Progress(False) as progress:
         assert progress._bars is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.kernels.jit import exact_kernel
-from structune.tagging import read_conll, read_conll_blocks
+from structune.tagging import conll, read_conll, read_conll_blocks
 from structune.tagging.column_look import _METADATA, layout_of
 from structune.tagging.conll import SkippedLinesWarning
 from structune.tagging.kernels import text as fields
@@ -95,7 +95,7 @@ def test_marks_that_are_tokens(text):
 def test_what_is_read(text, columns, words):
     data = read(text, columns)
     assert next(iter(data.columns.values())) == words
-    with patch.object("_PIECE", 1):
+    with patch.object(conll, "_PIECE", 1):
         blocks = list(read_conll_blocks(io.StringIO(text), columns, n_lines=1))
     assert [word for block in blocks for word in next(iter(block.columns.values()))] == words
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
+from structune.tagging import conll
 from structune.tagging.conll import ConllData, read_conll, read_conll_blocks, write_conll
 
 TEXT = "the DT B-NP\ndog NN I-NP\n\n\nbarks VB B-VP\n"
@@ -152,7 +153,7 @@ def test_lines_are_split_as_python_splits_them(content, separator, comment, piec
     tokens = [token for sentence in expected for token in sentence]
     is_text = all(b"\xff" not in field for token in tokens for field in token)
     source, marks = io.BytesIO(content), {"separator": separator, "comment": comment}
-    with patch.object("_PIECE", piece):
+    with patch.object(conll, "_PIECE", piece):
         if not is_text or len({len(token) for token in tokens}) != 1:
             with pytest.raises(DataError):
                 list(read_conll_blocks(source, None, **marks, n_lines=n_lines))

@@ -14,13 +14,12 @@ from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location, Moments
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
-from structune.structure import Groups
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
 from structune.learning.solvers.linear import FactoredSystem
-from structune.structure import FloatArray, check_weights
+from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:
     from structune.learning.tuning.problem import TuningResult

@@ -18,7 +18,6 @@ import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import OF_FITS, save_model
-from structune.structure import Groups
 from structune.kinds import kind_of
 from structune.learning.estimator_file import (
     Arrays,
@@ -30,7 +29,7 @@ from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import TOLERANCE, FitsOnExecutor, Range, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
-from structune.structure import FloatArray, IntArray, Shard, Structure, split_evenly
+from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder

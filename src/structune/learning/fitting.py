@@ -12,7 +12,6 @@ import numpy as np
 
 from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
-from structune.structure import Groups
 from structune.learning.constraints import Constraints
 from structune.learning.losses import Loss
 from structune.learning.parameters import TOLERANCE
@@ -26,7 +25,7 @@ from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
 from structune.running.executors import PreparedRun
 from structune.running.monitor import STOPPED, Monitor
-from structune.structure import FloatArray, Shard, Structure
+from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
     "iterations": "ended at its limit of iterations; raise that, or the tolerance",

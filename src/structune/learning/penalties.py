@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.learning.risk import Risk
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 NOISE_FLOOR = 1e-6
 _LEAST = 1e-30  # of the noise variance

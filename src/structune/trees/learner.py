@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.learning.estimator import Encoded, StructuredEstimator
 from structune.learning.fitting import HeldOut, told_data
 from structune.learning.risk import Risk
@@ -20,7 +19,7 @@ from structune.learning.tuning.problem import PassCount, TuningResult
 from structune.running.blas import one_thread
 from structune.running.executors import PreparedRun
 from structune.running.monitor import Monitor
-from structune.structure import IntArray
+from structune.structure import Groups, IntArray
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import NodeGrid, choose_priors, fit_tree, node_risks, tune_priors
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.learning.losses import Loss
 from structune.learning.parameters import TOLERANCE, Range
 from structune.learning.risk import Risk, SideBySide, cut_shard
@@ -22,7 +21,7 @@ from structune.learning.tuning.problem import PassCount, Split, TuningProblem
 from structune.running.checkpoints import Restored, State
 from structune.running.executors import Executor, ThreadExecutor
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Structure
+from structune.structure import FloatArray, Groups, Structure
 from structune.trees.task_tree import TaskTree
 
 _NUMBERS = Range(-math.inf)

@@ -26,10 +26,10 @@ from structune.alignment.structure.rows import (
 )
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     IntArray,
     Structure,
     check_finite,

@@ -12,11 +12,11 @@ from structune.errors import DataError
 from structune.flat.kernels import classes as kernels
 from structune.flat.structure.design import Design
 from structune.flat.structure.shard import FlatShard
-from structune.structure import Groups
 from structune.kernels.vectors import lanes_for
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     HessianProduct,
     IntArray,
     Structure,

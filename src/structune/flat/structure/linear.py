@@ -11,10 +11,10 @@ import scipy
 from structune.errors import DataError
 from structune.flat.structure.design import Design
 from structune.flat.structure.shard import FlatShard
-from structune.structure import Groups
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     HessianProduct,
     Structure,
     check_finite,

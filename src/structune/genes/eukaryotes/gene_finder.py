@@ -23,14 +23,13 @@ from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
-from structune.structure import Groups
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.running.batches import batches
 from structune.running.executors import make_executor
-from structune.structure import FloatArray, Structure
+from structune.structure import FloatArray, Groups, Structure
 
 if TYPE_CHECKING:
     from structune.genes.eukaryotes.structure.shard import ExonShard

@@ -21,12 +21,11 @@ from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.suitable_model import nearest
-from structune.structure import Groups
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 _PRECISIONS = {
     "codons": 20.0,

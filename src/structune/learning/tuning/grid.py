@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
@@ -18,7 +17,7 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
 from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 _MOST_POINTS = 10_000
 _Point = tuple[FloatArray, FloatArray]

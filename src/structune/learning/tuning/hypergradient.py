@@ -11,7 +11,6 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import Bounds, minimize
 
-from structune.structure import Groups
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
@@ -20,7 +19,7 @@ from structune.learning.solvers.solution import Pairs, Solution
 from structune.learning.tuning.problem import Split
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 FARTHEST = 3.0  # that a log precision may be moved
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)

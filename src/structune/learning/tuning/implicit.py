@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
@@ -36,7 +35,7 @@ from structune.learning.tuning.problem import (
 )
 from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
-from structune.structure import FloatArray
+from structune.structure import FloatArray, Groups
 
 _FIRST_GAMMA = 0.5
 _FIRST_RADIUS, _MOST_RADIUS = 2.5, FARTHEST  # of a move, in log precisions: far off, every slope is flat

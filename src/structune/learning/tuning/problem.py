@@ -11,13 +11,12 @@ import numpy as np
 
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
-from structune.structure import Groups
 from structune.learning.losses import Loss
 from structune.learning.parameters import Range, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Structure
+from structune.structure import FloatArray, Groups, Structure
 
 _RANGES = {  # of the settings that tuners have, by their names
     **dict.fromkeys(("alpha", "tolerance", "noise_floor"), Range(0)),

@@ -11,7 +11,6 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.design import Design
-from structune.structure import Groups
 from structune.ranking.structure.gain import LARGEST_GAIN, Ndcg, ratio
 from structune.ranking.structure.queries import (
     check_queries,
@@ -22,6 +21,7 @@ from structune.ranking.structure.queries import (
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     IntArray,
     SequenceShard,
     Structure,

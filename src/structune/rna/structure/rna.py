@@ -13,7 +13,6 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.structure import Groups
 from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
@@ -63,7 +62,7 @@ from structune.rna.structure.space import (
 )
 from structune.running.batches import batches
 from structune.running.memory import held_memory
-from structune.structure import Array, FloatArray, IntArray, Structure, offsets_of, segment_indices
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")

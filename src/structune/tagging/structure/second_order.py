@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from structune.structure import Groups
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, IntArray, Structure, offsets_of
+from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels
 from structune.tagging.kernels import second_order_log as log
 from structune.tagging.structure.attribute_weights import find_keys

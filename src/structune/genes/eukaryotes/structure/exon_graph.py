@@ -22,10 +22,10 @@ from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
-from structune.structure import Groups
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     IntArray,
     Structure,
     check_finite,

@@ -29,11 +29,10 @@ from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.genes.prokaryotes.suitable_model import suited_code
-from structune.structure import Groups
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
-from structune.structure import FloatArray, segment_indices
+from structune.structure import FloatArray, Groups, segment_indices
 
 _PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line

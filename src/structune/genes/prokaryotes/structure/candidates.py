@@ -19,8 +19,7 @@ from structune.genes.prokaryotes.kernels.candidates import (
     SPACING_STARTS,
     SPACINGS,
 )
-from structune.structure import Groups
-from structune.structure import Array, IntArray
+from structune.structure import Array, Groups, IntArray
 
 CODON, WORD = 3, 6
 STARTS = ("ATG", "GTG", "TTG")

@@ -16,8 +16,7 @@ from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.structure.candidates import OrfRules, OrfWeights
 from structune.genes.prokaryotes.structure.encoding import find_frames
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
-from structune.structure import Groups
-from structune.structure import Array, FloatArray, Structure, check_weights
+from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
 
