@@ -38,13 +38,21 @@ class _Files(IndexDataCacheFile):
             file.write(_checksum(content) + content)
 
     def _read(self, path):
-        """What a file holds, or None if there is none, or a damaged one: it is compiled anew then."""
+        """What a file holds, or None if there is none, or one of no use: it is compiled anew then.
+
+        Of no use is a damaged one, and one with types that stand elsewhere in this version of structune.
+        """
         try:
             whole = Path(path).read_bytes()
         except OSError:
             return None
         size = len(_checksum(b""))
-        return pickle.loads(whole[size:]) if _checksum(whole[size:]) == whole[:size] else None
+        if _checksum(whole[size:]) != whole[:size]:
+            return None
+        try:
+            return pickle.loads(whole[size:])
+        except (ImportError, AttributeError):
+            return None
 
 
 def _checksum(content):
