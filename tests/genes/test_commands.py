@@ -17,7 +17,6 @@ from simulated_genes import exons
 from structune.cli import terminal
 from structune.genes import finding
 from structune.genes import task as gene_task
-from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
@@ -64,20 +63,6 @@ def test_train(files, tmp_path):
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
     assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
-
-
-def test_training_along_a_tree(files, tmp_path):
-    (tmp_path / "tree.nwk").write_text("(a,b)all;")
-    write(tmp_path, "few", TRAIN[:2])
-    fa, path = ["-s", tmp_path / "few.fa", "-s", files / "test.fa"], tmp_path / "t.structune"
-    args = [f"a={tmp_path / 'few.gff3'}", f"b={files / 'test.gff3'}", *fa, "--tree", tmp_path / "tree.nwk"]
-    succeed("train", "genes", *args, "-m", path, "--flank", 30, "--features", "paper", *QUIET)
-    expected = structune.load(path).model("b").predict(TEST)
-    out = succeed("predict", path, files / "test.fa", "--task", "b", *QUIET)
-    found = read_gff3(io.StringIO(out)).transcripts
-    assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
-    assert "expected --task with one of: all, a, b" in fail("evaluate", "genes", path, files / "test.gb")
-    assert "sensitivity" in succeed("evaluate", "genes", path, files / "test.gb", "--task", "all")
 
 
 def test_genes(files, tmp_path):
@@ -155,15 +140,6 @@ def test_evaluate(files):
         assert {name: shown[level][name] for name in expected} == expected
     table = succeed("evaluate", "genes", files / "m.structune", files / "test.gb")
     assert "gene (9 annotated, 9 predicted)" in table
-
-
-def test_evaluate_a_prediction(files, tmp_path):
-    args = ["-m", files / "m.structune", "-o", tmp_path / "found.gff3", *QUIET]
-    succeed("genes", files / "test.fa", *args)
-    by_model = succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json")
-    for known in (["test.gb"], ["test.gff3"]):
-        args = [tmp_path / "found.gff3", files / known[0], *known[1:], "--json"]
-        assert succeed("evaluate", "genes", *args) == by_model
 
 
 def test_margin(files, tmp_path):
@@ -335,18 +311,6 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
-    assert "--hint-weight needs --hints." in fail(*args, "--hint-weight", 20)
-
-
-def test_formats(files, tmp_path):
-    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
-    expected = structune.load(files / "m.structune").predict(TEST)
-    (tmp_path / "x.gb").write_text(succeed(*args, "--format", "genbank"))
-    found = list(read_genbank(tmp_path / "x.gb"))
-    assert [exons(each.transcripts) for each in found] == [exons(genes) for genes in expected]
-    lines = succeed(*args, "--format", "tsv").splitlines()
-    assert lines[0].split("\t")[:3] == ["contig", "gene", "transcript"]
-    assert [line.split("\t")[1] for line in lines[1:]] == [t.gene for genes in expected for t in genes]
 
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):

@@ -2,12 +2,8 @@
 
 import io
 import re
-import warnings
-from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.genes.formats.gff import read_annotation, read_gff3, read_gtf
@@ -126,7 +122,6 @@ def test_what_is_let_pass():
     [
         ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
         ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
-        ([cds(1, 9, attributes="ID=p;partial=01")], "not whole", (0, 9)),
         ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
         (
             [cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")],
@@ -165,7 +160,6 @@ def test_what_is_skipped_is_named(lines, reason, span):
         ),
         (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
         (line(end="9" * 5000), "found the span '1' to '9999"),
-        (line(start="x"), "found the span 'x' to '9', expected two whole numbers from 1"),
         (line(strand="."), "found the strand '.' of a CDS, expected '+' or '-'"),
         (line(phase="x"), "found the phase 'x' of a CDS, expected 0, 1, 2 or '.'"),
         (line(score="high"), "found the score 'high', expected a number or '.'"),
@@ -182,21 +176,6 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
         read_gff3(path)
     with pytest.raises(DataError, match=r"<input>:1: found the name '\\udcff'"):
         read_gff3(io.BytesIO(line(attributes="ID=\xff").encode("latin-1")))
-
-
-# features that may make sense or not, and bytes
-ends = st.integers(1, 30).map(str)
-attributes = st.sampled_from(["ID=a", "ID=b;Parent=a", "Parent=b", "Parent=a,b", "", "ID=\xff"])
-kinds, phases = st.sampled_from(["CDS", "mRNA"]), st.sampled_from("012.x")
-spans = st.builds(line, kinds, ends, ends, st.sampled_from("+-."), phases, attributes)
-cut = st.tuples(spans, st.integers(0, 40)).map(lambda both: both[0][: both[1]])
-
-
-@given(st.lists(spans | cut, max_size=6).map("".join).map(str.encode) | st.binary(max_size=60))
-def test_any_features_and_bytes_are_read_or_refused(content):
-    with suppress(DataError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        read_gff3(io.BytesIO(content))
 
 
 def test_marks_of_parents():
@@ -274,17 +253,9 @@ def test_stop_codons_that_introns_cut_off():
     assert found.exons == ((4, 6), (11, 19), (30, 39))
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('c\tx\tCDS\t1\t3\t.\t+\t0\tgene_id "g";', "1: found 'gene_id .*expected transcript_id"),
-        ('c\tx\tCDS\t1\t3\t.\t.\t0\tgene_id "g"; transcript_id "t";', "1: found the strand"),
-        ("c\tx\tCDS\t1", "1: found 4 columns"),
-    ],
-)
-def test_malformed_lines(line, message):
-    with pytest.raises(DataError, match=message):
-        read_any(line + "\n")
+def test_lines_without_a_transcript():
+    with pytest.raises(DataError, match=r"1: found 'gene_id .*expected transcript_id"):
+        read_any('c\tx\tCDS\t1\t3\t.\t+\t0\tgene_id "g";\n')
 
 
 def test_attributes_may_be_anything():

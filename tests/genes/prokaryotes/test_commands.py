@@ -13,13 +13,11 @@ import structune
 from commands import fail, run, succeed
 from gene_files import write
 from simulated_genes import flip
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load, open_shards
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, load, open_shards
 from structune.genes import MetagenomeFinder
 from structune.genes.formats import genomes
-from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.writers import GFF3_HEAD, gff3_text, region_text, write_proteins
 from structune.genes.metrics import gene_scores, stop_codons
 from structune.running.monitor import Monitor
 
@@ -83,17 +81,6 @@ def test_train(files, tmp_path):
     assert (found.penalty, found.tuning, found.code, found.loss) == (None, None, 11, "log")
 
 
-def test_settings_reach_the_finder(files, tmp_path):
-    path, args = tmp_path / "m.structune", ["--penalty", 0.5, "--loss", "ramp", "--code", 4]
-    result = run("train", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
-    assert result.exit_code == 0
-    assert re.fullmatch(r"structune: skipped \d+ genes: \d+: no stop codon \(.*\n", result.stderr)  # TGA
-    found = structune.load(path)
-    assert (found.penalty, found.loss, found.code) == (0.5, "ramp", 4)
-    out = succeed("genes", files / "test.fa", "-m", path, *QUIET)
-    assert {t.score for genes in read_gff3(io.StringIO(out)).transcripts.values() for t in genes} == {None}
-
-
 @pytest.fixture(scope="module")
 def without_tga(tmp_path_factory):
     """Genes of the genetic code 4, with transl_table, and without."""
@@ -144,19 +131,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
 
 
 # --- genes --------------------------------------------------------------------------------------------------
-
-
-def test_genes(files, model, tmp_path):
-    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
-    found = read_gff3(io.StringIO(succeed("genes", files / "test.fa", *args))).transcripts
-    assert found == predicted(structune.load(model))
-    write_proteins(
-        tmp_path / "expected.faa", [replace(each, transcripts=found[each.name]) for each in TEST], 11
-    )
-    assert (tmp_path / "out.faa").read_text() == (tmp_path / "expected.faa").read_text()
-    starts = {t.coding_sequence(each.sequence)[:3] for each in TEST for t in found[each.name]}
-    assert starts > {"ATG", "GTG"}
-    assert {letters[0] for letters in proteins(tmp_path / "out.faa").values()} == {"M"}
 
 
 def test_genes_beyond_both_ends(model, tmp_path):
@@ -217,7 +191,6 @@ def test_a_wrong_genetic_code_is_found(model, mycoplasma):
         for out in (result.stdout, wrong.stdout)
     ]
     assert right[0] > 0.9 > 0.5 > right[1]
-    assert "found the genetic code 99" in fail(*args, "--code", 99)
 
 
 def test_the_code_is_told_by_all_commands(model, mycoplasma):
@@ -273,10 +246,6 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
     assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
     assert "x.fa:2: position 5 (from 1): found '!'" in result.stderr
     assert "skipped 2 sequences" in result.stderr
-    (tmp_path / "x.fa").write_text(text + ">bad\nACGT!\n")  # what comes before an error is written
-    late = run("genes", tmp_path / "x.fa", "-m", model, *QUIET)
-    assert (late.exit_code, late.stdout) == (2, result.stdout)
-    assert "found '!'" in late.stderr
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------
@@ -353,17 +322,6 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 
 
-def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
-    finder = load(along_tree[0]).model("ab")
-    texts = [AnnotatedSequence(name, text) for name, text in read_dna(files / "test.fa")]
-    expected = adapt(finder, texts, 1).predict(texts)
-    args = ["genes", files / "test.fa", "--adapt", 1, *QUIET]
-    found = succeed(*args, "-m", along_tree[0], "--task", "ab")
-    texts = [region_text(each) + gff3_text(of) for each, of in zip(texts, expected, strict=True)]
-    assert found == GFF3_HEAD + "".join(texts)
-    assert run(*args, "-m", model).exit_code == 0
-
-
 def test_names_of_tasks(files, tmp_path):
     for given in ("x.gb", "in/x.gbk", "x.GBFF.gz", "x.gff3.gz", "x.gz", "x", "x=a.gb", "x=in/a=b.gb"):
         message = fail(*train_tree(files, given), "-m", files / "n.structune")
@@ -378,14 +336,6 @@ def test_names_of_tasks(files, tmp_path):
     ):
         (tmp_path / name).write_bytes(text)
         assert message in fail(*args, "--tree", tmp_path / name)
-
-
-def test_what_is_left_out_is_told(files, tmp_path):
-    text = (files / "b.gff3").read_text().replace("\t0\tID=CDS:c0.t1;", "\t0\tpseudo=true;ID=CDS:c0.t1;")
-    (tmp_path / "b.gff3").write_text(text + "##FASTA\n" + (files / "b.fa").read_text())
-    result = run(*train_tree(files, files / "a.gb", tmp_path / "b.gff3"), "-m", tmp_path / "m")
-    assert result.exit_code == 0
-    assert "structune: skipped 1 genes: 1: a pseudogene (c0.t1)" in result.stderr.splitlines()
 
 
 def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
@@ -405,13 +355,10 @@ def test_what_is_wrong_is_named(files, tmp_path):
     args = ["-m", tmp_path / "m.structune", *QUIET]
     train = ["train", "prokaryotic-genes", files / "a.gb", *args]
     assert "found the genetic code 99" in fail(*train, "--code", 99)
-    assert "found the genetic code 99" in fail(*train_tree(files, files / "a.gb"), *args, "--code", 99)
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
     assert "--sequences is given 1 times, for 2 files to learn from." in fail(
         *train_tree(files, *both), *args
     )
-    both = [*train_tree(files, files / "a.gb"), *args, "--test", files / "test.gb"]
-    assert "--tree cannot be combined with --test: evaluate each task with --task" in fail(*both)
     assert not (tmp_path / "m.structune").exists()
 
 
@@ -441,7 +388,6 @@ def test_metagenomes(files, model, tmp_path):
     (tmp_path / "x.gff3").write_text(succeed(*args))
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert sum(map(len, found.values())) == sum(not any(t.partial) for genes in expected for t in genes)
-    assert "--meta cannot be combined with --adapt" in fail(*args, "--adapt", 1)
     message = fail("genes", files / "test.fa", "-m", model, "--meta", *QUIET)
     assert "found a model of class ProkaryoticGeneFinder, expected one for metagenomes" in message
     MetagenomeFinder.pretrained().save(tmp_path / "meta.structune")
