@@ -191,14 +191,7 @@ def test_what_is_refused(files, tmp_path):
     assert "not empty" in fail("shard", "rna", files / "rna", tmp_path / "shards")
     (tmp_path / "none.dbn").write_text(">e\nGAAC\n(..)\n")
     assert "all 1 structures are outside" in fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
-    said = fail("train", "rna", tmp_path / "shards", files / "rna", *target)
-    assert "found a folder of shards beside other files, expected it alone" in said
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
     assert "--min-hairpin has no effect on a folder of shards: give it to shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "found examples of RNAFolder, expected GeneFinder" in said
-    sharded(files, "alignment", tmp_path / "alignment")
-    for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
-        assert f"{option[0]} has no effect on a folder of shards" in fail(
-            "train", "alignment", tmp_path / "alignment", *option, *target
-        )
