@@ -351,8 +351,3 @@ def test_empty_sequences_and_nothing_matched(loss):
         assert [(each.rows, each.confidence.size) for each in found] == [
             (row, len(row[0])) for row in rows[:3]
         ]
-
-
-def test_unknown_residues(fitted):
-    ((x, y),) = fitted.predict([("XBZUO*", "xbzuo*")])
-    assert (x.replace("-", ""), y.replace("-", "")) == ("XBZUO*", "xbzuo*")

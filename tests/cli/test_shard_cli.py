@@ -83,10 +83,7 @@ def test_rna_is_read_block_by_block(files, tmp_path):
         return written_before_the_next(tmp_path / "f", read(path, *more, **options), 4)
 
     given = ["--families", tmp_path / "families.tsv", "--folds", 3, "--quiet"]
-    with (
-        mock.patch.object(rna_task, "_MOST_SEQUENCES", 2),
-        mock.patch.object(rna_data, "read_rna", checked),
-    ):
+    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2), mock.patch.object(rna_data, "read_rna", checked):
         succeed("shard", "rna", tmp_path / "train.dbn", tmp_path / "f", *given)
     folder = open_shards(tmp_path / "f")
     assert len(folder) == 9

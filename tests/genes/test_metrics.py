@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from genes import transcripts
 from structune.errors import DataError
 from structune.genes.formats.record import Transcript
-from structune.genes.metrics import (
-    counted,
-    gene_difference,
-    gene_regions,
-    gene_scores,
-    stop_codons,
-)
+from structune.genes.metrics import counted, gene_difference, gene_regions, gene_scores, stop_codons
 
 
 def transcript(exons, gene="g", strand="+", contig="c"):

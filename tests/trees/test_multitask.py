@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune import (
-    Classifier,
-    GeneFinder,
-    MultitaskEstimator,
-    SequenceTagger,
-    TaskTree,
-    load,
-)
+from structune import Classifier, GeneFinder, MultitaskEstimator, SequenceTagger, TaskTree, load
 from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.genes.formats.record import AnnotatedSequence, Transcript

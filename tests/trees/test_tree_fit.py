@@ -85,13 +85,6 @@ def test_gamma_draws_to_the_parent():
     assert away[0] > away[1] > away[2]
 
 
-def test_tasks_without_examples():
-    """They have no weights of their own, and neither has a node without any below."""
-    structure, shards, _ = problem(LogLoss())
-    risks = node_risks(TREE, structure, LogLoss(), {"a": shards["a"].take(np.arange(0)), "c": shards["c"]})
-    assert set(fit_tree(TREE, risks, same_priors(risks, 0.5))) == {"root", "c"}
-
-
 def test_refused():
     structure, shards, _ = problem(LogLoss())
     with pytest.raises(DataError, match="task 'd', expected one of 'a', 'b', 'c'"):

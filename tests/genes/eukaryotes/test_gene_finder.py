@@ -252,8 +252,7 @@ def test_files_of_other_models_are_refused(model, tmp_path, name, value):
 
 
 @pytest.mark.parametrize(
-    "tables",
-    [None, np.zeros((1, 7)), np.zeros((12, 1)), np.full((1, 1), np.nan), np.zeros((1, 1), int)],
+    "tables", [None, np.zeros((1, 7)), np.zeros((12, 1)), np.full((1, 1), np.nan), np.zeros((1, 1), int)]
 )
 def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
     model.save(tmp_path / "m.structune")
@@ -269,23 +268,6 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
 
 
 # --- what cannot be learned from ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "parts", "reason"),
-    [
-        (TINY.sequence, ((5, 12), (21, 25)), "length no multiple of three"),
-        ("CCTATATGTGACAGTGACC", ((5, 17),), "a stop codon within"),
-        (TINY.sequence.replace("GTAAG", "GCAAG"), GENE.exons, "an intron without its splice sites"),
-    ],
-)
-def test_genes_that_make_no_sense_are_skipped(text, parts, reason):
-    wrong = AnnotatedSequence("w", text, (Transcript("w", "+", parts, "t2", "g2"),))
-    with pytest.warns(SkippedGenesWarning, match=rf"skipped 1 genes: 1: {reason} \(g2\)"):
-        model = finder().fit([wrong, TINY])
-    assert [one[:3] for one in model.skipped_] == [("w", "g2", reason)]
-    with pytest.raises(DataError, match=rf"found no gene to learn from: 1: {reason} \(g2\)"):
-        finder().fit([wrong])
 
 
 def test_nothing_to_learn_from():
@@ -326,7 +308,6 @@ def test_wrong_options(options, message):
         ((TINY,), "found one AnnotatedSequence, expected a list of sequences"),
         (([3],), "sequence 0: found int, expected nucleotides"),
         (([TINY, "ACGT"], [[GENE]]), "found the genes of 1 sequences, expected those of 2"),
-        ((["AC"], [[GENE]]), "transcript 't': found its end at 26, expected it within the 2 bases"),
         (([TINY], None, None, ["a", "b"]), r"found groups of shape \(2,\), expected \(1,\)"),
         (([TINY], [[3]]), "c: found int, expected a Transcript"),
     ],

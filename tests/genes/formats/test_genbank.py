@@ -105,10 +105,6 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
             record() + record(n=0, bases=""),
             "x.gb:12: record 'r1': found no sequence, expected one after ORIGIN",
         ),
-        (
-            record(cds("55..61", 'gene="a"')),
-            "x.gb:1: transcript 'a': found its end at 61, expected it within",
-        ),
         (record(bases="acgeu" * 12), "x.gb:1: position 4 (from 1): found 'E', expected one of"),
         (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
         ("LOCUS\n//\n", "x.gb:1: found a record that cannot be read"),

@@ -133,33 +133,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
 # --- genes --------------------------------------------------------------------------------------------------
 
 
-def test_genes_beyond_both_ends(model, tmp_path):
-    """Wherever in a codon the contig begins, and on both strands, the protein is a part of the whole one."""
-    expected, gene = {}, TEST[0].transcripts[0]
-    coding, whole = (get(TEST[0].sequence) for get in (gene.coding_sequence, gene.protein))
-    first = next(k for k in range(5, 20) if coding[3 * k : 3 * k + 3] == "CTG")  # also a start, by code
-    with (tmp_path / "x.fa").open("w") as file:
-        for before, after in ((0, 0), (1, 2), (2, 1)):
-            part = coding[3 * first - before : len(coding) - 30 - after]
-            last = (len(part) - before) // 3
-            for strand in "+-":
-                name = f"{before}{after}{strand}"
-                file.write(f">{name}\n{part if strand == '+' else flip(part)}\n")
-                a, b = (before, len(part)) if strand == "+" else (0, len(part) - before)
-                expected[f"{name}:{a + 1}-{b}({strand})"] = whole[first : first + last]
-    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
-    out = succeed("genes", tmp_path / "x.fa", *args)
-    assert proteins(tmp_path / "out.faa") == expected
-    lines = [line.split("\t") for line in out.splitlines() if not line.startswith("#")]
-    assert {columns[7] for columns in lines if columns[2] == "CDS"} == {"0"}
-    found = read_gff3(io.StringIO(out))
-    assert not found.transcripts
-    assert {one.reason for one in found.skipped} == {"not whole"}
-    marked = [columns[8] for columns in lines if columns[2] == "mRNA"]
-    assert all("partial=true;start_range=.," in text and ";end_range=" in text for text in marked)
-    assert len(marked) == len(expected)
-
-
 def recoded(each, places=(30,)):
     """With TGA within genes, and no stop codon TGA, as in Mycoplasma."""
     text = each.sequence

@@ -192,11 +192,6 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
     assert shares[place] == 1.0
 
 
-def test_few_genes_teach_nothing():
-    shard, letters = with_letters(0, 4)
-    assert learn_starts(GRAPH, shard, shard.chosen, letters) is None
-
-
 def test_what_it_starts_from_is_of_no_account(learned):
     """Only the stops of genes teach, but for the distances of neighbours."""
     shard, letters = with_letters(0, 60)
