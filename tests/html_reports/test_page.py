@@ -83,21 +83,6 @@ def test_nothing_is_loaded_from_elsewhere(page):
     assert [section["id"] for section in found.of("section")] == ["one", "two"]
 
 
-def test_small_pictures_and_tables_stand_side_by_side(page):
-    table = Table("", [], [["a"]], [False])
-    blocks = [table, table, a_picture(), a_picture(), a_picture(True), Text("x"), a_picture()]
-    found = page(Section("S", blocks))
-    assert [attrs.get("class") for tag, attrs in found.tags if tag in ("div", "figure")] == [
-        "beside",
-        *["scroll"] * 2,
-        "beside",
-        *["scroll"] * 2,
-        *["scroll"],
-        "beside",
-        "scroll",
-    ]
-
-
 def test_wide_pictures_scroll_before_they_are_too_small_to_read(page):
     found = page(Section("S", [a_picture(), a_picture(scrolls=True), Text("bad \udcff")]))
     assert [attrs["style"] for attrs in found.of("figure")] == ["--least:67px", "--least:100px"]

@@ -122,7 +122,6 @@ def test_the_estimator_is_left_as_it_was():
 @pytest.mark.parametrize(
     ("tagger", "options", "data", "said"),
     [
-        ({}, {}, {"d": three()["a"]}, "task 'd'"),
         ({}, {}, {"inner": three()["a"]}, "task 'inner'"),
         ({}, {}, {}, "empty|no "),
         ({}, {}, {"a": ([[["x"]]], [])}, "task 'a': found 1"),

@@ -120,12 +120,6 @@ def test_every_pair_is_there_once_and_work_is_even(n):
     assert np.ptp([len(others) for others in compared] or [0]) <= 1
 
 
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_a_tree_of_few_sequences_compares_all(n):
-    tree = random_tree(np.random.default_rng(n), n)
-    assert pairs_of(pairs_along(tree, most=n)) == list(itertools.combinations(range(n), 2))
-
-
 @pytest.mark.parametrize("most", [1, 3])
 def test_some_stand_for_each_side_of_a_merge(most):
     n, rng = 40, np.random.default_rng(0)

@@ -326,8 +326,6 @@ def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
 
 def test_what_is_wrong_is_named(files, tmp_path):
     args = ["-m", tmp_path / "m.structune", *QUIET]
-    train = ["train", "prokaryotic-genes", files / "a.gb", *args]
-    assert "found the genetic code 99" in fail(*train, "--code", 99)
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
     assert "--sequences is given 1 times, for 2 files to learn from." in fail(
         *train_tree(files, *both), *args
