@@ -146,9 +146,6 @@ def test_confidences_are_refused(fitted):
         SequenceAligner.from_matrix().predict_confidence(PAIRS)
 
 
-# --- annotation -------------------------------------------------------------------------------------------
-
-
 def annotated(n, rng, kinds, length=20):
     """Sequences that have nothing in common but their annotation, and how they belong together."""
     for _ in range(n):
@@ -198,9 +195,6 @@ def test_annotation_is_learned(kinds, groups, features, tmp_path):
 
 def test_proteins_without_annotation_are_sequences(fitted):
     assert fitted.predict([(Protein(x), y) for x, y in PAIRS]) == fitted.predict(PAIRS)
-
-
-# --- matrices -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ends", ["global", "semi-global"])
@@ -274,9 +268,6 @@ def test_the_pretrained_model():
     assert (globin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
 
 
-# --- files --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("options", [{"overhangs": "one"}, {"loss": "ramp"}])
 def test_files(options, tmp_path):
     rows = [(f"A{x}A", f"A{y}A") for x, y in ROWS[:10]]  # no overhangs
@@ -305,9 +296,6 @@ def test_files_of_other_models_are_refused(change, said, tmp_path, fitted):
     save_model(tmp_path / "n.structune", header.pop("kind"), header, arrays)
     with pytest.raises(ModelFileError, match=said):
         structune.load(tmp_path / "n.structune")
-
-
-# --- wrong and degenerate input -----------------------------------------------------------------------------
 
 
 def test_before_a_fit():

@@ -83,8 +83,6 @@ def test_what_is_wrong_is_named(arguments, message):
         plot_match_probabilities(*arguments)
 
 
-# --- guide trees ------------------------------------------------------------------------------------------
-
 MODEL = SequenceAligner.pretrained().set_params(n_jobs=1)
 
 

@@ -80,9 +80,6 @@ def asked(monkeypatch):
     return found
 
 
-# --- help -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("verb", "word"), COMMANDS)
 def test_help(verb, word, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
@@ -122,9 +119,6 @@ def test_examples_are_command_lines(word, asked, monkeypatch, tmp_path):
         assert name == "structune"
         succeed(verb, *([word] if verb == "predict" else []), *args)
         assert asked.pop()[0] is TASKS[word]
-
-
-# --- words ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -170,9 +164,6 @@ def test_a_file_may_be_called_like_a_kind(wide, asked, monkeypatch, tmp_path):
     Path("rnaa").write_text("")
     succeed("train", "rnaa", "-m", "m")
     assert asked.pop()[0] is TASKS["ranking"]
-
-
-# --- options ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("verb", "word"), [each for each in COMMANDS if each[0] in ("train", "tune")])
@@ -263,9 +254,6 @@ def test_what_shards_have_decided_is_refused(word, monkeypatch):
     assert "folder: found a folder of shards beside other files, expected it alone" in told
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("verb", "word"), [command for command in COMMANDS if command[0] != "shard"])
 def test_what_is_read_is_not_written_over(verb, word, tmp_path):
     """By any option that names a file to write, whatever it is that is read."""
@@ -334,9 +322,6 @@ def test_what_cannot_be_written_is_told_before_the_work(word, tmp_path):
             assert f"m.png: {twice}" in told
     assert [*tmp_path.iterdir()] == [text]
     assert text.read_text() == "data"
-
-
-# --- settings of a file -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

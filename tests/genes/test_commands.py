@@ -234,9 +234,6 @@ def test_annotations_without_stop_codons(files, tmp_path):
     assert "no stop codon" in run(*args, tmp_path / "n", "--stop-codon", "included", *QUIET).stderr
 
 
-# --- what comes with structune ------------------------------------------------------------------------------
-
-
 def test_pretrained_finders_and_adapting(files, tmp_path):
     args = ["genes", files / "test.fa", *QUIET]
     by_fly = structune.GeneFinder.pretrained("fly").predict(TEST)

@@ -153,9 +153,6 @@ def test_names_that_the_font_lacks_are_told_in_one_line(tmp_path):
     assert all(line.startswith("structune: Glyph ") for line in told), told
 
 
-# --- in a browser -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def browser():
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -149,9 +149,6 @@ def test_other_tasks_and_estimators_are_refused():
         MultitaskEstimator(Classifier(), TREE).fit({"a": ([[1.0]], [0])})
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 def test_files(tmp_path):
     data = three() | {"b": ([], [])}
     settings = {"gammas": np.array([0.0, 0.5]), "factors": np.array([1]), "folds": np.int64(2)}
@@ -187,9 +184,6 @@ def test_damaged_files(tmp_path, change, said):
     save_model(tmp_path / "model", kind, header, arrays)
     with pytest.raises(ModelFileError, match=said):
         load(tmp_path / "model")
-
-
-# --- other estimators -------------------------------------------------------------------------------------
 
 
 def test_genes():

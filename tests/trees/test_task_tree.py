@@ -90,9 +90,6 @@ def test_refused(make, said):
         make()
 
 
-# --- Newick -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [

@@ -129,9 +129,6 @@ def test_a_model_that_is_a_matrix_has_no_other_one_beside_it():
     assert model.align(FAMILY).value == model.align(FAMILY, matrix=None).value
 
 
-# --- confidence -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_have_the_mean_of_their_matches(seed):
     rng, lengths = np.random.default_rng(seed), [3, 4, 0, 2]

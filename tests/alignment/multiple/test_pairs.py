@@ -99,8 +99,6 @@ def test_several_models_are_averaged():
     assert_allclose(both, np.where(mean >= LEAST, mean, 0.0), atol=1e-6)
 
 
-# --- which are compared -----------------------------------------------------------------------------------
-
 FAMILIES = ["MKVLAAGIVWWRDEKLMN", "HHHPPQQSTNNDEYFWCC"]
 
 

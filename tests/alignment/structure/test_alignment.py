@@ -85,9 +85,6 @@ def test_laws_in_other_ways(options, way, monkeypatch):
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
 
-# --- classical scores -------------------------------------------------------------------------------------
-
-
 def random_pairs(n, most, rng):
     for _ in range(n):
         x, y = ("".join(rng.choice(list(RESIDUES), rng.integers(1, most))) for _ in "xy")
@@ -127,9 +124,6 @@ def test_semi_global_scores_are_those_of_parasail(opens, extends):
         inside = [k for k, both in enumerate(columns) if all(both)]
         ends = (columns[: inside[0]], columns[inside[-1] + 1 :]) if inside else ()
         assert equal or any(len(set(end)) == 2 for end in ends)
-
-
-# --- sizes ------------------------------------------------------------------------------------------------
 
 
 def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
@@ -257,9 +251,6 @@ def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
 
 
-# --- what is known of alignments --------------------------------------------------------------------------
-
-
 def test_a_swap_of_the_sequences_changes_nothing():
     rng = np.random.default_rng(0)
     structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
@@ -268,9 +259,6 @@ def test_a_swap_of_the_sequences_changes_nothing():
     there, back = (structure.encode(each) for each in (pairs, [(y, x) for x, y in pairs]))
     assert_allclose(structure.log_partition(w, back), structure.log_partition(w, there), rtol=1e-12)
     assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
-
-
-# --- annotation -------------------------------------------------------------------------------------------
 
 
 def test_scores_of_large_profiles_leave_the_linear_domain():
@@ -349,9 +337,6 @@ def test_annotation_that_is_not_known():
 def test_what_is_no_protein(arguments, message):
     with pytest.raises(DataError, match=re.escape(message)):
         Protein(*arguments)
-
-
-# --- wrong input ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,6 @@ def check_genes(sequences, predicted, donors=("GT",), min_intron=4):
         assert [t.start for t in genes] == sorted(t.start for t in genes)
 
 
-# --- fits ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("features", ["full", "paper"])
 def test_genes_of_both_strands_are_learned(features):
     model = finder(features=features).fit(TRAIN)
@@ -151,9 +148,6 @@ def test_wrong_centers(center):
         finder(center=center, features="paper").fit([TINY])
 
 
-# --- predictions --------------------------------------------------------------------------------------------
-
-
 def test_soft_masks_and_unknown_bases(model):
     assert same(model.predict([text.lower() for text in TEXTS]), model.predict(TEXTS))
     rng = np.random.default_rng(0)
@@ -174,9 +168,6 @@ def test_scores_are_probabilities_of_bases():
     marginals = model.graph_.marginals(model.coef_, shard)[:, :3].sum(axis=1)
     bases = [p for a, b in GENE.exons for p in range(a, b)]
     assert gene.score == pytest.approx(marginals[bases].mean())
-
-
-# --- tracks -------------------------------------------------------------------------------------------------
 
 
 def coding_track(sequence):
@@ -216,9 +207,6 @@ def test_wrong_tracks(tracks, message):
         finder().fit([TINY, TINY], tracks=[np.zeros((29, 1)), np.zeros((29, 2))])
 
 
-# --- files and parameters -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("options", [{}, {"features": "paper", "strands": "forward", "donors": ("GT", "GC")}])
 @pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
 def test_files(options, model, tmp_path):
@@ -247,9 +235,6 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
         structune.load(tmp_path / "m.structune")
 
 
-# --- what cannot be learned from ----------------------------------------------------------------------------
-
-
 def test_nothing_to_learn_from():
     other = Transcript("c", "-", ((26, 29),), "t2", "g2")
     with pytest.raises(DataError, match=r"2: overlaps or touches another gene \(g, g2\)"):
@@ -263,9 +248,6 @@ def test_genes_given_apart_and_sequences_without(model):
     texts, genes = [each.sequence for each in TRAIN], [each.transcripts for each in TRAIN]
     more = finder().fit(["ACGT" * 50, *texts, ""], [(), *genes, ()])
     assert_array_equal(more.coef_, model.coef_)
-
-
-# --- wrong input --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

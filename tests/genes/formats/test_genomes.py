@@ -83,8 +83,6 @@ def test_genes_that_ends_of_sequences_cut_are_skipped(strand, start, end):
     assert [t.name for t in c.transcripts] == ["p"]
 
 
-# --- stop codons that files leave out of coding parts -----------------------------------------------------
-
 GENE = "CCC" + "ATGGCCGCC" + "TAA" + "GGTAAGG"
 WHOLE = ((3, 15),)
 

@@ -194,8 +194,6 @@ def test_files_without_coding_parts_are_told():
         assert read(MRNA, line("exon", 1, 9), line("exon", 21, 29)) == ([], [])
 
 
-# --- GTF --------------------------------------------------------------------------------------------------
-
 AUGUSTUS = """# This output was generated with AUGUSTUS (version 3.5.0).
 # start gene g1
 Chr1\tAUGUSTUS\tgene\t11\t60\t0.08\t+\t.\tg1

@@ -120,8 +120,6 @@ def test_transcripts_have_their_own_genetic_code():
     assert "/transl_table=4" in genbank_text(genome)
 
 
-# --- GenBank and tables -----------------------------------------------------------------------------------
-
 GENOME = simulated.genome(3, n_contigs=3, most_introns=2)
 
 

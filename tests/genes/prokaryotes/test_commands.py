@@ -66,9 +66,6 @@ def proteins(path):
     return {head.split()[-1]: "".join(rows) for head, *rows in (record.splitlines() for record in records)}
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--sequences", files / "a.fa", "--test", files / "test.gb"]
@@ -128,9 +125,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
     assert result.exit_code == 0
     assert "b.gff3: found no gene on 3 of 3 sequences of 10,000 bases or more" in result.stderr
     assert run(*args, "-s", files / "b.fa").stderr == ""
-
-
-# --- genes --------------------------------------------------------------------------------------------------
 
 
 def recoded(each, places=(30,)):
@@ -221,9 +215,6 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
     assert "skipped 2 sequences" in result.stderr
 
 
-# --- evaluate -----------------------------------------------------------------------------------------------
-
-
 def test_evaluate(files, model, tmp_path):
     by_model = succeed("evaluate", "genes", model, files / "test.gb", "--json")
     succeed("genes", files / "test.fa", "-m", model, "-o", tmp_path / "found.gff3", *QUIET)
@@ -233,9 +224,6 @@ def test_evaluate(files, model, tmp_path):
     shown = json.loads(by_model)
     assert list(shown) == ["nucleotide", "exon", "transcript", "gene", "stop codon"]
     assert {name: shown["stop codon"][name] for name in expected} == expected
-
-
-# --- trees --------------------------------------------------------------------------------------------------
 
 
 def test_training_along_a_tree(files, along_tree):
@@ -319,9 +307,6 @@ def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
     result = run(*train_tree(files, files / "b.gb"), "-m", tmp_path / "m", *QUIET)
     assert (result.exit_code, result.stderr) == (130, "structune: interrupted\n")
     assert not (tmp_path / "m").exists()
-
-
-# --- wrong input --------------------------------------------------------------------------------------------
 
 
 def test_what_is_wrong_is_named(files, tmp_path):

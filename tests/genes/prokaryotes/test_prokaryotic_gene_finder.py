@@ -38,9 +38,6 @@ def same(a, b):
     return [exons(genes) for genes in a] == [exons(genes) for genes in b]
 
 
-# --- fits and predictions ---------------------------------------------------------------------------------
-
-
 def test_predictions_are_genes(model):
     found = model.predict(TEST)
     assert model.status_ == "converged"
@@ -128,9 +125,6 @@ def test_penalties():
     assert finder(penalty=None, groups="single", loss="ramp").fit(TRAIN).penalty_.tolist() == [1.0]
 
 
-# --- pretrained -------------------------------------------------------------------------------------------
-
-
 def test_the_pretrained_model_of_all():
     model = ProkaryoticGeneFinder.pretrained()
     assert model.has_probabilities
@@ -146,9 +140,6 @@ def test_the_pretrained_model_of_relatives(organism):
     true, found = {whole.name: genes}, {whole.name: model.predict([text])[0]}
     assert gene_scores(stop_codons(true), stop_codons(found)).exon.f1 > 0.9
     assert not np.array_equal(model.coef_, ProkaryoticGeneFinder.pretrained().coef_)
-
-
-# --- wrong input ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

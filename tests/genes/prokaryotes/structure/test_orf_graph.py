@@ -118,9 +118,6 @@ def test_what_is_told_of_ribosome_sites():
         assert GRAPH.weights.site_notes(shard.signals[place]) == expected
 
 
-# --- pieces -----------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(0, 12))
 def test_pieces_are_as_if_encoded(seed, n_genes):
     """But for bases around starts, which are known beyond the pieces."""
