@@ -25,7 +25,6 @@ QUIET = ["--quiet", "--jobs", 1]
 RNA = (
     ">a\nGGGAAAACCC\n(((....)))\n>b\nGGCGAAAGCC\n(((....)))\n>c\nAAAAAAAA\n........\n>d\nGCAAAAGC\n((....))\n"
 )
-FAMILIES = "a\tx\nb\ty\nc\tx\nd\ty\n"
 ALIGNED = ">a\nACDEFGHIK\n>b\nACD-FGHIK\n>c\nAC--FGHWK\n"
 OTHERS = ">a\nMK-V\n>b\nMKLV\n"
 
@@ -35,7 +34,6 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     (folder / "rna").mkdir()
     (folder / "rna" / "train.dbn").write_text(RNA)
-    (folder / "families.tsv").write_text(FAMILIES)
     (folder / "a.fa").write_text(ALIGNED)
     (folder / "b.fa").write_text(OTHERS)
     write(folder, "genes", simulated_genes.genome(0, 3))
@@ -166,18 +164,7 @@ def test_blocks_that_are_refused(tmp_path):
         SequenceAligner().write_blocks(lambda: pairs, ShardWriter(tmp_path / "g"))
 
 
-@pytest.mark.parametrize("kind", ["rna", "prokaryotic-genes"])
-def test_tune(files, tmp_path, kind):
-    sharded(files, kind, tmp_path / "shards")
-    test = [] if kind == "rna" else ["--test", files / "orfs.gb"]
-    succeed("tune", kind, tmp_path / "shards", "-m", tmp_path / "m", "--method", "grid", *test, *QUIET)
-    assert load(tmp_path / "m").history_
-
-
-def test_families_and_alignments_stay_together(files, tmp_path):
-    sharded(files, "rna", tmp_path / "rna", "--families", files / "families.tsv")
-    by_fold = [sorted(s.sizes().tolist()) for s in open_shards(tmp_path / "rna").shards]
-    assert sorted(by_fold) == [[8, 10], [8, 10]]
+def test_pairs_of_an_alignment_stay_together(files, tmp_path):
     sharded(files, "alignment", tmp_path / "alignment")
     assert sorted(open_shards(tmp_path / "alignment").n_examples) == [1, 3]
 

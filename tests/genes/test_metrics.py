@@ -53,13 +53,6 @@ def test_nothing():
 
 def test_regions():
     assert gene_regions([TWO, transcript([(5, 8)], "h", "-")], 5) == {"c": [(0, 35)]}
-    across = transcript([(25, 40), (60, 70)], "q")
-    assert counts([TWO], [across], {"c": [(0, 35)]}) == [
-        [20, 10, 5, 5],  # of bases, those within
-        [2, 1, 0, 0],  # of exons, those that touch
-        [1, 1, 0, 0],
-        [1, 1, 0, 0],
-    ]
 
 
 def expected(annotated, predicted, regions):

@@ -89,20 +89,6 @@ def test_wide_pictures_scroll_before_they_are_too_small_to_read(page):
     assert "bad ?" in found.texts
 
 
-def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
-    path = tmp_path / "page.html"
-    path.write_text("old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write_page(path, "t", [])
-    assert path.read_text() == "old"
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 def test_what_is_not_installed_is_named(monkeypatch):
     real = builtins.__import__
 

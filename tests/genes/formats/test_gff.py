@@ -117,34 +117,22 @@ def test_what_is_let_pass():
         assert found.code == code
 
 
+def part(start, end, phase=".", strand="+"):
+    return cds(start, end, phase, strand, "ID=p")
+
+
 @pytest.mark.parametrize(
     ("lines", "reason", "span"),
     [
         ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
         ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
         ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
-        (
-            [cds(1, 9, 2, "-", "ID=p"), cds(21, 29, 1, "-", "ID=p")],
-            "not whole: phase 1 at its start",
-            (0, 29),
-        ),
+        ([part(1, 9, 2, "-"), part(21, 29, 1, "-")], "not whole: phase 1 at its start", (0, 29)),
         ([cds(1, 9, attributes="ID=p;exception=trans-splicing")], "trans-splicing", None),
-        ([cds(1, 9, 0, "-", "ID=p"), cds(21, 29, 0, "+", "ID=p")], "parts on two contigs or strands", None),
-        (
-            [cds(1, 9, attributes="ID=p"), line(attributes="ID=p", contig="d")],
-            "parts on two contigs or strands",
-            None,
-        ),
-        (
-            [cds(1, 9, attributes="ID=p"), cds(9, 29, attributes="ID=p")],
-            "parts overlap (a programmed frameshift?)",
-            (0, 29),
-        ),
-        (
-            [cds(1, 10, 0, attributes="ID=p"), cds(21, 29, 0, attributes="ID=p")],
-            "phase 0, 2 by the lengths of the parts",
-            (0, 29),
-        ),
+        ([part(1, 9, 0, "-"), part(21, 29, 0)], "parts on two contigs or strands", None),
+        ([part(1, 9), line(attributes="ID=p", contig="d")], "parts on two contigs or strands", None),
+        ([part(1, 9), part(9, 29)], "parts overlap (a programmed frameshift?)", (0, 29)),
+        ([part(1, 10, 0), part(21, 29, 0)], "phase 0, 2 by the lengths of the parts", (0, 29)),
     ],
 )
 def test_what_is_skipped_is_named(lines, reason, span):
