@@ -17,7 +17,6 @@ from simulated_genes import exons
 from structune.cli import terminal
 from structune.genes import finding
 from structune.genes import task as gene_task
-from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
@@ -36,17 +35,6 @@ def files(tmp_path_factory):
     write(folder, "test", TEST)
     succeed("train", "genes", folder / "train.gb", "-m", folder / "m.structune", "--penalty", 0.1, *QUIET)
     return folder
-
-
-def test_all_kinds_of_input_are_alike(files):
-    for source in (
-        [files / "train.gb"],
-        [files / "train.gff3", files / "train.fa"],
-        [files / "train-whole.gff3.gz"],
-    ):
-        found = list(read_genomes(*source))
-        assert [(each.name, each.sequence.upper()) for each in found] == [(t.name, t.sequence) for t in TRAIN]
-        assert [exons(each.transcripts) for each in found] == [exons(each.transcripts) for each in TRAIN]
 
 
 def test_train(files, tmp_path):

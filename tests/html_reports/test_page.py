@@ -126,9 +126,6 @@ def test_charts_are_pictures():
         assert (chart.alt, chart.width) == ("y by x", 432)
 
 
-def test_large_pictures_are_of_pixels():
+def test_large_pictures_are_of_pixels_unless_they_are_too_high_for_webp():
     assert picture(partial(many_points, 2.0), "many").uri.startswith("data:image/webp;base64,")
-
-
-def test_pictures_too_high_for_webp_are_of_lines():
     assert picture(partial(many_points, 110.0), "many").uri.startswith("data:image/svg+xml;base64,")

@@ -251,16 +251,6 @@ def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
 
 
-def test_a_swap_of_the_sequences_changes_nothing():
-    rng = np.random.default_rng(0)
-    structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
-    w = rng.normal(size=structure.n_weights)
-    w[["opposite" in name for name in structure.weight_names()]] = 0.0  # of two gaps that are neighbours
-    there, back = (structure.encode(each) for each in (pairs, [(y, x) for x, y in pairs]))
-    assert_allclose(structure.log_partition(w, back), structure.log_partition(w, there), rtol=1e-12)
-    assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
-
-
 def test_scores_of_large_profiles_leave_the_linear_domain():
     structure = Alignment("affine", profile=1)
     marks = np.array([name == "profile: 0 0" for name in structure.weight_names()])

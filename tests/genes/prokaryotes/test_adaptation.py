@@ -240,12 +240,10 @@ def test_from_a_finder_for_metagenomes():
     ("own", "sure", "suits"),
     [
         (11, {11: 0.70, 4: 0.66}, 11),  # of Escherichia coli, by a finder for metagenomes
-        (4, {11: 0.70, 4: 0.66}, 11),
         (25, {25: 0.66, 11: 0.70, 4: 0.66}, 11),
         (22, {22: 0.75, 11: 0.77, 4: 0.62}, 22),  # Pseudomonas aeruginosa: no evidence
         (4, {11: 0.70, 4: 0.69}, 4),  # of short contigs as many
         (11, {11: 0.39, 4: 0.69}, 4),  # with TGA in place of TGG
-        (2, {2: 0.32, 11: 0.39, 4: 0.69}, 4),
         (11, {11: 0.18, 4: 0.23}, 11),  # a fly
     ],
 )

@@ -97,13 +97,6 @@ def test_tuning():
     assert len(set(penalty.values())) > 1
 
 
-def test_weights_of_sequences():
-    """A weight of two is as good as a copy."""
-    twice = finder(tolerance=1e-8).fit([*TRAIN, TRAIN[0]])
-    weighted = finder(tolerance=1e-8).fit(TRAIN, sample_weight=[2, 1, 1, 1])
-    assert_allclose(twice.coef_, weighted.coef_, atol=1e-4)
-
-
 def test_tasks():
     """Their genes begin as annotated, whatever the setting of the finder."""
     genomes = {name: simulated.genome(k, n_contigs=15) for k, name in enumerate("ab")}

@@ -133,12 +133,3 @@ def test_pieces_are_as_if_encoded(seed, n_genes):
     differs = found.signals != expected.signals
     assert not differs[:, [0, 2]].any()
     assert differs.sum() <= 0.05 * differs.size
-
-
-@given(st.lists(st.text("ACGTN", max_size=300), max_size=5), st.booleans())
-def test_sequences_are_encoded_each_by_itself(texts, is_open):
-    whole = GRAPH.encode(texts, is_open=is_open)
-    for s, text in enumerate(texts):
-        alone = GRAPH.encode([text], is_open=is_open)
-        for name, array in alone.arrays(0).items():
-            np.testing.assert_array_equal(whole.arrays(s)[name], array, name)
