@@ -191,17 +191,8 @@ def test_alignments_are_shown_worst_first(has_probabilities):
     predicted = [("-ACDE", "ACDEF"), ("ACD", "ACD")]
     pairs = [("ACDE", "ACDEF"), ("ACD", "ACD")]
     aligner = SequenceAligner.pretrained() if has_probabilities else SequenceAligner.from_matrix("BLOSUM62")
-    sections = list(
-        aligning_sections(
-            aligner,
-            ["x and y", "v and w"],
-            known,
-            predicted,
-            pairs,
-            np.array([1.0, 1.0]),
-            alignment_scores(known, predicted),
-        )
-    )
+    names, scores = ["x and y", "v and w"], alignment_scores(known, predicted)
+    sections = list(aligning_sections(aligner, names, known, predicted, pairs, np.ones(2), scores))
     (table,) = of(sections, Table)
     assert [row[0] for row in table.rows] == ["x and y", "v and w"]
     assert of(sections, Verbatim)[:2] == [Verbatim("ACDE-\nACDEF"), Verbatim("-ACDE\nACDEF")]

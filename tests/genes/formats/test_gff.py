@@ -33,17 +33,8 @@ def cds(start, end, phase=".", strand="+", attributes="Parent=t"):
 def test_transcripts_of_genes():
     second = line("mRNA", 1, 90, attributes="Parent=g;ID=u")
     shared = cds(1, 4, 0, attributes="Parent=t,u")
-    lines = (
-        cds(11, 15, 2),
-        second,
-        shared,
-        "# a comment\n",
-        "###\n",
-        MRNA,
-        GENE,
-        cds(21, 22, 2, attributes="Parent=u"),
-    )
-    found, skipped = read(*lines)
+    first, last = cds(11, 15, 2), cds(21, 22, 2, attributes="Parent=u")
+    found, skipped = read(first, second, shared, "# a comment\n", "###\n", MRNA, GENE, last)
     assert found == [
         Transcript("c", "+", ((0, 4), (10, 15)), "t", "g", 0.5),
         Transcript("c", "+", ((0, 4), (20, 22)), "u", "g"),

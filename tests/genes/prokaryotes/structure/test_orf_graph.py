@@ -93,13 +93,8 @@ def test_genes_that_are_not_there(genes, message):
 
 
 def test_wrong_rules_and_letters():
-    for options in (
-        {"code": 1000},
-        {"overlap": 90},
-        {"overlap": -1},
-        {"shortest": 5, "overlap": 0},
-        {"far": 0},
-    ):
+    wrong = {"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}
+    for options in wrong:
         with pytest.raises(DataError):
             OrfRules(**options)
     with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
