@@ -268,18 +268,6 @@ def test_the_pretrained_model():
     assert (globin[:proximal], myoglobin[: myoglobin.index("HATK")]) in pairs
 
 
-@pytest.mark.parametrize("options", [{"overhangs": "one"}, {"loss": "ramp"}])
-def test_files(options, tmp_path):
-    rows = [(f"A{x}A", f"A{y}A") for x, y in ROWS[:10]]  # no overhangs
-    pairs = [residues_of(each) for each in rows]
-    model = aligner(features="affine", **options).fit(pairs, rows)
-    model.save(tmp_path / "m.structune")
-    again = structune.load(tmp_path / "m.structune")
-    assert_array_equal(again.coef_, model.coef_)
-    assert again.get_params() == model.get_params()
-    assert again.predict(pairs) == model.predict(pairs) == pickle.loads(pickle.dumps(model)).predict(pairs)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -193,7 +193,6 @@ def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
 
 
 def test_models_that_are_none(files, tmp_path):
-    assert "found the matrix 'BLOSUM61'" in fail("align", files / "test.fa", "-m", "BLOSUM61")
     of_pairs = ["align", files / "test.fa", "--pairs", "-m", "BLOSUM62"]
     assert "has no use for --gamma" in fail(*of_pairs, "--gamma", "1")
     assert "has no use for --method mea" in fail(*of_pairs, "--method", "mea")

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from commands import fail, run, succeed
+from commands import fail, succeed
 from structune.cli import verbs
 from structune.cli.fields import GroupedNumbers
 from structune.kinds import kinds
@@ -382,12 +382,3 @@ def test_settings_that_are_refused(asked, settings, text, told):
 
 def test_settings_of_no_file(asked):
     assert "nowhere.yaml: No such file" in fail("train", "rna", "x", "-m", "m", "--config", "nowhere.yaml")
-
-
-def test_interruptions_have_a_code_of_their_own(monkeypatch, tmp_path):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("structune.rna.examples.read_with_structures", stop)
-    result = run("train", "rna", "x", "-m", tmp_path / "m")
-    assert (result.exit_code, result.stderr.strip()) == (130, "structune: interrupted")

@@ -207,10 +207,9 @@ def test_wrong_tracks(tracks, message):
         finder().fit([TINY, TINY], tracks=[np.zeros((29, 1)), np.zeros((29, 2))])
 
 
-@pytest.mark.parametrize("options", [{}, {"features": "paper", "strands": "forward", "donors": ("GT", "GC")}])
 @pytest.mark.filterwarnings("ignore::structune.genes.examples.SkippedGenesWarning")
-def test_files(options, model, tmp_path):
-    model = finder(**options, flank=77).fit(TRAIN[:3]) if options else model
+def test_files(tmp_path):
+    model = finder(features="paper", strands="forward", donors=("GT", "GC"), flank=77).fit(TRAIN[:3])
     model.save(tmp_path / "m.structune")
     again = structune.load(tmp_path / "m.structune")
     assert_array_equal(again.coef_, model.coef_)
