@@ -218,17 +218,8 @@ def problem_of(pairs, rng, scale=1.0, full=True, partial=False, overhangs="both"
         having.append(wrong == 0)
         agree.append(having[-1] if is_partial else np.arange(len(every)) == chosen)
     shard = structure.encode(inputs, given, rng.uniform(0.5, 2.0, len(pairs)))
-    return Problem(
-        structure,
-        shard,
-        scale * rng.normal(size=structure.n_weights),
-        outputs,
-        rows,
-        agree=agree if shard.is_partly_known else None,
-        own=own,
-        costs=costs,
-        equivalent=having,
-    )
+    w, agree = scale * rng.normal(size=structure.n_weights), agree if shard.is_partly_known else None
+    return Problem(structure, shard, w, outputs, rows, agree, own, costs, having)
 
 
 @st.composite

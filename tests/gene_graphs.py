@@ -8,20 +8,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
+from simulated_genes import flip
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
 from structune.genes.formats.record import Transcript
 
 PIECES = ("ATG", "TAA", "TGA", "GT", "AG", "CAT", "TTA", "TCA", "CT", "AC", "A", "C", "G", "T", "N")
-COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 STOPS = {"TAA", "TAG", "TGA"}
 WINDOWS = {"start": (-2, 4), "stop": (-3, 2), "donor": (-2, 3), "acceptor": (-3, 1)}
 FLANKS = {"start": (-6, -4, -1), "stop": (0, 3)}
-
-
-def flip(text):
-    return text.translate(COMPLEMENT)[::-1]
 
 
 # --- the definition of a gene -----------------------------------------------------------------------------
@@ -179,15 +175,8 @@ def exon_weights(
     intron_bins = () if introns is None else tuple(range(introns[0], introns[1] + 1, 2))
     exon_bins = () if introns is None else (1, 4, 6, 9)
     around = (WINDOWS, 1, FLANKS, 0) if windows else ({}, 1, {})
-    return ExonWeights(
-        rules,
-        orders,
-        *around,
-        intron_bins=intron_bins,
-        exon_bins=exon_bins,
-        tie_introns=tie_introns,
-        n_tracks=n_tracks,
-    )
+    bins = {"intron_bins": intron_bins, "exon_bins": exon_bins}
+    return ExonWeights(rules, orders, *around, **bins, tie_introns=tie_introns, n_tracks=n_tracks)
 
 
 @st.composite
@@ -228,15 +217,8 @@ def problem(rng, sequences, weights, scale=1.0):
         np.array([hamming(structure, a, path) for a in some]).astype(float)
         for some, path in zip(outputs, paths, strict=True)
     ]
-    return Problem(
-        structure,
-        shard,
-        scale * rng.normal(size=structure.n_weights),
-        outputs,
-        features,
-        own=own,
-        costs=costs,
-    )
+    w = scale * rng.normal(size=structure.n_weights)
+    return Problem(structure, shard, w, outputs, features, own=own, costs=costs)
 
 
 def hamming(structure, a, b):

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from laws import Problem
+from simulated_genes import flip
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
 from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, with_words
@@ -15,16 +16,11 @@ from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
 PIECES = ("ATG", "GTG", "TTG", "TAA", "TGA", "TAG", "CAT", "TTA", "TCA", "AGGAGG", "A", "C", "G", "T", "N")
-COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 RULES = (OrfRules(11, 9, 5, 12), OrfRules(4, 12, 0, 20), OrfRules(11, 9, 8, 9))
 STOPS = {11: {"TAA", "TAG", "TGA"}, 4: {"TAA", "TAG"}}
 CONSENSUS = "TAAGGAGGTGA"
 SPACINGS = {s: some[0] for some in [(2, 3, 4), (5, 6), (7, 8), (9, 10), range(11, 16)] for s in some}
 LENGTHS = (0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200)
-
-
-def flip(text):
-    return text.translate(COMPLEMENT)[::-1]
 
 
 # --- the definition ---------------------------------------------------------------------------------------
@@ -190,29 +186,17 @@ def problem_of(structure, definition, finished, rng, texts, is_open, scale):
     genes = [genes_of(text, rules, is_open) for text in texts]
     sets = [list(sets_of(sorted(of), rules)) for of in genes]
     own = [int(rng.integers(len(some))) for some in sets]
-    shard = finished(
-        structure.encode(
-            texts,
-            [some[k] for some, k in zip(sets, own, strict=True)],
-            rng.uniform(0.5, 2.0, len(texts)),
-            is_open,
-        )
-    )
-    return Problem(
-        structure,
-        shard,
-        rng.normal(scale=scale, size=structure.n_weights),
-        [[marks(shard, s, chosen) for chosen in some] for s, some in enumerate(sets)],
-        [
-            np.array([definition.features(of, chosen) for chosen in some])
-            for of, some in zip(genes, sets, strict=True)
-        ],
-        own=own,
-        costs=[
-            np.array([cost(of, some[k], chosen) for chosen in some], float)
-            for of, some, k in zip(genes, sets, own, strict=True)
-        ],
-    )
+    known = [some[k] for some, k in zip(sets, own, strict=True)]
+    shard = finished(structure.encode(texts, known, rng.uniform(0.5, 2.0, len(texts)), is_open))
+    w = rng.normal(scale=scale, size=structure.n_weights)
+    outputs = [[marks(shard, s, chosen) for chosen in some] for s, some in enumerate(sets)]
+    both = list(zip(genes, sets, strict=True))
+    features = [np.array([definition.features(of, chosen) for chosen in some]) for of, some in both]
+    costs = [
+        np.array([cost(of, one, chosen) for chosen in some], float)
+        for (of, some), one in zip(both, known, strict=True)
+    ]
+    return Problem(structure, shard, w, outputs, features, own=own, costs=costs)
 
 
 def marks(shard, s, chosen):

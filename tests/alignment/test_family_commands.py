@@ -51,8 +51,6 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     assert (out / "PF1.21.fa").exists()
     assert succeed("align", "--multiple", families / "two.fa.gz", "-o", out / "x.fa", *QUIET) == ""
     assert (out / "x.fa").read_text() == ">x\nMKVLAAGIV\n"
-    message = fail("align", "--multiple", out / "x.fa", "-o", out / "x.fa", *QUIET)
-    assert "x.fa: expected another file than the one that is read" in message
     (families / "one.fa").unlink()
     (families / "PF1.21.fa").unlink()
     succeed("align", "--multiple", families, "-o", tmp_path / "new", *QUIET)  # of a folder, which holds one
@@ -65,7 +63,6 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
     ("args", "message"),
     [
         (["--model", "margin.structune"], "found a model without probabilities, which families need"),
-        (["--which", "all"], "--multiple cannot be combined with --which"),
         (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
         (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
         (["none.fa"], "none.fa: found no sequences, expected at least one"),
@@ -80,10 +77,6 @@ def test_multiple_that_cannot_be(families, tmp_path, monkeypatch, args, message)
     (tmp_path / "none.fa").write_text("")
     SequenceAligner.from_matrix("BLOSUM62").save(tmp_path / "margin.structune")
     assert message in fail("align", "--multiple", "families", *args, *QUIET)
-
-
-def test_multiple_by_a_matrix(families):
-    assert "MKVLAAGIVGAGPAG" in succeed("align", "--multiple", families / "one.fa", "-m", "BLOSUM45", *QUIET)
 
 
 def test_more_than_two_sequences_are_a_family(families, tmp_path):
@@ -197,7 +190,6 @@ def test_evaluations_that_cannot_be(folders):
     lower.write_text(">x\nmkACde\n>y\n--de--\n")
     for args, told in (
         ((found, known), "found no alignment of one, expected one for each"),
-        ((found / "two.afa", known / "one.fa"), "two.afa: one: found no row of 'a'"),
         ((found, known, "--gamma", 2), "--gamma has no effect on whole families."),
         ((found, none), "found no alignment, expected at least one"),
         ((found / "two.afa", lower), "lower: found no column of two residues to score"),

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import structune
-from commands import fail, succeed
 from structune import SequenceAligner
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.alphabets import NucleotideWarning, look_like_nucleotides
@@ -89,22 +88,8 @@ def test_models_of_proteins_tell_of_nucleotides():
         (["ACGT"], False),  # too few
         (["GGGGS" * 10], False),  # a linker
         (["GAGAGS" * 20, "A" * 60], False),  # silk
-        (["MKVLAAGIVGAGPAGLTAARELARRGHEVTVFEKS"], False),
         ([], False),
     ],
 )
 def test_letters_tell_nucleotides(sequences, are):
     assert look_like_nucleotides(sequences) is are
-
-
-def test_commands(tmp_path):
-    (tmp_path / "genes.fa").write_text(">a\nGATTACAGATTACA\n>b\ngauuacauuaca\n")
-    quiet = ["--quiet", "--jobs", "1"]
-    out = succeed("align", "--multiple", tmp_path / "genes.fa", "--model", "NUC.4.4", *quiet)
-    assert "GATTACAGATTACA" in out
-    (tmp_path / "bad.fa").write_text(">a\nACE\n")
-    assert "found 'E' at" in fail("align", "--multiple", tmp_path / "bad.fa", "--model", "NUC.4.4", *quiet)
-    (tmp_path / "known.fa").write_text(">a\nGATTACAGA\n>b\nGAU-ACANN\n")
-    args = ["--alphabet", "nucleotide", "--features", "affine", "--model", tmp_path / "m.structune"]
-    succeed("train", "alignment", tmp_path / "known.fa", *args, *quiet)
-    assert "recall" in succeed("evaluate", "alignment", tmp_path / "m.structune", tmp_path / "known.fa")

@@ -73,7 +73,6 @@ def test_letters_stand_where_they_can_be_read():
         (("AC", "DEF", np.zeros((3, 2))), "found probabilities of shape (3, 2), expected (2, 3)"),
         (("AC", "D", [[0.5], [np.nan]]), "found a probability that is not within [0, 1]"),
         (("AC", "D", [[0], [1]], ("AC", "-E")), "alignment, y: found 'E' in the alignment at residue 0"),
-        (("AC", "D", [[0], [1]], [0]), "found an alignment of shape (1,) and type int64, expected two rows"),
         (("AC", "D", [[0], [1]], [0.0, -1.0]), "and type float64, expected two rows of text, or 2 integers"),
         (("AC", "D", [[0], [1]], [-1, 1]), "found the partner 1, expected one in 0..0, or -1 for none"),
         (("AC", "DE", np.eye(2), [1, 1]), "found matches that cross or share a residue"),
@@ -83,8 +82,6 @@ def test_what_is_wrong_is_named(arguments, message):
     with pytest.raises(DataError, match=re.escape(message)):
         plot_match_probabilities(*arguments)
 
-
-# --- guide trees ------------------------------------------------------------------------------------------
 
 MODEL = SequenceAligner.pretrained().set_params(n_jobs=1)
 

@@ -25,7 +25,6 @@ QUIET = ["--quiet", "--jobs", 1]
 RNA = (
     ">a\nGGGAAAACCC\n(((....)))\n>b\nGGCGAAAGCC\n(((....)))\n>c\nAAAAAAAA\n........\n>d\nGCAAAAGC\n((....))\n"
 )
-FAMILIES = "a\tx\nb\ty\nc\tx\nd\ty\n"
 ALIGNED = ">a\nACDEFGHIK\n>b\nACD-FGHIK\n>c\nAC--FGHWK\n"
 OTHERS = ">a\nMK-V\n>b\nMKLV\n"
 
@@ -35,7 +34,6 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     (folder / "rna").mkdir()
     (folder / "rna" / "train.dbn").write_text(RNA)
-    (folder / "families.tsv").write_text(FAMILIES)
     (folder / "a.fa").write_text(ALIGNED)
     (folder / "b.fa").write_text(OTHERS)
     write(folder, "genes", simulated_genes.genome(0, 3))
@@ -83,10 +81,7 @@ def test_rna_is_read_block_by_block(files, tmp_path):
         return written_before_the_next(tmp_path / "f", read(path, *more, **options), 4)
 
     given = ["--families", tmp_path / "families.tsv", "--folds", 3, "--quiet"]
-    with (
-        mock.patch.object(rna_task, "_MOST_SEQUENCES", 2),
-        mock.patch.object(rna_data, "read_rna", checked),
-    ):
+    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2), mock.patch.object(rna_data, "read_rna", checked):
         succeed("shard", "rna", tmp_path / "train.dbn", tmp_path / "f", *given)
     folder = open_shards(tmp_path / "f")
     assert len(folder) == 9
@@ -169,18 +164,7 @@ def test_blocks_that_are_refused(tmp_path):
         SequenceAligner().write_blocks(lambda: pairs, ShardWriter(tmp_path / "g"))
 
 
-@pytest.mark.parametrize("kind", ["rna", "prokaryotic-genes"])
-def test_tune(files, tmp_path, kind):
-    sharded(files, kind, tmp_path / "shards")
-    test = [] if kind == "rna" else ["--test", files / "orfs.gb"]
-    succeed("tune", kind, tmp_path / "shards", "-m", tmp_path / "m", "--method", "grid", *test, *QUIET)
-    assert load(tmp_path / "m").history_
-
-
-def test_families_and_alignments_stay_together(files, tmp_path):
-    sharded(files, "rna", tmp_path / "rna", "--families", files / "families.tsv")
-    by_fold = [sorted(s.sizes().tolist()) for s in open_shards(tmp_path / "rna").shards]
-    assert sorted(by_fold) == [[8, 10], [8, 10]]
+def test_pairs_of_an_alignment_stay_together(files, tmp_path):
     sharded(files, "alignment", tmp_path / "alignment")
     assert sorted(open_shards(tmp_path / "alignment").n_examples) == [1, 3]
 
@@ -191,14 +175,7 @@ def test_what_is_refused(files, tmp_path):
     assert "not empty" in fail("shard", "rna", files / "rna", tmp_path / "shards")
     (tmp_path / "none.dbn").write_text(">e\nGAAC\n(..)\n")
     assert "all 1 structures are outside" in fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
-    said = fail("train", "rna", tmp_path / "shards", files / "rna", *target)
-    assert "found a folder of shards beside other files, expected it alone" in said
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
     assert "--min-hairpin has no effect on a folder of shards: give it to shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "found examples of RNAFolder, expected GeneFinder" in said
-    sharded(files, "alignment", tmp_path / "alignment")
-    for option in (["--band", 3], ["--most-pairs", 2], ["--features", "affine"]):
-        assert f"{option[0]} has no effect on a folder of shards" in fail(
-            "train", "alignment", tmp_path / "alignment", *option, *target
-        )

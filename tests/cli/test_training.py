@@ -107,10 +107,6 @@ def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
     assert structune.load(match[1]).classes_ == structune.load(files / "m.structune").classes_
 
 
-def test_version():
-    assert succeed("--version") == f"structune {structune.__version__}\n"
-
-
 @pytest.mark.parametrize("code", [130, 2])
 def test_ctrl_c_and_errors_wait_for_no_thread(code):
     script = f"""

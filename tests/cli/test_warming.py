@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from commands import PROGRAM, fail, succeed
+from commands import PROGRAM, fail
 from structune.cli import warming
 from structune.kinds import kinds
 
@@ -22,10 +22,6 @@ def test_nothing_is_kept(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("STRUCTUNE_CACHE", str(tmp_path / "file"))
     assert f"{tmp_path / 'file'}" in fail("warm")
-
-
-def test_help_tells_of_it():
-    assert re.search(r"^ +warm +Compile", succeed("--help"), re.MULTILINE)
 
 
 def test_the_first_training_compiles_nothing(tmp_path):

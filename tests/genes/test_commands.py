@@ -17,8 +17,6 @@ from simulated_genes import exons
 from structune.cli import terminal
 from structune.genes import finding
 from structune.genes import task as gene_task
-from structune.genes.formats.genbank import read_genbank
-from structune.genes.formats.genomes import read_genomes
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
@@ -39,17 +37,6 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_all_kinds_of_input_are_alike(files):
-    for source in (
-        [files / "train.gb"],
-        [files / "train.gff3", files / "train.fa"],
-        [files / "train-whole.gff3.gz"],
-    ):
-        found = list(read_genomes(*source))
-        assert [(each.name, each.sequence.upper()) for each in found] == [(t.name, t.sequence) for t in TRAIN]
-        assert [exons(each.transcripts) for each in found] == [exons(each.transcripts) for each in TRAIN]
-
-
 def test_train(files, tmp_path):
     args = ["--features", "paper", "--strands", "forward", "--donors", "GT", "--donors", "GC"]
     args += ["--flank", 30, "--loss", "ramp"]
@@ -64,20 +51,6 @@ def test_train(files, tmp_path):
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
     assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
-
-
-def test_training_along_a_tree(files, tmp_path):
-    (tmp_path / "tree.nwk").write_text("(a,b)all;")
-    write(tmp_path, "few", TRAIN[:2])
-    fa, path = ["-s", tmp_path / "few.fa", "-s", files / "test.fa"], tmp_path / "t.structune"
-    args = [f"a={tmp_path / 'few.gff3'}", f"b={files / 'test.gff3'}", *fa, "--tree", tmp_path / "tree.nwk"]
-    succeed("train", "genes", *args, "-m", path, "--flank", 30, "--features", "paper", *QUIET)
-    expected = structune.load(path).model("b").predict(TEST)
-    out = succeed("predict", path, files / "test.fa", "--task", "b", *QUIET)
-    found = read_gff3(io.StringIO(out)).transcripts
-    assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
-    assert "expected --task with one of: all, a, b" in fail("evaluate", "genes", path, files / "test.gb")
-    assert "sensitivity" in succeed("evaluate", "genes", path, files / "test.gb", "--task", "all")
 
 
 def test_genes(files, tmp_path):
@@ -157,15 +130,6 @@ def test_evaluate(files):
     assert "gene (9 annotated, 9 predicted)" in table
 
 
-def test_evaluate_a_prediction(files, tmp_path):
-    args = ["-m", files / "m.structune", "-o", tmp_path / "found.gff3", *QUIET]
-    succeed("genes", files / "test.fa", *args)
-    by_model = succeed("evaluate", "genes", files / "m.structune", files / "test.gb", "--json")
-    for known in (["test.gb"], ["test.gff3"]):
-        args = [tmp_path / "found.gff3", files / known[0], *known[1:], "--json"]
-        assert succeed("evaluate", "genes", *args) == by_model
-
-
 def test_margin(files, tmp_path):
     part = [type(each)(each.name, each.sequence, each.transcripts[:1]) for each in TEST]
     (tmp_path / "part.gb").write_text("".join(map(genbank, part)))
@@ -209,16 +173,9 @@ def test_what_is_wrong_is_named(files, tmp_path):
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
     assert "found 1 files of sequences, expected 2" in refused("train", "genes", *both)
     assert "sequences, expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
-    other = [files / "train.gff3", "--sequences", files / "test.fa"]
-    assert "transcript 'c1.t3': found its end at 664, expected it within" in refused("train", "genes", *other)
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
     few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
     assert "train.gff3: found 3 transcripts on 'c3', the first 'c3.t1', ex" in refused("train", "genes", *few)
-    (tmp_path / "x.fa").write_text(">a\nAC-T\n")
-    wrong = fail("genes", tmp_path / "x.fa", "-m", files / "m.structune", *QUIET)
-    assert "x.fa:2: position 3 (from 1): found '-'" in wrong
-    (tmp_path / "none.gb").write_text(genbank(type(TEST[0])("c", "ACGT")))
-    assert "found no gene to learn from" in refused("train", "genes", tmp_path / "none.gb")
     twice = [files / "test.gff3", files / "test.gb", files / "test.gff3"]
     assert "test.gff3: found the sequence 'c0' again" in refused("evaluate", "genes", *twice)
     assert not (tmp_path / "m.structune").exists()
@@ -263,9 +220,6 @@ def test_annotations_without_stop_codons(files, tmp_path):
     assert "transcripts end before a stop codon" in result.stderr
     assert result.exit_code == 0
     assert "no stop codon" in run(*args, tmp_path / "n", "--stop-codon", "included", *QUIET).stderr
-
-
-# --- what comes with structune ------------------------------------------------------------------------------
 
 
 def test_pretrained_finders_and_adapting(files, tmp_path):
@@ -335,18 +289,6 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
-    assert "--hint-weight needs --hints." in fail(*args, "--hint-weight", 20)
-
-
-def test_formats(files, tmp_path):
-    args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
-    expected = structune.load(files / "m.structune").predict(TEST)
-    (tmp_path / "x.gb").write_text(succeed(*args, "--format", "genbank"))
-    found = list(read_genbank(tmp_path / "x.gb"))
-    assert [exons(each.transcripts) for each in found] == [exons(genes) for genes in expected]
-    lines = succeed(*args, "--format", "tsv").splitlines()
-    assert lines[0].split("\t")[:3] == ["contig", "gene", "transcript"]
-    assert [line.split("\t")[1] for line in lines[1:]] == [t.gene for genes in expected for t in genes]
 
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):

@@ -55,13 +55,7 @@ def test_examples_are_whole_genes_apart(seed, flank):
         assert s != r or end <= start
 
 
-@pytest.mark.parametrize(
-    ("flank", "spans"),
-    [
-        (0, [(4, 13), (17, 26)]),
-        (10, [(0, 15), (15, 31)]),
-    ],
-)
+@pytest.mark.parametrize(("flank", "spans"), [(0, [(4, 13), (17, 26)]), (10, [(0, 15), (15, 31)])])
 def test_cuts_are_half_of_the_way_between_genes(flank, spans):
     found = cut([sequence_of("CCCC", "+", "CCCC", "-", "CCCCC")], flank)
     assert [(start, end) for _, start, end in found.spans] == spans

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 from genes import transcripts
 from structune.errors import DataError
 from structune.genes.formats.record import Transcript
-from structune.genes.metrics import (
-    counted,
-    gene_difference,
-    gene_regions,
-    gene_scores,
-    stop_codons,
-)
+from structune.genes.metrics import counted, gene_difference, gene_regions, gene_scores, stop_codons
 
 
 def transcript(exons, gene="g", strand="+", contig="c"):
@@ -59,13 +53,6 @@ def test_nothing():
 
 def test_regions():
     assert gene_regions([TWO, transcript([(5, 8)], "h", "-")], 5) == {"c": [(0, 35)]}
-    across = transcript([(25, 40), (60, 70)], "q")
-    assert counts([TWO], [across], {"c": [(0, 35)]}) == [
-        [20, 10, 5, 5],  # of bases, those within
-        [2, 1, 0, 0],  # of exons, those that touch
-        [1, 1, 0, 0],
-        [1, 1, 0, 0],
-    ]
 
 
 def expected(annotated, predicted, regions):

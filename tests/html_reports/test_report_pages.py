@@ -153,9 +153,6 @@ def test_names_that_the_font_lacks_are_told_in_one_line(tmp_path):
     assert all(line.startswith("structune: Glyph ") for line in told), told
 
 
-# --- in a browser -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def browser():
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -201,7 +198,7 @@ def test_in_a_browser(pages, browser):
 
 
 @pytest.mark.browser
-def test_pictures_are_readable_on_a_narrow_screen(pages, browser):
+def test_pictures_and_bars_are_readable_on_a_narrow_screen(pages, browser):
     """Charts are drawn for about its width; what is wider can be scrolled."""
     page = browser.new_page(viewport={"width": NARROW, "height": 800})
     for name, path in pages.items():
@@ -210,12 +207,6 @@ def test_pictures_are_readable_on_a_narrow_screen(pages, browser):
         shares = page.evaluate("[...document.images].map(i => i.width / i.getAttribute('width'))")
         least = 0.8 if name in ("learn tagging", "evaluate genes", "evaluate ranking") else 0.66
         assert all(share > least for share in shares), (name, shares)
-    page.close()
-
-
-@pytest.mark.browser
-def test_bars_are_seen_on_a_narrow_screen(pages, browser):
-    page = browser.new_page(viewport={"width": NARROW, "height": 800})
     page.goto(pages["learn tagging"].as_uri())
     assert page.locator("td.bar").first.bounding_box()["x"] < NARROW - 80
     page.close()

@@ -32,9 +32,6 @@ def titles(sections):
     return [section.title for section in sections]
 
 
-# --- training ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("settings", "n_pictures"), [({}, 1), ({"tuning": "majorize"}, 2), ({"tuning": "grid"}, 1)], ids=str
 )
@@ -62,9 +59,6 @@ def test_bars_begin_at_one():
     (table,) = of(training_sections(tagger), Table)
     assert table.title == "Precisions: the 100 highest and the 100 lowest of 1,000 groups"
     assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["g999", "g0"]
-
-
-# --- taggers ----------------------------------------------------------------------------------------------
 
 
 def test_errors_of_taggers():
@@ -96,8 +90,6 @@ def test_taggers_without_errors(labels):
     assert len(sections[0].blocks) == 1
 
 
-# --- RNA --------------------------------------------------------------------------------------------------
-
 NAMES, SEQUENCES = ["right", "wrong", "empty"], ["GGGGAAAACCCC", "GGGGAAAACCCC", ""]
 KNOWN, PREDICTED = ["((((....))))", "..((....))..", ""], ["((((....))))", "............", ""]
 
@@ -120,9 +112,6 @@ def test_structures_are_drawn_worst_first(loss):
         *(["dot plot of right"] if loss == "log" else []),
     ]
     assert [fold.is_open for fold in sections[1].blocks[1:]] == [True, False]
-
-
-# --- genes ------------------------------------------------------------------------------------------------
 
 
 def gene(strand, *exons, name="g"):
@@ -187,9 +176,6 @@ def test_genes_without_errors():
         assert section.blocks == [Text("All predicted genes are as annotated.")]
 
 
-# --- rankings and alignments ------------------------------------------------------------------------------
-
-
 def test_queries_are_told_worst_first():
     known = {"a": ([0.0, 2.0], 0.5), "b": ([1.0], 1.0), "c": ([0.0, 0.0], 0.0)}
     queries = [Query(name, relevance, [ndcg] * 10) for name, (relevance, ndcg) in known.items()]
@@ -205,17 +191,8 @@ def test_alignments_are_shown_worst_first(has_probabilities):
     predicted = [("-ACDE", "ACDEF"), ("ACD", "ACD")]
     pairs = [("ACDE", "ACDEF"), ("ACD", "ACD")]
     aligner = SequenceAligner.pretrained() if has_probabilities else SequenceAligner.from_matrix("BLOSUM62")
-    sections = list(
-        aligning_sections(
-            aligner,
-            ["x and y", "v and w"],
-            known,
-            predicted,
-            pairs,
-            np.array([1.0, 1.0]),
-            alignment_scores(known, predicted),
-        )
-    )
+    names, scores = ["x and y", "v and w"], alignment_scores(known, predicted)
+    sections = list(aligning_sections(aligner, names, known, predicted, pairs, np.ones(2), scores))
     (table,) = of(sections, Table)
     assert [row[0] for row in table.rows] == ["x and y", "v and w"]
     assert of(sections, Verbatim)[:2] == [Verbatim("ACDE-\nACDEF"), Verbatim("-ACDE\nACDEF")]

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from maxima import enumerated
 from structune.errors import DataError
@@ -14,7 +14,6 @@ from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.implicit import ImplicitTuner
-from structune.running.executors import ThreadExecutor
 from structune.running.monitor import Monitor
 from structune.trees import tree_fit
 from structune.trees.task_tree import TaskTree
@@ -84,20 +83,6 @@ def test_gamma_draws_to_the_parent():
         fits = fit_tree(TREE, risks, same_priors(risks, gamma, 10.0))
         away.append(float(np.linalg.norm(fits["a"].w - fits["inner"].w)))
     assert away[0] > away[1] > away[2]
-
-
-def test_threads_change_nothing():
-    _, _, risks = problem(LogLoss())
-    one, two = (fit_tree(TREE, risks, same_priors(risks, 0.5), executor=ThreadExecutor(n)) for n in (1, 2))
-    for node in TREE.nodes:
-        assert_array_equal(one[node].w, two[node].w)
-
-
-def test_tasks_without_examples():
-    """They have no weights of their own, and neither has a node without any below."""
-    structure, shards, _ = problem(LogLoss())
-    risks = node_risks(TREE, structure, LogLoss(), {"a": shards["a"].take(np.arange(0)), "c": shards["c"]})
-    assert set(fit_tree(TREE, risks, same_priors(risks, 0.5))) == {"root", "c"}
 
 
 def test_refused():

@@ -11,7 +11,7 @@ from alignments import random_matches
 from structune import Protein, SequenceAligner
 from structune.alignment.multiple.alignment import column_confidence, confidence, features
 from structune.alignment.multiple.matches import Matches
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 
 MODEL = SequenceAligner.pretrained().set_params(n_jobs=1)
 FAMILY = [
@@ -127,14 +127,6 @@ def test_numbers_that_are_none(name, value):
 def test_a_model_that_is_a_matrix_has_no_other_one_beside_it():
     model = SequenceAligner.from_matrix("BLOSUM45", log_odds=True)
     assert model.align(FAMILY).value == model.align(FAMILY, matrix=None).value
-
-
-def test_models_without_probabilities():
-    with pytest.raises(CapabilityError):
-        SequenceAligner.from_matrix().align(FAMILY)
-
-
-# --- confidence -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -32,12 +32,6 @@ def test_consistency_is_a_mean_over_third_sequences(seed, n_workers):
     assert_allclose(found, found.T)
 
 
-def test_two_sequences_are_consistent_as_they_are():
-    matches = random_matches(np.random.default_rng(0), [7, 9])
-    found = matches.consistent(np.full((2, 2), 0.3), ONE)
-    assert_allclose(found.table.toarray(), matches.table.toarray(), atol=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_accuracies_are_those_of_the_best_alignment(seed):
     matches = random_matches(np.random.default_rng(seed), [3, 4, 2])

@@ -99,8 +99,6 @@ def test_several_models_are_averaged():
     assert_allclose(both, np.where(mean >= LEAST, mean, 0.0), atol=1e-6)
 
 
-# --- which are compared -----------------------------------------------------------------------------------
-
 FAMILIES = ["MKVLAAGIVWWRDEKLMN", "HHHPPQQSTNNDEYFWCC"]
 
 
@@ -118,12 +116,6 @@ def test_every_pair_is_there_once_and_work_is_even(n):
     compared = every_pair(n)
     assert pairs_of(compared) == list(itertools.combinations(range(n), 2))
     assert np.ptp([len(others) for others in compared] or [0]) <= 1
-
-
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_a_tree_of_few_sequences_compares_all(n):
-    tree = random_tree(np.random.default_rng(n), n)
-    assert pairs_of(pairs_along(tree, most=n)) == list(itertools.combinations(range(n), 2))
 
 
 @pytest.mark.parametrize("most", [1, 3])

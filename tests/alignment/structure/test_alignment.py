@@ -85,9 +85,6 @@ def test_laws_in_other_ways(options, way, monkeypatch):
     laws.hold(problem_of(pairs, np.random.default_rng(0), **options))
 
 
-# --- classical scores -------------------------------------------------------------------------------------
-
-
 def random_pairs(n, most, rng):
     for _ in range(n):
         x, y = ("".join(rng.choice(list(RESIDUES), rng.integers(1, most))) for _ in "xy")
@@ -127,9 +124,6 @@ def test_semi_global_scores_are_those_of_parasail(opens, extends):
         inside = [k for k, both in enumerate(columns) if all(both)]
         ends = (columns[: inside[0]], columns[inside[-1] + 1 :]) if inside else ()
         assert equal or any(len(set(end)) == 2 for end in ends)
-
-
-# --- sizes ------------------------------------------------------------------------------------------------
 
 
 def test_blocks_of_rows_do_not_change_a_bit_of_what_matters(monkeypatch):
@@ -257,39 +251,6 @@ def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
 
 
-# --- what is known of alignments --------------------------------------------------------------------------
-
-
-def test_rows_in_upper_case_are_known_as_a_whole():
-    structure = Alignment()
-    shard = structure.encode([("ACD", "ADE")], [("ACD-", "A.DE")])
-    assert shard.partners.tolist() == [0, -1, 1]
-    assert (shard.scored.tolist(), shard.is_partly_known) == ([True, False, True], False)
-    w = np.random.default_rng(0).normal(size=structure.n_weights)
-    assert_allclose(structure.log_partition(w, shard, within=True), structure.score(w, shard))
-
-
-def test_residues_in_lower_case_are_not_known():
-    structure = Alignment()
-    shard = structure.encode([("ACD", "ADE")], [("AcD-", "A.De")])
-    assert (shard.scored.tolist(), shard.is_partly_known) == ([True, False, True], True)
-    costs = [structure.cost(shard, np.array(p))[0] for p in ([0, -1, 1], [0, 1, 2], [-1, -1, -1])]
-    assert costs == [0.0, 0.5, 1.0]
-
-
-def test_a_swap_of_the_sequences_changes_nothing():
-    rng = np.random.default_rng(0)
-    structure, pairs = Alignment(), list(random_pairs(5, 60, rng))
-    w = rng.normal(size=structure.n_weights)
-    w[["opposite" in name for name in structure.weight_names()]] = 0.0  # of two gaps that are neighbours
-    there, back = (structure.encode(each) for each in (pairs, [(y, x) for x, y in pairs]))
-    assert_allclose(structure.log_partition(w, back), structure.log_partition(w, there), rtol=1e-12)
-    assert_allclose(structure.posterior(w, back, 0), structure.posterior(w, there, 0).T, atol=1e-10)
-
-
-# --- annotation -------------------------------------------------------------------------------------------
-
-
 def test_scores_of_large_profiles_leave_the_linear_domain():
     structure = Alignment("affine", profile=1)
     marks = np.array([name == "profile: 0 0" for name in structure.weight_names()])
@@ -330,7 +291,6 @@ GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
         ({"profile": [[1], [2]], "secondary": "HC"}, "found a profile of 1 columns, expected one of 2"),
         ({"profile": np.ones((2, 2))}, "found no secondary structure, expected one"),
         ({"profile": np.ones((3, 2))}, "found a profile of shape (3, 2), expected (2, n_columns)"),
-        ({"profile": np.ones((2, 0))}, "found a profile of shape (2, 0), expected (2, n_columns)"),
         (
             {"profile": [[1, 1], [1, np.nan]]},
             "found nan in column 1 of the profile at residue 1 (from 0), expected a finite number of at most",
@@ -369,15 +329,10 @@ def test_what_is_no_protein(arguments, message):
         Protein(*arguments)
 
 
-# --- wrong input ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("pairs", "rows", "message"),
     [
         ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
-        ([("AC", "é")], None, "pair 0, y: found 'é' at residue 0"),
-        (["AC"], None, "pair 0: found 'AC', expected two strings or Proteins"),
         ([("AC", 5)], None, "pair 0: found ('AC', 5), expected two strings or Proteins"),
         ([("AC", "A")], [("AC", Protein("A"))], "expected two strings"),
         ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),

@@ -132,7 +132,6 @@ def test_hints_of_true_genes_gain(finder, monkeypatch):
         (3, "found hints=3, expected a list of lists of Hint"),
         ([], "found hints of 0 sequences, expected those of 1"),
         ([None], "expected a list of lists of Hint"),
-        ([["x"]], "c0: found 'x', expected a Hint of one of intron, CDS"),
         ([[Hint("c0", "exon", 1, 2)]], "c0: found Hint"),
         ([[Hint("c0", "CDS", 1.5, 2)]], "0 <= start < end"),
         ([[Hint("c0", "CDS", 1, 10**400)]], "0 <= start < end"),

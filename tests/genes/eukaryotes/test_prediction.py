@@ -82,9 +82,6 @@ def test_parts_of_genes_are_not_learned_from():
         GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit(marked)
 
 
-# --- pieces -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n", [0, 99, 100, 101, 180, 181, 1000])
 def test_pieces_overlap(monkeypatch, n):
     monkeypatch.setattr(prediction, "_MOST", 100)

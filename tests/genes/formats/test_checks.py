@@ -10,7 +10,6 @@ from structune.genes.formats.record import Transcript
 #           0         1         2
 #           012345678901234567890123456
 SEQUENCE = "ccATGAAAgtaccagATTGAgtagTAA"
-WHOLE = Transcript("c", "+", ((2, 8), (15, 20), (24, 27)), "t", "g")
 
 
 def problems(exons, sequence=SEQUENCE, **options):

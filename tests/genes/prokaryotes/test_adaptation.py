@@ -236,25 +236,14 @@ def test_from_a_finder_for_metagenomes():
     assert sure.sum() < genome_adaptation._first_genes(finder, shard, given).sum()
 
 
-def test_the_code_that_suits_by_a_finder_for_metagenomes():
-    finder, text = MetagenomeFinder.pretrained(), "".join(each.sequence for each in NEW * 3)
-    recoded = "".join(each.sequence for each in simulated.genome(7, codons=[*HALF, "TGA"], n_contigs=40))
-    assert min(len(text), len(recoded)) > 50_000
-    assert suited_code(finder, [text]) == 11
-    assert MetagenomeFinder.pretrained([recoded]).code == suited_code(finder, [recoded]) == 4
-    assert suited_code(finder, [recoded[:40_000]]) == 11
-
-
 @pytest.mark.parametrize(
     ("own", "sure", "suits"),
     [
         (11, {11: 0.70, 4: 0.66}, 11),  # of Escherichia coli, by a finder for metagenomes
-        (4, {11: 0.70, 4: 0.66}, 11),
         (25, {25: 0.66, 11: 0.70, 4: 0.66}, 11),
         (22, {22: 0.75, 11: 0.77, 4: 0.62}, 22),  # Pseudomonas aeruginosa: no evidence
         (4, {11: 0.70, 4: 0.69}, 4),  # of short contigs as many
         (11, {11: 0.39, 4: 0.69}, 4),  # with TGA in place of TGG
-        (2, {2: 0.32, 11: 0.39, 4: 0.69}, 4),
         (11, {11: 0.18, 4: 0.23}, 11),  # a fly
     ],
 )
@@ -290,8 +279,6 @@ def test_starts_stay_where_there_are_too_few_genes_to_learn_them(finder):
 def test_wrong_input(finder, tree):
     with pytest.raises(DataError, match="found no gene to learn from"):
         adapt(finder, ["ACGT"])
-    with pytest.raises(DataError, match="expected a whole number > 0"):
-        adapt(finder, ["ACGT"], 1.5)
     with pytest.raises(NotFittedError):
         suited_code(MetagenomeFinder(), ["ACGT"])
     with pytest.raises(CapabilityError, match="or ProkaryoticGeneFinder"):

@@ -13,13 +13,11 @@ import structune
 from commands import fail, run, succeed
 from gene_files import write
 from simulated_genes import flip
-from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, adapt, load, open_shards
+from structune import MultitaskEstimator, ProkaryoticGeneFinder, SequenceTagger, load, open_shards
 from structune.genes import MetagenomeFinder
 from structune.genes.formats import genomes
-from structune.genes.formats.dna import read_dna
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.record import AnnotatedSequence
-from structune.genes.formats.writers import GFF3_HEAD, gff3_text, region_text, write_proteins
 from structune.genes.metrics import gene_scores, stop_codons
 from structune.running.monitor import Monitor
 
@@ -68,9 +66,6 @@ def proteins(path):
     return {head.split()[-1]: "".join(rows) for head, *rows in (record.splitlines() for record in records)}
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--sequences", files / "a.fa", "--test", files / "test.gb"]
@@ -81,17 +76,6 @@ def test_train(files, tmp_path):
     found = structune.load(path)
     assert isinstance(found, ProkaryoticGeneFinder)
     assert (found.penalty, found.tuning, found.code, found.loss) == (None, None, 11, "log")
-
-
-def test_settings_reach_the_finder(files, tmp_path):
-    path, args = tmp_path / "m.structune", ["--penalty", 0.5, "--loss", "ramp", "--code", 4]
-    result = run("train", "prokaryotic-genes", files / "a.gb", "-m", path, *args, *QUIET)
-    assert result.exit_code == 0
-    assert re.fullmatch(r"structune: skipped \d+ genes: \d+: no stop codon \(.*\n", result.stderr)  # TGA
-    found = structune.load(path)
-    assert (found.penalty, found.loss, found.code) == (0.5, "ramp", 4)
-    out = succeed("genes", files / "test.fa", "-m", path, *QUIET)
-    assert {t.score for genes in read_gff3(io.StringIO(out)).transcripts.values() for t in genes} == {None}
 
 
 @pytest.fixture(scope="module")
@@ -143,49 +127,6 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
     assert run(*args, "-s", files / "b.fa").stderr == ""
 
 
-# --- genes --------------------------------------------------------------------------------------------------
-
-
-def test_genes(files, model, tmp_path):
-    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
-    found = read_gff3(io.StringIO(succeed("genes", files / "test.fa", *args))).transcripts
-    assert found == predicted(structune.load(model))
-    write_proteins(
-        tmp_path / "expected.faa", [replace(each, transcripts=found[each.name]) for each in TEST], 11
-    )
-    assert (tmp_path / "out.faa").read_text() == (tmp_path / "expected.faa").read_text()
-    starts = {t.coding_sequence(each.sequence)[:3] for each in TEST for t in found[each.name]}
-    assert starts > {"ATG", "GTG"}
-    assert {letters[0] for letters in proteins(tmp_path / "out.faa").values()} == {"M"}
-
-
-def test_genes_beyond_both_ends(model, tmp_path):
-    """Wherever in a codon the contig begins, and on both strands, the protein is a part of the whole one."""
-    expected, gene = {}, TEST[0].transcripts[0]
-    coding, whole = (get(TEST[0].sequence) for get in (gene.coding_sequence, gene.protein))
-    first = next(k for k in range(5, 20) if coding[3 * k : 3 * k + 3] == "CTG")  # also a start, by code
-    with (tmp_path / "x.fa").open("w") as file:
-        for before, after in ((0, 0), (1, 2), (2, 1)):
-            part = coding[3 * first - before : len(coding) - 30 - after]
-            last = (len(part) - before) // 3
-            for strand in "+-":
-                name = f"{before}{after}{strand}"
-                file.write(f">{name}\n{part if strand == '+' else flip(part)}\n")
-                a, b = (before, len(part)) if strand == "+" else (0, len(part) - before)
-                expected[f"{name}:{a + 1}-{b}({strand})"] = whole[first : first + last]
-    args = ["-m", model, "--proteins", tmp_path / "out.faa", *QUIET]
-    out = succeed("genes", tmp_path / "x.fa", *args)
-    assert proteins(tmp_path / "out.faa") == expected
-    lines = [line.split("\t") for line in out.splitlines() if not line.startswith("#")]
-    assert {columns[7] for columns in lines if columns[2] == "CDS"} == {"0"}
-    found = read_gff3(io.StringIO(out))
-    assert not found.transcripts
-    assert {one.reason for one in found.skipped} == {"not whole"}
-    marked = [columns[8] for columns in lines if columns[2] == "mRNA"]
-    assert all("partial=true;start_range=.," in text and ";end_range=" in text for text in marked)
-    assert len(marked) == len(expected)
-
-
 def recoded(each, places=(30,)):
     """With TGA within genes, and no stop codon TGA, as in Mycoplasma."""
     text = each.sequence
@@ -217,7 +158,6 @@ def test_a_wrong_genetic_code_is_found(model, mycoplasma):
         for out in (result.stdout, wrong.stdout)
     ]
     assert right[0] > 0.9 > 0.5 > right[1]
-    assert "found the genetic code 99" in fail(*args, "--code", 99)
 
 
 def test_the_code_is_told_by_all_commands(model, mycoplasma):
@@ -273,13 +213,6 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
     assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
     assert "x.fa:2: position 5 (from 1): found '!'" in result.stderr
     assert "skipped 2 sequences" in result.stderr
-    (tmp_path / "x.fa").write_text(text + ">bad\nACGT!\n")  # what comes before an error is written
-    late = run("genes", tmp_path / "x.fa", "-m", model, *QUIET)
-    assert (late.exit_code, late.stdout) == (2, result.stdout)
-    assert "found '!'" in late.stderr
-
-
-# --- evaluate -----------------------------------------------------------------------------------------------
 
 
 def test_evaluate(files, model, tmp_path):
@@ -291,9 +224,6 @@ def test_evaluate(files, model, tmp_path):
     shown = json.loads(by_model)
     assert list(shown) == ["nucleotide", "exon", "transcript", "gene", "stop codon"]
     assert {name: shown["stop codon"][name] for name in expected} == expected
-
-
-# --- trees --------------------------------------------------------------------------------------------------
 
 
 def test_training_along_a_tree(files, along_tree):
@@ -353,17 +283,6 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 
 
-def test_genes_of_an_adapted_model(files, along_tree, model, tmp_path):
-    finder = load(along_tree[0]).model("ab")
-    texts = [AnnotatedSequence(name, text) for name, text in read_dna(files / "test.fa")]
-    expected = adapt(finder, texts, 1).predict(texts)
-    args = ["genes", files / "test.fa", "--adapt", 1, *QUIET]
-    found = succeed(*args, "-m", along_tree[0], "--task", "ab")
-    texts = [region_text(each) + gff3_text(of) for each, of in zip(texts, expected, strict=True)]
-    assert found == GFF3_HEAD + "".join(texts)
-    assert run(*args, "-m", model).exit_code == 0
-
-
 def test_names_of_tasks(files, tmp_path):
     for given in ("x.gb", "in/x.gbk", "x.GBFF.gz", "x.gff3.gz", "x.gz", "x", "x=a.gb", "x=in/a=b.gb"):
         message = fail(*train_tree(files, given), "-m", files / "n.structune")
@@ -372,20 +291,11 @@ def test_names_of_tasks(files, tmp_path):
     args = ["train", "prokaryotic-genes", files / "test.gb", "-m", tmp_path / "m"]
     assert "The leaves are a, b, c, e;" in fail(*args, "--tree", tmp_path / "tree.json")
     for name, text, message in (
-        ("t.nwk", b"(a,a);", "t.nwk: found 2 nodes of the name 'a'"),
         ("t.nwk", b"\xff(a,b);", "t.nwk: 'utf-8' codec"),
         ("t.json", b"((a,b)", "t.json: Expecting value"),
     ):
         (tmp_path / name).write_bytes(text)
         assert message in fail(*args, "--tree", tmp_path / name)
-
-
-def test_what_is_left_out_is_told(files, tmp_path):
-    text = (files / "b.gff3").read_text().replace("\t0\tID=CDS:c0.t1;", "\t0\tpseudo=true;ID=CDS:c0.t1;")
-    (tmp_path / "b.gff3").write_text(text + "##FASTA\n" + (files / "b.fa").read_text())
-    result = run(*train_tree(files, files / "a.gb", tmp_path / "b.gff3"), "-m", tmp_path / "m")
-    assert result.exit_code == 0
-    assert "structune: skipped 1 genes: 1: a pseudogene (c0.t1)" in result.stderr.splitlines()
 
 
 def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
@@ -398,20 +308,12 @@ def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
     assert not (tmp_path / "m").exists()
 
 
-# --- wrong input --------------------------------------------------------------------------------------------
-
-
 def test_what_is_wrong_is_named(files, tmp_path):
     args = ["-m", tmp_path / "m.structune", *QUIET]
-    train = ["train", "prokaryotic-genes", files / "a.gb", *args]
-    assert "found the genetic code 99" in fail(*train, "--code", 99)
-    assert "found the genetic code 99" in fail(*train_tree(files, files / "a.gb"), *args, "--code", 99)
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
     assert "--sequences is given 1 times, for 2 files to learn from." in fail(
         *train_tree(files, *both), *args
     )
-    both = [*train_tree(files, files / "a.gb"), *args, "--test", files / "test.gb"]
-    assert "--tree cannot be combined with --test: evaluate each task with --task" in fail(*both)
     assert not (tmp_path / "m.structune").exists()
 
 
@@ -441,7 +343,6 @@ def test_metagenomes(files, model, tmp_path):
     (tmp_path / "x.gff3").write_text(succeed(*args))
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert sum(map(len, found.values())) == sum(not any(t.partial) for genes in expected for t in genes)
-    assert "--meta cannot be combined with --adapt" in fail(*args, "--adapt", 1)
     message = fail("genes", files / "test.fa", "-m", model, "--meta", *QUIET)
     assert "found a model of class ProkaryoticGeneFinder, expected one for metagenomes" in message
     MetagenomeFinder.pretrained().save(tmp_path / "meta.structune")

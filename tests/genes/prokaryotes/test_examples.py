@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import simulated_orfs as simulated
 from simulated_genes import flip
-from structune.errors import DataError
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.prokaryotes.examples import cut_genomes
 from structune.genes.prokaryotes.structure.candidates import OrfRules
@@ -130,9 +129,3 @@ def test_what_a_reader_skipped_across_the_origin():
     cuts = ((3 + 6) // 2, (n - 2 + n - 1) // 2)
     assert found.sequences == [one.sequence[cuts[0] : cuts[1]]]
     assert len(found.genes[0]) == 3
-
-
-def test_no_genes():
-    for annotated in ([], [AnnotatedSequence("c", "ACGT")]):
-        with pytest.raises(DataError, match="found no gene to learn from"):
-            cut_genomes(annotated, RULES).report()

@@ -54,12 +54,6 @@ def test_every_best_path_is_of_genes(seed, n, shape, donors):
     structure.encode([text], [path])
 
 
-def test_columns():
-    gene = Transcript("c", "+", ((1, 5), (10, 15)), "t", "t")
-    path = gene_path(genes.exon_weights("forward", tie_introns=False), 16, [gene])
-    assert path.tolist() == [6, *[1] * 4, *[4] * 5, *[0] * 5, 6]
-
-
 def test_genes_that_have_no_path():
     a, b = (Transcript("c", "+", (part,), name, name) for name, part in (("a", (0, 9)), ("b", (9, 18))))
     with pytest.raises(DataError, match="transcripts a and b overlap or touch"):

@@ -50,14 +50,6 @@ def test_sums_are_those_of_the_weights_that_scales_stand_for(weights):
     assert len(set(scaling.names())) == len(scaling) == graph.n_weights
 
 
-def test_origin_is_half_of_the_tables(weights):
-    tables = np.random.default_rng(3).normal(size=(2, len(weights)))
-    for name in ("order 0", "order 1", "tracks"):
-        for table in tables:  # nothing is counted between genes, nor of tracks
-            weights.part(table, name)[: 1 if name != "tracks" else None] = 0.0
-    assert_array_equal(Scaling(weights, tables).spread(Scaling(weights, tables).origin), tables / 2)
-
-
 def test_log_odds_of_words_windows_and_flanks():
     """Many of one kind: log odds come near to those of the shares."""
     weights = genes.exon_weights("forward", (4, 6), True, (0,), True)

@@ -93,8 +93,6 @@ def test_organisms(finder):
     assert len(alone.composition_.own) == 4
     with pytest.raises(DataError, match="found 2 organisms, expected at least 3"):
         MetagenomeFinder().fit(TRAIN[:2])
-    with pytest.raises(DataError, match="found groups of shape"):
-        MetagenomeFinder().fit(TRAIN, groups=[0, 1, 2])
     with pytest.raises(DataError, match="bare: found no gene to learn from"):
         MetagenomeFinder().fit([*TRAIN, AnnotatedSequence("bare", "ACGT" * 100)])
 

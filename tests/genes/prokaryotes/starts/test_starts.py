@@ -53,18 +53,6 @@ def test_a_step_of_learning(fixed):
     assert found.share == pytest.approx(0.4 if fixed else (places.sum() + 1) / (used.sum() + 2))
 
 
-def test_what_is_planted_is_found():
-    letters = RNG.integers(0, 4, (2000, 12)).astype(np.int8)
-    for row in letters[:1000]:
-        row[4:7] = [0, 2, 3]  # AGT, two places behind the first one
-    motif = PRIOR
-    for _ in range(20):
-        motif = motif.learned(letters, BEGIN, BACKGROUND, np.ones(2000), PRIOR, False)
-    assert motif.bases.argmax(axis=1).tolist() == [0, 2, 3]
-    assert motif.places.argmax() == 1
-    assert 0.35 < motif.share < 0.65
-
-
 GRAPH = OrfGraph(OrfRules())
 
 
@@ -190,11 +178,6 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
     found, shares = learned.choose(GRAPH, shard, chosen, True)
     np.testing.assert_array_equal(found, chosen)
     assert shares[place] == 1.0
-
-
-def test_few_genes_teach_nothing():
-    shard, letters = with_letters(0, 4)
-    assert learn_starts(GRAPH, shard, shard.chosen, letters) is None
 
 
 def test_what_it_starts_from_is_of_no_account(learned):

@@ -93,13 +93,8 @@ def test_genes_that_are_not_there(genes, message):
 
 
 def test_wrong_rules_and_letters():
-    for options in (
-        {"code": 1000},
-        {"overlap": 90},
-        {"overlap": -1},
-        {"shortest": 5, "overlap": 0},
-        {"far": 0},
-    ):
+    wrong = {"code": 1000}, {"overlap": 90}, {"overlap": -1}, {"shortest": 5, "overlap": 0}, {"far": 0}
+    for options in wrong:
         with pytest.raises(DataError):
             OrfRules(**options)
     with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
@@ -118,9 +113,6 @@ def test_what_is_told_of_ribosome_sites():
         assert GRAPH.weights.site_notes(shard.signals[place]) == expected
 
 
-# --- pieces -----------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 10**6), st.integers(0, 12))
 def test_pieces_are_as_if_encoded(seed, n_genes):
     """But for bases around starts, which are known beyond the pieces."""
@@ -136,12 +128,3 @@ def test_pieces_are_as_if_encoded(seed, n_genes):
     differs = found.signals != expected.signals
     assert not differs[:, [0, 2]].any()
     assert differs.sum() <= 0.05 * differs.size
-
-
-@given(st.lists(st.text("ACGTN", max_size=300), max_size=5), st.booleans())
-def test_sequences_are_encoded_each_by_itself(texts, is_open):
-    whole = GRAPH.encode(texts, is_open=is_open)
-    for s, text in enumerate(texts):
-        alone = GRAPH.encode([text], is_open=is_open)
-        for name, array in alone.arrays(0).items():
-            np.testing.assert_array_equal(whole.arrays(s)[name], array, name)
