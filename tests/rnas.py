@@ -462,10 +462,7 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
     return Constrained(
         problem.structure,
         problem.structure.encode(
-            sequences_of(shard),
-            [dot_bracket(y) for y in own],
-            shard.weights,
-            [given_as(g) for g in given],
+            sequences_of(shard), [dot_bracket(y) for y in own], shard.weights, [given_as(g) for g in given]
         ),
         problem.w,
         [

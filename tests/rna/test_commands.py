@@ -633,10 +633,7 @@ def test_training_around_a_model(files, tmp_path):
     assert found.coef_ == pytest.approx(own.coef_, abs=1e-3)
 
 
-OUTSIDE = [
-    RNARecord("tight", "GGGAACCC", "(((..)))"),
-    RNARecord("odd", "GGAAAAACC", "(((...)))"),
-]
+OUTSIDE = [RNARecord("tight", "GGGAACCC", "(((..)))"), RNARecord("odd", "GGAAAAACC", "(((...)))")]
 
 
 def test_what_is_left_out_is_named(files, tmp_path):

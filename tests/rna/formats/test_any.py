@@ -158,8 +158,7 @@ def test_sequences_of_several_lines_without_headers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n", ">a\nGGGG\nCCCC\nxxxx\nxxxx\n"],
+    "text", [">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n", ">a\nGGGG\nCCCC\nxxxx\nxxxx\n"]
 )
 def test_constraints_are_no_bases(tmp_path, text):
     name = "a.fa"

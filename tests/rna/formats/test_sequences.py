@@ -194,10 +194,7 @@ def test_headers_may_be_missing():
         (">a\nACGU\n(...)\n", "3: record 'a': found a structure of length 5 for 4 bases"),
         (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
         (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
-        (
-            ">a\nACGU\n(..) -1.2\n",
-            "3: found '-1.2' after the structure, expected an energy in parentheses",
-        ),
+        (">a\nACGU\n(..) -1.2\n", "3: found '-1.2' after the structure, expected an energy in parentheses"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -313,10 +310,7 @@ def test_names():
     ("text", "message"),
     [
         ("\nACGU\n", ":2: found 'ACGU', expected a header '>name'"),
-        (
-            ">a\nAC\n\nGcuZA\n",
-            ":4: position 4 (from 1): found 'Z', expected one of ACGUNRYSWKMBDHVX or T",
-        ),
+        (">a\nAC\n\nGcuZA\n", ":4: position 4 (from 1): found 'Z', expected one of ACGUNRYSWKMBDHVX or T"),
         (">a\r\nAC GU\r\n", ":2: position 3 (from 1): found ' ', expected one of"),
         (">a\nac\u00e9\n", ":2: position 3 (from 1): found '\u00e9', expected one of"),
         (">a\nAC-GU\n", ":2: position 3 (from 1): found '-', expected one of"),

@@ -151,11 +151,7 @@ def inference_of(rna, w, shard):
 @pytest.mark.parametrize("log_domain", [False, True])
 @pytest.mark.parametrize(
     ("sequence", "min_hairpin", "circular"),
-    [
-        ("GUGACAGAC", 1, False),
-        ("GGCA&UGCAC", 1, False),
-        ("GGCAAUGCAC", 1, True),
-    ],
+    [("GUGACAGAC", 1, False), ("GGCA&UGCAC", 1, False), ("GGCAAUGCAC", 1, True)],
 )
 def test_samples_follow_their_probabilities(sequence, min_hairpin, circular, log_domain):
     rng, rna = (
