@@ -201,21 +201,7 @@ def test_a_folder_of_shards(files, shards, tmp_path, command):
         named = [dict(zip(m.chain_.weight_names(), m.coef_, strict=True)) for m in (one, other)]
         assert named[0] == pytest.approx(named[1], abs=1e-3)
         assert one.extra_ == other.extra_
-
-
-def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
-    path = tmp_path / "m.structune"
-    for option in (
-        ["--columns", "w,pos,y"],
-        ["--templates", "w[0]"],
-        ["--forbidden", "bio"],
-        ["--separator", "tab"],
-    ):
-        assert f"{option[0]} has no effect on a folder of shards" in fail(
-            "train", shards, "-m", path, *option
-        )
-    assert "Is a directory" in fail("train", tmp_path, "-m", path)
-    assert "not empty" in fail("shard", files / "train.txt", shards)
+        assert "Is a directory" in fail("train", tmp_path, "-m", path)
 
 
 def test_default_templates_are_those_of_the_words(files, tmp_path):
@@ -507,7 +493,6 @@ def test_foreign_models(files, model, tmp_path):
         (["--templates", "w[0] nonsense"], "'nonsense'"),
         (["--templates", "lemma[0]"], "reads the column 'lemma', found the columns w, pos"),
         (["--columns", "w,pos", "--forbidden", "bio"], "does not fit the scheme 'bio'"),
-        (["--penalty", "0"], "finite numbers > 0"),
     ],
 )
 def test_wrong_options(files, tmp_path, args, message):
