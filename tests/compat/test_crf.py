@@ -224,15 +224,6 @@ def test_a_file_for_the_model(tmp_path, fitted):
         CRF(model_filename=path).predict(X)
 
 
-def test_a_model_of_crfsuite(tmp_path):
-    path = tmp_path / "m.crfsuite"
-    model = theirs(path, X, Y, c2=0.1)
-    crf = CRF(model_filename=path)
-    assert crf.predict(X) == [model.tag(sequence) for sequence in X]
-    model.set(X[0])
-    assert crf.predict_marginals_single(X[0])[1]["R"] == pytest.approx(model.marginal("R", 1), rel=1e-9)
-
-
 def test_scikit_learn_knows_when_it_is_fitted(tmp_path, fitted):
     check_is_fitted(fitted)
     with pytest.raises(NotFittedError):

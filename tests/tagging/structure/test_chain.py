@@ -481,11 +481,8 @@ ONE = [[("a", 1.0)]]
     ("sequences", "outputs", "options", "message"),
     [
         ([], [], {}, "training set is empty"),
-        ([ONE], [[None]], {}, "no token has a label"),
         ([ONE], [["A"]], {"states": "some"}, "states='some': expected 'seen' or 'all'"),
         ([ONE], [["A"]], {"transitions": 1}, "transitions=1"),
-        ([ONE], [["C"]], {"labels": ["A", "B"]}, "sequence 0, token 0: found the label 'C'"),
-        ([ONE], [["A"]], {"forbidden": [("A", "Z")]}, r"\('A', 'Z'\): the label 'Z' is not among"),
     ],
 )
 def test_build_refuses(sequences, outputs, options, message):
@@ -500,7 +497,6 @@ def test_build_refuses(sequences, outputs, options, message):
         ([ONE, ONE * 2], [["O"], ["O", "B-y"]], None, "sequence 1, token 1: found the label 'B-y'"),
         ([ONE, ONE], [["O"], ["I-x"]], None, "sequence 1, token 0: found the label 'I-x' after the start"),
         ([ONE * 2] * 2, [["O", "O"], ["O", {"I-x"}]], None, "sequence 1, token 1: found the label 'I-x'"),
-        ([ONE], None, [-1.0], "example 0 has the weight -1"),
         ([ONE], None, [1.0, 1.0], r"weights of shape \(2,\), expected \(1,\)"),
     ],
 )
@@ -522,12 +518,6 @@ def test_scores_of_unknown_outputs():
             chain.best(w, bare, np.ones(1))
         with pytest.raises(DataError, match="no complete labels"):
             chain.best_rescaled(w, bare)
-
-
-def test_n_best_needs_a_number():
-    chain, shard = bio_chain()
-    with pytest.raises(DataError, match="n=0: expected at least 1"):
-        chain.n_best(np.zeros(chain.n_weights), shard, 0)
 
 
 def test_no_sequences():
