@@ -255,12 +255,6 @@ def test_drawings_of_several_structures(fold, tmp_path):
 # --- fold: streams ------------------------------------------------------------------------------------------
 
 
-def test_threads_keep_the_order(files, fold, monkeypatch):
-    monkeypatch.setattr(examples, "_MOST_EXAMPLES", 2)
-    text = FASTA * 5
-    assert fold("--jobs", "4", stdin=text) == fold(stdin=text) == fold(files / "test.fa") * 5
-
-
 def test_a_program_may_wait_for_each_result(files, monkeypatch):
     """It writes one sequence, and the next only once it has read the structure."""
     lines = ["GGGAAAACCC", "GGGAAACCC", ">b", "GGCGAAAGCC", "(((....)))"]
@@ -338,8 +332,6 @@ def test_interrupted_folding(files, fold, monkeypatch):
 
 def test_options_of_fold_that_are_refused(refused, files, tmp_path):
     for args, message in (
-        ("--gamma 1 --method viterbi", "--gamma cannot be combined with --method viterbi: it is of mea"),
-        ("--gamma 1 --nbest 2", "--gamma cannot be combined with --nbest"),
         ("--format pairs --nbest 2", "--format pairs cannot be combined with --samples, --nbest or --within"),
         ("--format bpseq --samples 2", "--format bpseq cannot be combined with"),
         ("--format bpseq", "test.fa: found several sequences, expected one"),
@@ -388,16 +380,10 @@ def test_empty_sequences_cannot_be_drawn(refused, tmp_path):
     assert "record 'b': found an empty sequence, expected at least one base" in told
 
 
-def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, monkeypatch):
+def test_long_sequences_are_announced(files, monkeypatch):
     monkeypatch.setattr(fold_commands, "_LONG", 9)
     result = run("fold", "-m", files / "m.structune", "--jobs", 1, stdin="GGGAAACCC\n")
     assert "1: 9 bases take about 0.0 GB of memory and 2 minutes" in result.stderr
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 500)
-    for how in (["--nbest", 2], ["--method", "mea"]):
-        result = run("fold", "-m", files / "m.structune", *how, *QUIET, stdin=f">a\n{'A' * 101}\n")
-        assert result.exit_code == 2
-        assert re.search(r"record 'a': 101 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
 
 
 def test_reactivities(files, tmp_path, refused):
@@ -651,18 +637,6 @@ def test_what_is_left_out_is_named(files, tmp_path):
     assert "Skipped" not in out
     message = fail("train", "rna", *data, "--outside", "error")
     assert "out.dbn: record 'tight': bases 3 and 6" in message
-
-
-def test_tune(files, tmp_path):
-    path = tmp_path / "m.structune"
-    args = ["--plot", tmp_path / "t.png", "--groups", "single", "--holdout", 0.3, "--seed", 1, *QUIET]
-    out = succeed("tune", "rna", files / "train.dbn", "--model", path, *args)
-    assert "held-out loss" in out
-    for name in ("t.png", "t-precisions.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    loaded = structune.load(path)
-    assert (loaded.tuning, loaded.holdout, loaded.random_state) == ("implicit", 0.3, 1)
-    assert loaded.penalty_.shape == (1,)
 
 
 def test_families(files, tmp_path, monkeypatch):
