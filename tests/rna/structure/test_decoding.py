@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chisquare
 
-import laws
 from rnas import (
     accuracy,
     any_problems,
@@ -22,13 +21,6 @@ from rnas import (
 )
 from structune.rna.structure.inference import LogInference, ScaledInference
 from structune.rna.structure.rna import RNA
-
-
-@settings(max_examples=30)
-@given(problem=any_problems(scale=50.0))
-def test_best_with_extreme_weights(problem):
-    laws.best_is_the_enumerated_maximum(problem)
-    laws.best_with_cost_is_the_enumerated_maximum(problem)
 
 
 @settings(max_examples=40)

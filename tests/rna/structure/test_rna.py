@@ -94,11 +94,6 @@ def test_nothing_to_fold():
         assert len(shard.take([])) == 0
 
 
-def test_structures_must_be_as_many_as_sequences():
-    with pytest.raises(DataError, match="1 structures for 2 sequences"):
-        RNA().encode(["A", "C"], ["."])
-
-
 def test_a_shard_without_structures_has_no_features():
     rna = RNA()
     with pytest.raises(DataError, match="no structures"):
