@@ -44,9 +44,6 @@ def theirs(path, X, y, **params):
     return tagger
 
 
-# --- the constructor --------------------------------------------------------------------------------------
-
-
 def test_parameters_by_position():
     names = list(inspect.signature(CRF).parameters)
     assert names[:7] == [
@@ -99,9 +96,6 @@ def test_what_has_no_effect_is_told_once():
     with pytest.warns(CompatibilityWarning, match="no effect have epsilon, linesearch:") as told:
         CRF(epsilon=1e-3, linesearch="Backtracking").fit(X, Y)
     assert [each.filename for each in told] == [__file__]
-
-
-# --- the model --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,9 +202,6 @@ def test_sparse_weights_are_those_of_crfsuite(tmp_path, c1, c2):
     info = theirs(tmp_path / "m", X, Y, c1=c1, c2=c2).info()  # OWL-QN ends earlier than it should
     for name in weights.keys() | info.state_features.keys():
         assert weights.get(name, 0.0) == pytest.approx(info.state_features.get(name, 0.0), abs=0.02)
-
-
-# --- files, copies and searches ---------------------------------------------------------------------------
 
 
 def test_a_file_for_the_model(tmp_path, fitted):

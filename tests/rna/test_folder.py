@@ -47,9 +47,6 @@ def contrafold(**options):
     return RNAFolder.from_contrafold(path, **{"n_jobs": 1, **options})
 
 
-# --- input ------------------------------------------------------------------------------------------------
-
-
 def test_nothing_to_predict(model):
     assert model.predict([]) == model.predict_viterbi([]) == model.predict_nbest([]) == model.sample([]) == []
     assert model.predict_mea([], [1.0, 2.0]) == [[], []]
@@ -94,8 +91,6 @@ def test_what_predictions_refuse(model):
         model.log_loss(["ACGU"], ["....", "...."])
 
 
-# --- outside the space of the model -----------------------------------------------------------------------
-
 OUTSIDE = {
     "two bases that cannot pair": ("GGAAAAAACC", "((.(...)))", "((......))"),
     "a short hairpin": ("GGGAACCC", "(((..)))", "((....))"),
@@ -126,7 +121,7 @@ def test_what_is_outside_is_trimmed(offence):
         assert_array_equal(found.coef_, folder().fit([*X, sequence], [*Y, trimmed]).coef_)
     with pytest.raises(DataError, match=r"sequence 12: bases \d+ and \d+"):
         folder(outside="error").fit([*X, sequence], [*Y, structure])
-    with pytest.raises(DataError, match="outside='drop': expected one of .*'skip', 'trim', 'error'"):
+    with pytest.raises(DataError, match=r"outside='drop': expected one of .*'skip', 'trim', 'error'"):
         folder(outside="drop").fit(X, Y)
 
 
@@ -170,9 +165,6 @@ def test_nothing_left_to_learn_from():
         folder().fit(["GAAC", "GAAC"], ["(..)", "(..)"])
 
 
-# --- scikit-learn -----------------------------------------------------------------------------------------
-
-
 def test_copies_predict_the_same(model):
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.coef_, model.coef_)
@@ -191,9 +183,6 @@ def test_not_fitted():
     ):
         with pytest.raises(NotFittedError, match="RNAFolder instance is not fitted"):
             call(folder())
-
-
-# --- fitting ----------------------------------------------------------------------------------------------
 
 
 def risk_of(model, weights=None):
@@ -275,9 +264,6 @@ def test_tuning(tuning, groups):
     assert found.status_ in ("converged", "iterations")
     assert found.history_[0]["stage"] == tuning
     assert found.log_loss(X, Y).sum() < risk_of(found).at_zero.value
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 def probabilities_of(structures, probabilities, n):
@@ -430,9 +416,6 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     assert_array_equal(one.penalty_, more.penalty_)
     assert one.predict_mea(x, [1.0, 6.0]) == more.predict_mea(x, [1.0, 6.0])
     assert one.sample(SHORT, 5, 0) == more.sample(SHORT, 5, 0)
-
-
-# --- CONTRAfold -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.data

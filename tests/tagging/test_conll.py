@@ -222,9 +222,6 @@ def test_sentences_without_tokens_are_refused():
         ConllData({"w": ["a"]}, np.array([2]))
 
 
-# --- blocks -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_lines", [1, 5])
 @pytest.mark.parametrize("packed", [False, True])
 def test_blocks_are_the_file(tmp_path, n_lines, packed):

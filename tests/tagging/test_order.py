@@ -72,9 +72,6 @@ def test_other_orders_are_refused(order):
         fitted(order=order)
 
 
-# --- files and commands -----------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def column_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("order") / "train.txt"

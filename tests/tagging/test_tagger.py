@@ -52,9 +52,6 @@ def assert_same(a, b, **tolerances):
     assert_allclose([a[name] for name in b], list(b.values()), **{"rtol": 0, "atol": 1e-12, **tolerances})
 
 
-# --- input ------------------------------------------------------------------------------------------------
-
-
 def forms_of_input():
     table = AttributeTable.from_items(X)
     names = sorted(table.names)
@@ -211,9 +208,6 @@ def test_weights_that_are_refused(bad):
         tagger().fit(X, Y).score(X, Y, sample_weight=bad)
 
 
-# --- scikit-learn -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -228,9 +222,6 @@ def test_weights_that_are_refused(bad):
 def test_not_fitted(call):
     with pytest.raises(NotFittedError, match="SequenceTagger instance is not fitted"):
         call(tagger())
-
-
-# --- fitting ----------------------------------------------------------------------------------------------
 
 
 def risk_of(model, x=X, y=Y):
@@ -354,9 +345,6 @@ def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     assert end < objective < at_zero if n > 2 else objective == pytest.approx(at_zero)
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 def test_the_seed_and_example_groups_decide_the_split():
     x, y = hmm_data()
     base = tagger(tuning="implicit").fit(x, y).history_[0]["heldout_loss"]
@@ -380,9 +368,6 @@ def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     risk = risk_of(model, x, y)
     gradient = risk.value_and_gradient(model.coef_)[1] + np.array(precision) * model.coef_
     assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -443,9 +428,6 @@ def test_forbidden_moves_never_come_out():
     for row in [*model.predict(x), *(labels for best in model.predict_nbest(x, 3) for labels, _ in best)]:
         for before, after in zip(["O", *row], row, strict=False):
             assert after[0] != "I" or (before[0] in "BI" and before[2:] == after[2:])
-
-
-# --- CRFsuite ---------------------------------------------------------------------------------------------
 
 
 def test_crfsuite_has_the_same_objective(tmp_path):

@@ -38,9 +38,6 @@ def read(text):
     return list(read_dot_bracket(io.StringIO(text)))
 
 
-# --- notation ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("structure", "expected"),
     [
@@ -151,9 +148,6 @@ def test_there_are_30_kinds_of_bracket():
 )
 def test_drop_pseudoknots(structure, expected, n_dropped):
     assert drop_pseudoknots(structure) == (expected, n_dropped)
-
-
-# --- files ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -121,9 +121,6 @@ def test_pair_probabilities_are_enumerated(problem):
         assert_allclose(found, enumerated_pairs(outputs, scores), rtol=1e-9, atol=1e-12)
 
 
-# --- samples ----------------------------------------------------------------------------------------------
-
-
 def p_value(drawn, outputs, scores):
     """Of a test that structures were drawn by their scores; rare ones are one class."""
     place = {tuple(y): k for k, y in enumerate(outputs)}

@@ -146,9 +146,6 @@ def test_unknown_bases_do_not_pair():
     assert not rna.pair_probabilities(w, shard, 0).any()
 
 
-# --- weights of any size ----------------------------------------------------------------------------------
-
-
 def one_huge(rng, rna):
     w = rng.normal(size=rna.n_weights)
     w[rng.integers(w.size)] = rng.choice([-1, 1]) * 1e3

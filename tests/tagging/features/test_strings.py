@@ -47,8 +47,6 @@ def test_only_strings():
         Strings.of(["a", 3])
 
 
-# --- numbers ----------------------------------------------------------------------------------------------
-
 # some alike, some longer than a word, and what UTF-8 has no code for
 texts = st.text("ab\0", max_size=3) | st.text("ab", min_size=7, max_size=18) | st.text(max_size=4)
 batches = st.lists(st.lists(texts | st.sampled_from(["\ud800", "é", "naïve\0"]), max_size=12), max_size=6)

@@ -35,9 +35,6 @@ from structune.tagging.structure.second_order import SecondOrderChain
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
 
 
-# --- laws -------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=40)
 @given(problem=chain_problems())
 def test_laws(problem):
@@ -98,9 +95,6 @@ def test_segment_probability_is_enumerated(problem, seed):
     p = np.exp(problem.scores[s] - logsumexp(problem.scores[s]))
     found = chain.segment_probability(problem.w, problem.shard, s, start, [chain.labels[y] for y in segment])
     assert found == pytest.approx(p[is_match].sum(), rel=1e-10, abs=1e-12)
-
-
-# --- numerics ---------------------------------------------------------------------------------------------
 
 
 def is_linear(chain, w, shard, within):
@@ -318,9 +312,6 @@ def test_variance_of_single_tokens_is_the_hessian_diagonal(circumstance):
     assert_allclose(found, [product(unit) @ unit for unit in np.eye(w.size)], rtol=1e-10, atol=1e-14)
 
 
-# --- the best labelling of each cost ----------------------------------------------------------------------
-
-
 def best_per_cost(scores, transition, start, end, own):
     """The highest score of the labellings with 0, 1, ... wrong tokens, one token after the other."""
     n, n_labels = scores.shape
@@ -364,9 +355,6 @@ def test_costs_that_no_labelling_has(gain, value):
     labels, values = chain.best_rescaled(w, chain.encode(inputs, [["A"] * 3]))
     assert_array_equal(labels, [int(value > 0)] * 3)
     assert_allclose(values, [value])
-
-
-# --- vocabulary -------------------------------------------------------------------------------------------
 
 
 def bio_chain():
@@ -471,8 +459,6 @@ def test_chains_that_differ_do_not_merge():
         with pytest.raises(DataError, match="cannot be merged"):
             Chain.merge([first, other])
 
-
-# --- what is refused --------------------------------------------------------------------------------------
 
 ONE = [[("a", 1.0)]]
 

@@ -136,9 +136,6 @@ def test_labels_of_another_type_are_refused_by_place(label):
         encode_labels([["A"], [label, "A"]], np.array([1, 2]))
 
 
-# --- rules ------------------------------------------------------------------------------------------------
-
-
 def follows_moves(labels, sequence, moves):
     transition, start, end = moves
     ids = [labels.index(y) for y in sequence]

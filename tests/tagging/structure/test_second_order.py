@@ -21,9 +21,6 @@ def problems(**options):
     return chain_problems(of=SecondOrderChain, **options)
 
 
-# --- laws -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks, poisoned_memory])
 @settings(max_examples=15)
 @given(problem=problems())
@@ -44,18 +41,12 @@ def test_laws_of_losses(problem):
     loss_laws.hold(problem)
 
 
-# --- orders -----------------------------------------------------------------------------------------------
-
-
 def test_what_it_cannot_do_is_told():
     chain, shard = random_chain(3, [2])
     with pytest.raises(CapabilityError, match="'second-order chain' has no exact 'rescaled'"):
         chain.best_rescaled(np.zeros(chain.n_weights), shard)
     with pytest.raises(CapabilityError, match="who needs 'rescaled'"):
         chain.require(frozenset({"rescaled"}), "who")
-
-
-# --- which trigrams have weights --------------------------------------------------------------------------
 
 
 def trigrams(chain):
@@ -102,9 +93,6 @@ def test_chains_are_merged_and_cut():
 def test_too_many_labels_are_refused():
     with pytest.raises(DataError, match="found 300 labels, expected at most 256"):
         SecondOrderChain([f"y{y}" for y in range(300)], [], *[np.empty(0, np.int64)] * 2, trigrams=None)
-
-
-# --- numerics ---------------------------------------------------------------------------------------------
 
 
 def random_chain(n_labels, lengths, forbidden=None):

@@ -85,9 +85,6 @@ def simulated(n, seed=0):
     return table(sequences), labels
 
 
-# --- what is refused --------------------------------------------------------------------------------------
-
-
 def one(labels, **options):
     return SemiMarkovChain.build(AttributeTable.from_items([[["w=a"]] * len(labels)]), [labels], **options)
 
