@@ -25,28 +25,16 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=12)
-@given(data=st.data())
-def test_laws(options, data):
-    laws.hold(data.draw(problems(**options)))
-
-
-@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=8)
-@given(data=st.data())
-def test_laws_with_extreme_weights(options, data):
-    laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
-
-
+@pytest.mark.parametrize(("max_length", "scale"), [(13, 1.0), (11, 50.0)], ids=["", "extreme weights"])
 @settings(max_examples=10)
-@given(problem=problems())
+@given(data=st.data())
+def test_laws(options, max_length, scale, data):
+    laws.hold(data.draw(problems(max_length=max_length, scale=scale, **options)))
+
+
+@settings(max_examples=15)
+@given(problem=problems() | problems(max_length=11, scale=50.0, spread=True, features="extended"))
 def test_laws_of_losses(problem):
-    loss_laws.hold(problem)
-
-
-@settings(max_examples=5)
-@given(problem=problems(max_length=11, scale=50.0, spread=True, features="extended"))
-def test_laws_of_losses_with_extreme_weights(problem):
     loss_laws.hold(problem)
 
 
