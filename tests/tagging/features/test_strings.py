@@ -1,7 +1,6 @@
 """Strings in one buffer are the strings that were put in, and numbers of strings are those of a dict."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,24 +26,6 @@ def test_strings_come_back(texts, data):
     taken = strings.take(np.array(chosen, dtype=np.int64))
     assert decoded(taken) == list(taken) == [texts[i] for i in chosen]
     assert Strings.of(strings) is strings
-
-
-@given(some, some, st.data())
-def test_joined_and_chained(left, right, data):
-    pairs = []
-    if left and right:
-        pair = st.tuples(*(st.integers(0, len(side) - 1) for side in (left, right)))
-        pairs = data.draw(st.lists(pair, max_size=5))
-    a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
-    joined = Strings.joined(Strings.of(left), a, "|", Strings.of(right), b)
-    assert decoded(joined) == [f"{left[i]}|{right[j]}" for i, j in pairs]
-    assert decoded(Strings.chained([Strings.of(left), joined])) == left + list(joined)
-    assert Strings.chained([]) == []
-
-
-def test_only_strings():
-    with pytest.raises(TypeError):
-        Strings.of(["a", 3])
 
 
 # some alike, some longer than a word, and what UTF-8 has no code for
