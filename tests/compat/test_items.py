@@ -29,21 +29,6 @@ def read(items):
     return rows
 
 
-def test_names():
-    assert read(ITEMS)[1] == {
-        "prefix:1:t": 1.0,
-        "prefix:2:th": 1.0,
-        "prefix:n": 2.0,
-        "prefix:deep:x:y": 1.0,
-        "tags:a": 1.0,
-        "tags:b": 1.0,
-        "set:c": 1.0,
-    }
-    assert [set(row) for row in read(ITEMS)[2:]] == [
-        {"word:né", "key", "列:字"}, set(), {"bias", "w=the", "列"}, {"bias"},
-    ]  # fmt: skip
-
-
 def test_those_of_python_crfsuite():
     theirs = pytest.importorskip("pycrfsuite").ItemSequence(ITEMS)
     assert read(ITEMS) == theirs.items()

@@ -60,12 +60,6 @@ def test_weights_by_name(tagger):
     assert set(seen.trigram_features_) == {(None, "A", "B"), ("A", "B", None)}
 
 
-def test_attributes_without_weights_are_dropped():
-    tagger = fitted(order=2, l1=3.0)
-    assert tagger.chain_.trigrams.size == tagger.chain_.n_weights - tagger.chain_._transitions.stop > 0
-    assert tagger.coef_.size == tagger.chain_.n_weights
-
-
 @pytest.mark.parametrize("order", [0, 3, 2.0, True])
 def test_other_orders_are_refused(order):
     with pytest.raises(DataError, match=rf"^order={order!r}: expected 1 or 2$"):

@@ -1,6 +1,6 @@
 """Labels as arrays, and the rules of which may follow which, read off whole label sequences."""
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,14 +14,6 @@ from structune.tagging.structure.labels import allowed_moves, encode_labels, mix
 
 def encode(outputs, names=None):
     return encode_labels(outputs, np.array([len(y) for y in outputs], dtype=np.int64), names)
-
-
-def test_known_labels():
-    labelling = encode([["b", "a"], ["b"]])
-    assert labelling.names == ["a", "b"]
-    assert labelling.labels.tolist() == [1, 0, 1]
-    assert not labelling.is_partly_known
-    assert labelling.allowed.shape == (0, 2)
 
 
 @pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "a", "c"]])
@@ -66,21 +58,6 @@ def draw(seed, n_labels=3):
     names = list("ABC"[:n_labels])
     outputs = [rng.choice(names, size=rng.integers(1, 5)).tolist() for _ in range(3)]
     return rng, names, blur(rng, outputs, names) if rng.random() < 0.5 else outputs
-
-
-@settings(max_examples=50)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_seen_transitions(seed):
-    _, names, outputs = draw(seed)
-    found = encode(outputs, names).seen_transitions(np.array([len(y) for y in outputs]))
-    pairs = {
-        pair
-        for partial in outputs
-        for full in labellings(names, len(partial), None)
-        if agrees(full, partial)
-        for pair in pairwise(full)
-    }
-    assert {(names[a], names[b]) for a, b in np.argwhere(found)} == pairs
 
 
 @settings(max_examples=80)
