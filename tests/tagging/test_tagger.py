@@ -1,4 +1,4 @@
-"""The sequence tagger: what it accepts, scikit-learn's conventions, and CRFsuite's objective."""
+"""The sequence tagger: what it accepts, scikit-learn's conventions, how fits end, and its predictions."""
 
 import re
 import subprocess
@@ -18,7 +18,6 @@ from structune.learning.risk import Risk
 from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure.chain import Chain
 from tiny import exact_fit
 
 X = [
@@ -119,17 +118,6 @@ def test_a_sequence_is_named_by_its_number_among_empty_ones():
     model = tagger(forbidden=[(None, "a"), ("b", None)]).fit([[["a"], ["b"]]] * 2, [["b", "a"]] * 2)
     with pytest.raises(DataError, match="sequence 2: the forbidden transitions rule out"):
         model.predict([[], [["a"], ["b"]], [["a"]]])
-
-
-def test_arrays_of_numbers():
-    rng = np.random.default_rng(0)
-    arrays, y = [rng.normal(size=(n, 3)) for n in (4, 1, 5)], [list("abab"), ["a"], list("bbaab")]
-    whole = np.concatenate(arrays), [4, 1, 5]
-    model, other = tagger().fit(arrays, y), tagger().fit(whole, y)
-    assert weights(model) == weights(other)
-    assert model.predict(arrays) == model.predict(whole) == model.predict(tuple(arrays))
-    assert model.predict(arrays[:2]) == model.predict(tuple(arrays[:2])) == model.predict(arrays)[:2]
-    assert model.group_names_ == ("x", "transitions")
 
 
 def test_embeddings_in_dicts_are_columns_of_one_group():
@@ -283,20 +271,6 @@ def test_partial_labels():
     assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
 
 
-def test_warm_start():
-    x, y = hmm_data()
-    model = tagger(warm_start=True, tolerance=1e-6).fit(x, y)
-    cold, first = model.passes_, weights(model)
-    again = model.fit(x, y)
-    assert again.passes_ < 0.5 * cold
-    assert_allclose(list(weights(again).values()), list(first.values()), atol=1e-4)
-    more = model.fit([*x, [["new=1"]]], [*y, ["c"]])  # a label and an attribute that it did not have
-    assert more.classes_ == ["a", "b", "c"]
-    assert_same(more, tagger(tolerance=1e-6).fit([*x, [["new=1"]]], [*y, ["c"]]), atol=1e-3)
-    model.set_params(warm_start=False).fit(x, y)
-    assert model.passes_ == cold
-
-
 def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     model = tagger(warm_start=True).fit(X, Y)
     before = weights(model)
@@ -428,30 +402,3 @@ def test_forbidden_moves_never_come_out():
     for row in [*model.predict(x), *(labels for best in model.predict_nbest(x, 3) for labels, _ in best)]:
         for before, after in zip(["O", *row], row, strict=False):
             assert after[0] != "I" or (before[0] in "BI" and before[2:] == after[2:])
-
-
-def test_crfsuite_has_the_same_objective(tmp_path):
-    c2 = 0.05
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    x, y = hmm_data(20)
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": c2, "epsilon": 1e-9, "delta": 1e-12, "max_iterations": 2000})
-    for tokens, labels in zip(x, y, strict=True):
-        trainer.append(tokens, labels)
-    path = str(tmp_path / "crfsuite")
-    trainer.train(path)
-    peer = pycrfsuite.Tagger()
-    peer.open(path)
-    info = peer.info()
-    named = {f"{name} : {label}": w for (name, label), w in info.state_features.items()}
-    named |= {f"{a} -> {b}": w for (a, b), w in info.transitions.items()}
-    chain = Chain.build(AttributeTable.from_items(x), y, states="seen", transitions="seen", boundary=False)
-    assert set(named) == set(chain.weight_names())
-    w = np.array([named[name] for name in chain.weight_names()])
-    risk = Risk.over(chain, LogLoss(), chain.encode(AttributeTable.from_items(x), y))
-    objective = risk.value(w) + c2 * float(w @ w)
-    assert objective == pytest.approx(trainer.logparser.last_iteration["loss"], rel=1e-6)
-    ours = tagger(penalty=2 * c2, transitions="seen", boundary=False, tolerance=1e-7).fit(x, y)
-    assert ours.history_[-1]["objective"] == pytest.approx(objective, rel=1e-6)
-    assert ours.predict(x) == [peer.tag(tokens) for tokens in x]
-    assert_allclose(ours.coef_, [named[name] for name in ours.chain_.weight_names()], atol=1e-3)
