@@ -77,9 +77,6 @@ def refused(files):
     return lambda *args, **given: fail("fold", *args, "--model", files / "m.structune", *QUIET, **given)
 
 
-# --- fold: what is computed ---------------------------------------------------------------------------------
-
-
 def test_fold(files, folder, fold):
     out = fold(files / "test.fa")
     assert out.startswith(f">h0 some words\n{SEQUENCES[0]}\n")
@@ -192,9 +189,6 @@ def test_constraints_reach_everything(fold, folder):
     assert shown["log_partition"] == pytest.approx(folder.log_partition(["GGGGAAAACCCC"], ["x" * 12])[0])
 
 
-# --- fold: formats ------------------------------------------------------------------------------------------
-
-
 def test_ct(files, folder, fold):
     found = read_ct(BytesIO(fold(files / "test.fa", "--format", "ct").encode()))
     assert [record.name for record in found] == [record.name for record in TEST]
@@ -219,9 +213,6 @@ def test_json(files, folder, fold):
     (said,) = folder.judge(SEQUENCES[:1], [lines[0]["structure"]])
     told = lines[0]["expected_ppv"], lines[0]["expected_sensitivity"]
     assert told == pytest.approx((said.expected_ppv, said.expected_sensitivity))
-
-
-# --- fold: files --------------------------------------------------------------------------------------------
 
 
 def test_output(files, fold, tmp_path):
@@ -250,9 +241,6 @@ def test_drawings_of_several_structures(fold, tmp_path):
     fold("--samples", 1, "--plot", tmp_path / "d.png", stdin=text)
     names = ["a-1", "a-2", "b", "c-a-1", "c-a-2", "c-b-1", "c-b-2", "d"]
     assert sorted(path.stem for path in tmp_path.iterdir()) == names
-
-
-# --- fold: streams ------------------------------------------------------------------------------------------
 
 
 def test_a_program_may_wait_for_each_result(files, monkeypatch):
@@ -325,9 +313,6 @@ def test_interrupted_folding(files, fold, monkeypatch):
     assert "interrupted" in result.stderr
     assert 2 <= len(records(result.stdout)) < len(records(expected))
     assert expected.startswith(result.stdout)
-
-
-# --- fold: wrong input --------------------------------------------------------------------------------------
 
 
 def test_options_of_fold_that_are_refused(refused, files, tmp_path):
@@ -597,9 +582,6 @@ def test_structures_that_are_not_used_are_told_once(files, tmp_path):
     assert not run(*args, "--constraints", stdin="GGGAAACCC\n(((...)))\n").stderr
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--penalty", 0.1, "--test", files / "test.dbn", *QUIET]
@@ -677,9 +659,6 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert "none.dbn: found no sequences" in fail("train", "rna", tmp_path / "none.dbn", *args)
 
 
-# --- evaluate -----------------------------------------------------------------------------------------------
-
-
 def test_evaluate(files, folder):
     args = ["evaluate", "rna", files / "m.structune"]
     out, shown = (
@@ -714,9 +693,6 @@ def test_curve(files, folder, tmp_path):
     assert shown["roc_area"] == pytest.approx(area)
     assert f"area {area:.4f}" in out
     assert "1024" in out
-
-
-# --- groups of commands -------------------------------------------------------------------------------------
 
 
 def test_streams_are_what_the_folder_gives(files, fold):

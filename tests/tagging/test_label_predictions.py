@@ -52,7 +52,7 @@ def test_cross_validation(parameter, data):
     assert curve[2].shape == (1, 3)
 
 
-def test_searches_and_pipelines(parameter, data):
+def test_searches_and_pipelines_predict_lists_that_are_one_array(parameter, data):
     X, y = data
     pipeline = in_pipeline(TAGGERS[parameter])
     found = pipeline.fit(X, y).predict(X)

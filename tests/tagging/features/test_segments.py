@@ -1,4 +1,4 @@
-"""Attributes of whole segments: which there are, and that all that are known are found."""
+"""Attributes of whole segments: which there are, and what is refused."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chains import agrees, blur, draw_rules, is_allowed, labellings
 from structune.errors import DataError
-from structune.tagging.structure.labels import allowed_moves, encode_labels, mixing_steps, possible_lengths
+from structune.tagging.structure.labels import allowed_moves, encode_labels, possible_lengths
 
 
 def encode(outputs, names=None):
@@ -164,27 +164,6 @@ def test_lists_of_rules(seed, n_labels):
 def test_wrong_rules(labels, forbidden, message):
     with pytest.raises(DataError, match=message):
         allowed_moves(labels, forbidden)
-
-
-@pytest.mark.parametrize(
-    ("allowed", "steps"),
-    [
-        ([[1]], 1),
-        ([[0]], None),
-        ([[1, 1], [1, 1]], 1),
-        ([[1, 1], [1, 0]], 2),
-        ([[0, 1], [1, 0]], None),  # never all at once
-        ([[1, 1], [0, 1]], None),  # no way back
-        ([[0, 1, 0], [0, 0, 1], [1, 1, 0]], 5),
-        (np.roll(np.eye(12), 1, axis=1) + np.eye(12), None),  # 11 steps: beyond the limit
-    ],
-)
-def test_mixing_steps(allowed, steps):
-    allowed = np.array(allowed) > 0
-    assert mixing_steps(allowed) == steps
-    if steps is not None:
-        powers = [np.linalg.matrix_power(allowed.astype(int), k) > 0 for k in range(1, steps + 4)]
-        assert [power.all() for power in powers] == [k >= steps for k in range(1, steps + 4)]
 
 
 @settings(max_examples=60)
