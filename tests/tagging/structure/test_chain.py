@@ -35,16 +35,10 @@ from structune.tagging.structure.second_order import SecondOrderChain
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
 
 
-@settings(max_examples=40)
+@pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks, poisoned_memory])
+@settings(max_examples=25)
 @given(problem=chain_problems())
-def test_laws(problem):
-    laws.hold(problem)
-
-
-@pytest.mark.parametrize("circumstance", [log_domain, small_blocks, poisoned_memory])
-@settings(max_examples=20)
-@given(problem=chain_problems())
-def test_laws_in_other_circumstances(circumstance, problem):
+def test_laws(circumstance, problem):
     with circumstance():
         laws.hold(problem)
 
