@@ -98,7 +98,6 @@ def test_unknown_weights(change, saved, model):
     "header",
     [
         {"rna": None},
-        {"rna": {}},
         {"rna": {"min_hairpin": -1, "noncanonical": False, "features": "contrafold"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "extended"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "turner"}},

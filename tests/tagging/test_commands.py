@@ -436,7 +436,6 @@ def test_labels_that_break_the_scheme_are_told_by_file_and_line(tmp_path):
         assert run("shard", path, tmp_path / shards, *ruled, "--outside", outside).exit_code == 0
         assert len(structune.open_shards(tmp_path / shards)) == (2 if outside == "skip" else 3)
     assert "noisy.txt:8" in run("shard", path, tmp_path / "e", *ruled, "--outside", "error").stderr
-    assert "--outside needs --forbidden" in run("train", path, "--model", model, "--outside", "trim").stderr
 
 
 def test_an_empty_label_is_told_by_file_and_line(tmp_path):
