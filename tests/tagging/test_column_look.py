@@ -280,13 +280,7 @@ def test_numbers_of_many_digits():
     assert read(f"{'9' * 5000} a O\n1 b O\n", ["w"]).n_tokens == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# 1\nthe DT\na DT\n\n# 2\nb NN\n",
-        "#sent 12\nthe DT\n",
-    ],
-)
+@pytest.mark.parametrize("text", ["# 1\nthe DT\na DT\n\n# 2\nb NN\n", "#sent 12\nthe DT\n"])
 def test_comments_of_as_many_columns(text):
     with pytest.raises(DataError, match=r"may be a token or a comment\. Give --comment '#'"):
         read(text, ["w"])

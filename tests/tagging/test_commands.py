@@ -1,6 +1,5 @@
 """The commands from files to files, and what they say to wrong input."""
 
-import gzip
 import json
 import re
 from io import BytesIO
@@ -253,12 +252,6 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     assert "found 1 columns" in result.stderr
     assert "found 1 columns" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
     assert not (tmp_path / "out.txt").exists()
-
-
-def test_predict_compressed(files, model, tmp_path):
-    (tmp_path / "in.gz").write_bytes(gzip.compress((files / "test.txt").read_bytes()))
-    succeed("predict", model, tmp_path / "in.gz", "-o", tmp_path / "out.gz")
-    assert len(read_conll(tmp_path / "out.gz", None)) == 10
 
 
 def warned(*args):

@@ -145,10 +145,7 @@ def test_a_fit_without_tuning_imports_no_scikit_learn():
 
 @pytest.mark.parametrize(
     ("x", "y", "message"),
-    [
-        ([], [], "the training set is empty"),
-        ([[["a"]], []], [["x"], []], "sequence 1 is empty"),
-    ],
+    [([], [], "the training set is empty"), ([[["a"]], []], [["x"], []], "sequence 1 is empty")],
 )
 def test_training_data_that_is_refused(x, y, message):
     with pytest.raises(DataError, match=message):

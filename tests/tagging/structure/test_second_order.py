@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import laws
 import loss_laws
 from chains import assert_same, chain_problems, everything, log_domain, poisoned_memory, small_blocks, table
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.tagging.structure.second_order import LinearPairs, SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
@@ -39,14 +39,6 @@ def test_laws_under_huge_weights(problem):
 @given(problem=problems())
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
-
-
-def test_what_it_cannot_do_is_told():
-    chain, shard = random_chain(3, [2])
-    with pytest.raises(CapabilityError, match="'second-order chain' has no exact 'rescaled'"):
-        chain.best_rescaled(np.zeros(chain.n_weights), shard)
-    with pytest.raises(CapabilityError, match="who needs 'rescaled'"):
-        chain.require(frozenset({"rescaled"}), "who")
 
 
 def trigrams(chain):
