@@ -20,9 +20,6 @@ SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-
 ATTRIBUTES = ["word=a", "word=b", "shape=a", "bias", "rare=z"]
 
 
-# --- circumstances, and what chains say in them -----------------------------------------------------------
-
-
 class Poisoned:
     """NumPy whose fresh memory holds nan: reading what was never written shows."""
 
@@ -69,11 +66,8 @@ def assert_same(found, expected, tolerance):
         assert_allclose(found[name], values, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
-# --- raw inputs: a token is a list of (name, value) -------------------------------------------------------
-
-
 def table(sequences, names=None):
-    """The attribute table of raw sequences; columns in any order, duplicates as they come."""
+    """The attribute table of sequences of tokens, lists of (name, value); duplicates as they come."""
     tokens = [token for sequence in sequences for token in sequence]
     entries = [entry for token in tokens for entry in token]
     names = list(dict.fromkeys(name for name, _ in entries)) if names is None else names
@@ -96,9 +90,6 @@ def draw_token(rng, attributes, real, most):
     names = rng.choice(attributes, size=rng.integers(0, most + 1))
     values = np.round(rng.normal(size=names.size), 2) if real else np.ones(names.size)
     return list(zip(names.tolist(), values.tolist(), strict=True))
-
-
-# --- the definition ---------------------------------------------------------------------------------------
 
 
 def is_allowed(labels, forbidden):
@@ -184,9 +175,6 @@ def chain_problem(chain, sequences, outputs, w, weights=None):
         for options, y in zip(every, outputs, strict=True)
     ]
     return Problem(chain, shard, problem.w, arrays, features, own=own, costs=costs)
-
-
-# --- strategies -------------------------------------------------------------------------------------------
 
 
 def draw_rules(rng, labels):

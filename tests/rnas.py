@@ -365,9 +365,6 @@ def cut(rng, sequence):
     return f"{sequence[:k]}&{sequence[k:]}"
 
 
-# --- records ---------------------------------------------------------------------------------------------
-
-
 @st.composite
 def partner_arrays(draw, max_pairs=8):
     n_pairs, n_unpaired = draw(st.integers(0, max_pairs)), draw(st.integers(0, 5))
@@ -384,9 +381,6 @@ def structured_records(draw):
     n = len(structure)
     name = draw(st.text("ab:>#;=0.", min_size=1, max_size=5))
     return RNARecord(name, draw(st.text("ACGUNX", min_size=n, max_size=n)), structure)
-
-
-# --- constraints ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -462,10 +456,7 @@ def constrained(draw, marks=".x|<>()", paired=True, **options):
     return Constrained(
         problem.structure,
         problem.structure.encode(
-            sequences_of(shard),
-            [dot_bracket(y) for y in own],
-            shard.weights,
-            [given_as(g) for g in given],
+            sequences_of(shard), [dot_bracket(y) for y in own], shard.weights, [given_as(g) for g in given]
         ),
         problem.w,
         [

@@ -27,9 +27,6 @@ def own_features(words, start, stop):
     return [f"before={before}", *(["long"] if stop - start > 1 else [])]
 
 
-# --- the definition ---------------------------------------------------------------------------------------
-
-
 def segmentations(labels, longest, length, start=0):
     """All lists of (label, start, stop) of a sequence."""
     if start == length:
@@ -104,9 +101,6 @@ def problem_of(chain, sequences, outputs, w, weights=None):
         for rows, k in zip(arrays, chosen, strict=True)
     ]
     return Problem(chain, shard, w, arrays, features, own=chosen, costs=costs)
-
-
-# --- strategies -------------------------------------------------------------------------------------------
 
 
 def draw_sequences(rng, lengths, real):

@@ -44,9 +44,6 @@ def theirs(path, X, y, **params):
     return tagger
 
 
-# --- the constructor --------------------------------------------------------------------------------------
-
-
 def test_parameters_by_position():
     names = list(inspect.signature(CRF).parameters)
     assert names[:7] == [
@@ -99,9 +96,6 @@ def test_what_has_no_effect_is_told_once():
     with pytest.warns(CompatibilityWarning, match="no effect have epsilon, linesearch:") as told:
         CRF(epsilon=1e-3, linesearch="Backtracking").fit(X, Y)
     assert [each.filename for each in told] == [__file__]
-
-
-# --- the model --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -210,9 +204,6 @@ def test_sparse_weights_are_those_of_crfsuite(tmp_path, c1, c2):
         assert weights.get(name, 0.0) == pytest.approx(info.state_features.get(name, 0.0), abs=0.02)
 
 
-# --- files, copies and searches ---------------------------------------------------------------------------
-
-
 def test_a_file_for_the_model(tmp_path, fitted):
     path = tmp_path / "m.structune"
     assert CRF(model_filename=path).classes_ is None
@@ -222,15 +213,6 @@ def test_a_file_for_the_model(tmp_path, fitted):
     Classifier(tuning=None).fit(np.eye(2), [0, 1]).save(path)
     with pytest.raises(ModelFileError, match="found a model of class Classifier, expected a sequence tagger"):
         CRF(model_filename=path).predict(X)
-
-
-def test_a_model_of_crfsuite(tmp_path):
-    path = tmp_path / "m.crfsuite"
-    model = theirs(path, X, Y, c2=0.1)
-    crf = CRF(model_filename=path)
-    assert crf.predict(X) == [model.tag(sequence) for sequence in X]
-    model.set(X[0])
-    assert crf.predict_marginals_single(X[0])[1]["R"] == pytest.approx(model.marginal("R", 1), rel=1e-9)
 
 
 def test_scikit_learn_knows_when_it_is_fitted(tmp_path, fitted):

@@ -77,9 +77,6 @@ def refused(files):
     return lambda *args, **given: fail("fold", *args, "--model", files / "m.structune", *QUIET, **given)
 
 
-# --- fold: what is computed ---------------------------------------------------------------------------------
-
-
 def test_fold(files, folder, fold):
     out = fold(files / "test.fa")
     assert out.startswith(f">h0 some words\n{SEQUENCES[0]}\n")
@@ -192,9 +189,6 @@ def test_constraints_reach_everything(fold, folder):
     assert shown["log_partition"] == pytest.approx(folder.log_partition(["GGGGAAAACCCC"], ["x" * 12])[0])
 
 
-# --- fold: formats ------------------------------------------------------------------------------------------
-
-
 def test_ct(files, folder, fold):
     found = read_ct(BytesIO(fold(files / "test.fa", "--format", "ct").encode()))
     assert [record.name for record in found] == [record.name for record in TEST]
@@ -219,9 +213,6 @@ def test_json(files, folder, fold):
     (said,) = folder.judge(SEQUENCES[:1], [lines[0]["structure"]])
     told = lines[0]["expected_ppv"], lines[0]["expected_sensitivity"]
     assert told == pytest.approx((said.expected_ppv, said.expected_sensitivity))
-
-
-# --- fold: files --------------------------------------------------------------------------------------------
 
 
 def test_output(files, fold, tmp_path):
@@ -250,15 +241,6 @@ def test_drawings_of_several_structures(fold, tmp_path):
     fold("--samples", 1, "--plot", tmp_path / "d.png", stdin=text)
     names = ["a-1", "a-2", "b", "c-a-1", "c-a-2", "c-b-1", "c-b-2", "d"]
     assert sorted(path.stem for path in tmp_path.iterdir()) == names
-
-
-# --- fold: streams ------------------------------------------------------------------------------------------
-
-
-def test_threads_keep_the_order(files, fold, monkeypatch):
-    monkeypatch.setattr(examples, "_MOST_EXAMPLES", 2)
-    text = FASTA * 5
-    assert fold("--jobs", "4", stdin=text) == fold(stdin=text) == fold(files / "test.fa") * 5
 
 
 def test_a_program_may_wait_for_each_result(files, monkeypatch):
@@ -333,13 +315,8 @@ def test_interrupted_folding(files, fold, monkeypatch):
     assert expected.startswith(result.stdout)
 
 
-# --- fold: wrong input --------------------------------------------------------------------------------------
-
-
 def test_options_of_fold_that_are_refused(refused, files, tmp_path):
     for args, message in (
-        ("--gamma 1 --method viterbi", "--gamma cannot be combined with --method viterbi: it is of mea"),
-        ("--gamma 1 --nbest 2", "--gamma cannot be combined with --nbest"),
         ("--format pairs --nbest 2", "--format pairs cannot be combined with --samples, --nbest or --within"),
         ("--format bpseq --samples 2", "--format bpseq cannot be combined with"),
         ("--format bpseq", "test.fa: found several sequences, expected one"),
@@ -370,7 +347,6 @@ def test_inputs_of_fold_that_are_refused(refused):
         ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
         ("..)x", ":3: record 'a': constraint 3 (from 1): found ')' without its '('"),
         ("..?.", ":3: found '..?.', expected bases, or constraints of .x|<>()"),
-        ("A?GU", ":3: found 'A?GU', expected bases, or constraints of .x|<>()"),
         ("ACJU", ":3: position 3 (from 1): found 'J'"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
@@ -388,16 +364,10 @@ def test_empty_sequences_cannot_be_drawn(refused, tmp_path):
     assert "record 'b': found an empty sequence, expected at least one base" in told
 
 
-def test_long_sequences_are_announced_and_refused_where_memory_is_short(files, monkeypatch):
+def test_long_sequences_are_announced(files, monkeypatch):
     monkeypatch.setattr(fold_commands, "_LONG", 9)
     result = run("fold", "-m", files / "m.structune", "--jobs", 1, stdin="GGGAAACCC\n")
     assert "1: 9 bases take about 0.0 GB of memory and 2 minutes" in result.stderr
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available_memory", lambda: 500)
-    for how in (["--nbest", 2], ["--method", "mea"]):
-        result = run("fold", "-m", files / "m.structune", *how, *QUIET, stdin=f">a\n{'A' * 101}\n")
-        assert result.exit_code == 2
-        assert re.search(r"record 'a': 101 bases need 0\.0 GB of memory, found 0\.0 GB", result.stderr)
 
 
 def test_reactivities(files, tmp_path, refused):
@@ -520,8 +490,6 @@ def test_two_strands(files, fold, refused):
     assert len(fold("--format", "bases", stdin=pair + "\n").splitlines()) == 19
     assert "found one strand" in refused("--duplex", stdin="GGGAAACCC\n")
     assert "record '1': found two strands" in refused("--format", "ct", stdin=pair + "\n")
-    assert "max_span" in refused("--max-span", "9", stdin=pair + "\n")
-    assert "expected it once" in refused(stdin="GGG&AAA&CCC\n")
 
 
 def test_a_method_is_that_of_all_layers(tmp_path):
@@ -548,8 +516,6 @@ def test_several_inputs(files, fold, tmp_path, refused):
     assert "found standard input twice" in refused("-", "-", stdin="ACGU\n")
     for args in ([one, two], [tmp_path], [two, "--shape", one]):
         assert "a.fa: expected another file" in refused(*args, "-o", one)
-    two.write_text("\n")
-    assert "found no text" in refused(two)
     one.write_text("")
     assert "a.fa: found no sequences" in refused(one)
     two.write_text("ACGU\n")
@@ -611,9 +577,6 @@ def test_structures_that_are_not_used_are_told_once(files, tmp_path):
     assert not run(*args, "--constraints", stdin="GGGAAACCC\n(((...)))\n").stderr
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--penalty", 0.1, "--test", files / "test.dbn", *QUIET]
@@ -633,10 +596,7 @@ def test_training_around_a_model(files, tmp_path):
     assert found.coef_ == pytest.approx(own.coef_, abs=1e-3)
 
 
-OUTSIDE = [
-    RNARecord("tight", "GGGAACCC", "(((..)))"),
-    RNARecord("odd", "GGAAAAACC", "(((...)))"),
-]
+OUTSIDE = [RNARecord("tight", "GGGAACCC", "(((..)))"), RNARecord("odd", "GGAAAAACC", "(((...)))")]
 
 
 def test_what_is_left_out_is_named(files, tmp_path):
@@ -654,18 +614,6 @@ def test_what_is_left_out_is_named(files, tmp_path):
     assert "Skipped" not in out
     message = fail("train", "rna", *data, "--outside", "error")
     assert "out.dbn: record 'tight': bases 3 and 6" in message
-
-
-def test_tune(files, tmp_path):
-    path = tmp_path / "m.structune"
-    args = ["--plot", tmp_path / "t.png", "--groups", "single", "--holdout", 0.3, "--seed", 1, *QUIET]
-    out = succeed("tune", "rna", files / "train.dbn", "--model", path, *args)
-    assert "held-out loss" in out
-    for name in ("t.png", "t-precisions.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    loaded = structune.load(path)
-    assert (loaded.tuning, loaded.holdout, loaded.random_state) == ("implicit", 0.3, 1)
-    assert loaded.penalty_.shape == (1,)
 
 
 def test_families(files, tmp_path, monkeypatch):
@@ -706,9 +654,6 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert "none.dbn: found no sequences" in fail("train", "rna", tmp_path / "none.dbn", *args)
 
 
-# --- evaluate -----------------------------------------------------------------------------------------------
-
-
 def test_evaluate(files, folder):
     args = ["evaluate", "rna", files / "m.structune"]
     out, shown = (
@@ -743,9 +688,6 @@ def test_curve(files, folder, tmp_path):
     assert shown["roc_area"] == pytest.approx(area)
     assert f"area {area:.4f}" in out
     assert "1024" in out
-
-
-# --- groups of commands -------------------------------------------------------------------------------------
 
 
 def test_streams_are_what_the_folder_gives(files, fold):

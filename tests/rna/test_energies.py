@@ -80,9 +80,6 @@ def test_what_has_no_energy(turner):
         turner.of("GGGGCCCC", "([..)].."[:8])
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.data
 def test_files_that_are_refused(tmp_path, turner):
     text = in_data_folder("rna/rna_turner2004.par").read_text().replace("-1i40", "-140")
@@ -108,9 +105,6 @@ def test_files_that_are_refused(tmp_path, turner):
     assert read_energies(path).of("GGCCAGUAAAACUGGCC", "((((((.....))))))") == pytest.approx(-9.6)
     (tmp_path / "b.par.gz").write_bytes(gzip.compress(text.encode()))
     assert read_energies(tmp_path / "b.par.gz").of("GGGGAAAACCCC", "((((....))))") == pytest.approx(-5.4)
-
-
-# --- folders that learn from a teacher --------------------------------------------------------------------
 
 
 def test_a_teacher_within_the_model_is_learned():

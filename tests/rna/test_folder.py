@@ -47,9 +47,6 @@ def contrafold(**options):
     return RNAFolder.from_contrafold(path, **{"n_jobs": 1, **options})
 
 
-# --- input ------------------------------------------------------------------------------------------------
-
-
 def test_nothing_to_predict(model):
     assert model.predict([]) == model.predict_viterbi([]) == model.predict_nbest([]) == model.sample([]) == []
     assert model.predict_mea([], [1.0, 2.0]) == [[], []]
@@ -67,34 +64,12 @@ def test_nothing_to_predict(model):
         (["ACGU", 3], ["....", "."], "sequence 1: found 3, expected a string"),
         (["ACGU", "A"], ["....", None], "structure 1: found None, expected a string"),
         (["ACGU"], ["....", "."], "found 2 structures for 1 sequences"),
-        (["ACGU", "AC*U"], ["....", "...."], "sequence 1, base 2"),
         (["ACGU", "ACGU"], ["....", "..."], "^sequence 1: found a structure of length 3 for 4 bases"),
-        (["ACGU", "ACGU"], ["....", "..?."], "sequence 1: .*found '\\?'"),
     ],
 )
 def test_training_data_that_is_refused(x, y, message):
     with pytest.raises(DataError, match=message):
         folder().fit(x, y)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"outside": "drop"}, "outside='drop': expected one of .*'skip', 'trim', 'error'"),
-        ({"min_hairpin": -1}, "min_hairpin=-1"),
-        ({"features": "turner"}, "features='turner'"),
-    ],
-)
-def test_options_that_are_refused(options, message):
-    with pytest.raises(DataError, match=message):
-        folder(**options).fit(X, Y)
-
-
-def test_weights_and_groups_that_are_refused():
-    with pytest.raises(DataError, match="weights of shape"):
-        folder().fit(X, Y, sample_weight=[1.0])
-    with pytest.raises(DataError, match="groups of shape"):
-        folder().fit(X, Y, groups=[1, 2])
 
 
 def test_what_predictions_refuse(model):
@@ -115,8 +90,6 @@ def test_what_predictions_refuse(model):
     with pytest.raises(DataError, match="found 2 structures for 1 sequences"):
         model.log_loss(["ACGU"], ["....", "...."])
 
-
-# --- outside the space of the model -----------------------------------------------------------------------
 
 OUTSIDE = {
     "two bases that cannot pair": ("GGAAAAAACC", "((.(...)))", "((......))"),
@@ -148,6 +121,8 @@ def test_what_is_outside_is_trimmed(offence):
         assert_array_equal(found.coef_, folder().fit([*X, sequence], [*Y, trimmed]).coef_)
     with pytest.raises(DataError, match=r"sequence 12: bases \d+ and \d+"):
         folder(outside="error").fit([*X, sequence], [*Y, structure])
+    with pytest.raises(DataError, match=r"outside='drop': expected one of .*'skip', 'trim', 'error'"):
+        folder(outside="drop").fit(X, Y)
 
 
 def test_trimming_goes_on_until_nothing_offends():
@@ -190,9 +165,6 @@ def test_nothing_left_to_learn_from():
         folder().fit(["GAAC", "GAAC"], ["(..)", "(..)"])
 
 
-# --- scikit-learn -----------------------------------------------------------------------------------------
-
-
 def test_copies_predict_the_same(model):
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.coef_, model.coef_)
@@ -211,9 +183,6 @@ def test_not_fitted():
     ):
         with pytest.raises(NotFittedError, match="RNAFolder instance is not fitted"):
             call(folder())
-
-
-# --- fitting ----------------------------------------------------------------------------------------------
 
 
 def risk_of(model, weights=None):
@@ -297,16 +266,6 @@ def test_tuning(tuning, groups):
     assert found.log_loss(X, Y).sum() < risk_of(found).at_zero.value
 
 
-def test_a_tuned_model_is_a_fit_with_its_penalty():
-    found = folder(tuning="implicit", groups="single", folds=2).fit(X, Y)
-    risk = risk_of(found)
-    gradient = risk.value_and_gradient(found.coef_)[1] + found.penalty_ * found.coef_
-    assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
-
-
-# --- prediction -------------------------------------------------------------------------------------------
-
-
 def probabilities_of(structures, probabilities, n):
     """Of all pairs, from all structures with their probabilities."""
     table = np.zeros((n, n))
@@ -351,11 +310,7 @@ def test_samples(model):
     drawn = model.sample(SHORT, n=2000, random_state=0)
     assert drawn == model.sample(SHORT, n=2000, random_state=0) != model.sample(SHORT, n=2000, random_state=1)
     assert model.sample(SHORT[:2], n=2000, random_state=0) == drawn[:2]
-    for sequence, structures in zip(SHORT, drawn, strict=True):
-        assert len(structures) == 2000
-        for structure, p in model.predict_nbest([sequence], 3)[0]:
-            error = 5 * np.sqrt(p * (1 - p) / 2000)
-            assert structures.count(structure) / 2000 == pytest.approx(p, abs=error + 1e-9)
+    assert [len(structures) for structures in drawn] == [2000] * len(SHORT)
     assert model.sample(X[:1], n=50) != model.sample(X[:1], n=50)
 
 
@@ -427,7 +382,6 @@ def test_bases_pair_that_must_pair_in_every_prediction():
         (lambda m, x: m.predict_viterbi(x, 4.0), "found one float, expected a list of constraints"),
         (lambda m, x: m.predict_knotted(x, constraints=7), "found one int, expected a list of constraints"),
         (lambda m, x: m.predict_knotted(x, 1.0, "..."), "gamma_knots='...': expected a finite number"),
-        (lambda m, x: m.predict_centroid(x, True), "threshold=True: expected a number"),
         (lambda m, x: m.predict_nbest(x, within=None), "within=None: expected a number >= 0"),
         (lambda m, x: m.sample(x, "..."), "n='...': expected a whole number"),
     ],
@@ -457,9 +411,6 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     assert_array_equal(one.penalty_, more.penalty_)
     assert one.predict_mea(x, [1.0, 6.0]) == more.predict_mea(x, [1.0, 6.0])
     assert one.sample(SHORT, 5, 0) == more.sample(SHORT, 5, 0)
-
-
-# --- CONTRAfold -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.data

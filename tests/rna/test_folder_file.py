@@ -94,21 +94,10 @@ def test_unknown_weights(change, saved, model):
     refused(rewritten(saved, arrays=arrays), "missing.*base_pair_AA")
 
 
-def test_a_missing_part(saved):
-    header, arrays = read_model(saved)
-    for name in arrays:
-        refused(rewritten(saved, arrays={name: None}), name)
-        rewritten(saved, arrays=arrays)
-    for name in header.keys() - {"kind", "format", "version"}:
-        save_model(saved, "rna", {k: v for k, v in header.items() if k != name}, arrays)
-        refused(saved, name)
-
-
 @pytest.mark.parametrize(
     "header",
     [
         {"rna": None},
-        {"rna": {}},
         {"rna": {"min_hairpin": -1, "noncanonical": False, "features": "contrafold"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "extended"}},
         {"rna": {"min_hairpin": 3, "noncanonical": False, "features": "turner"}},

@@ -48,11 +48,6 @@ def test_helices_do_not_go_on_across_the_end_of_a_strand():
         assert knotted(nested, table, 3.0) == expected
 
 
-def test_what_does_not_cross_stays_out():
-    known = "(((...)))..(((...)))"
-    assert knotted("(((...)))...........", table_of(known, 0.4), 9.0) == "(((...)))..........."
-
-
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 60), gamma_knots=st.sampled_from([0.5, 3.0, 100.0]))
 def test_the_first_layer_stays_and_others_cross_it(model, seed, n, gamma_knots):

@@ -1,6 +1,5 @@
 """The commands from files to files, and what they say to wrong input."""
 
-import gzip
 import json
 import re
 from io import BytesIO
@@ -8,7 +7,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 import structune
 from commands import fail, run, succeed
@@ -46,9 +44,6 @@ def model(files):
     return files / "m.structune"
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train_tells_and_saves(files, tmp_path):
     path = tmp_path / "m.structune"
     out = succeed(
@@ -71,9 +66,6 @@ def test_tune(files, tmp_path, method):
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert structune.load(path).predict([[["w[0]=the"], ["w[0]=dog"]]]) == [["B-NP", "I-NP"]]
-
-
-# --- weights ----------------------------------------------------------------------------------------------
 
 
 def test_weights(model):
@@ -99,9 +91,6 @@ def test_weights_of_crfsuite(tmp_path):
     assert "found no columns and templates" in fail("predict", tmp_path / "m", tmp_path / "text")
 
 
-# --- several files ------------------------------------------------------------------------------------------
-
-
 def test_several_files_are_learned_from_as_one(files, tmp_path):
     text = (files / "train.txt").read_text()
     middle = text.index("\n\n", len(text) // 2) + 2
@@ -122,15 +111,11 @@ def test_several_files_are_learned_from_as_one(files, tmp_path):
 def test_labels_of_several_files_that_break_the_scheme(tmp_path):
     (tmp_path / "a").write_text("a O\nb I-x\n\nc B-x\nd O\n\n")
     (tmp_path / "b").write_text("a O\nd O\n\na O\nb I-x\n\nc B-x\n\n")
-    (tmp_path / "kept").write_text("c B-x\nd O\n\na O\nd O\n\nc B-x\n\n")
     given = ["--forbidden", "bio", "--templates", "w[0]", "-q"]
     message, _ = warned("train", tmp_path / "a", tmp_path / "b", "-m", tmp_path / "m", *given)
     assert "skipped 2 of 5 sequences" in message
     assert f"{tmp_path / 'a'}:2" in message
     assert f"{tmp_path / 'b'}:5" in message
-    succeed("train", tmp_path / "kept", "-m", tmp_path / "n", *given)
-    one, other = structune.load(tmp_path / "m"), structune.load(tmp_path / "n")
-    assert one.state_features_ == pytest.approx(other.state_features_, abs=1e-9)
 
 
 def test_columns_of_several_files_have_to_agree(files, tmp_path):
@@ -142,9 +127,6 @@ def test_columns_of_several_files_have_to_agree(files, tmp_path):
         in message
     )
     succeed("train", *given, "--columns", "w,pos,y")
-
-
-# --- segments -----------------------------------------------------------------------------------------------
 
 
 def test_segments(files, tmp_path):
@@ -179,9 +161,6 @@ def test_segments_of_bioes_labels(tmp_path):
     assert "'Q'" in fail("train", "segments", path, "-m", tmp_path / "m", "-q")
 
 
-# --- folders of shards ------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def shards(files):
     with mock.patch.object(task, "_LINES", 20):  # several blocks
@@ -201,21 +180,7 @@ def test_a_folder_of_shards(files, shards, tmp_path, command):
         named = [dict(zip(m.chain_.weight_names(), m.coef_, strict=True)) for m in (one, other)]
         assert named[0] == pytest.approx(named[1], abs=1e-3)
         assert one.extra_ == other.extra_
-
-
-def test_what_shard_fixed_cannot_be_changed(files, shards, tmp_path):
-    path = tmp_path / "m.structune"
-    for option in (
-        ["--columns", "w,pos,y"],
-        ["--templates", "w[0]"],
-        ["--forbidden", "bio"],
-        ["--separator", "tab"],
-    ):
-        assert f"{option[0]} has no effect on a folder of shards" in fail(
-            "train", shards, "-m", path, *option
-        )
-    assert "Is a directory" in fail("train", tmp_path, "-m", path)
-    assert "not empty" in fail("shard", files / "train.txt", shards)
+        assert "Is a directory" in fail("train", tmp_path, "-m", path)
 
 
 def test_default_templates_are_those_of_the_words(files, tmp_path):
@@ -233,9 +198,6 @@ def test_default_columns(tmp_path, n, names):
     (tmp_path / "train.txt").write_text("a b c d\n"[2 * (4 - n) :] * 3)
     succeed("train", tmp_path / "train.txt", "-m", tmp_path / "m.structune", "-q")
     assert structune.load(tmp_path / "m.structune").extra_["columns"] == names
-
-
-# --- predict ------------------------------------------------------------------------------------------------
 
 
 def without_labels(text):
@@ -292,20 +254,11 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_predict_compressed(files, model, tmp_path):
-    (tmp_path / "in.gz").write_bytes(gzip.compress((files / "test.txt").read_bytes()))
-    succeed("predict", model, tmp_path / "in.gz", "-o", tmp_path / "out.gz")
-    assert len(read_conll(tmp_path / "out.gz", None)) == 10
-
-
 def warned(*args):
     """What a command warns of, and what it prints."""
     result = run(*args)
     assert result.exit_code == 0, result
     return result.stderr, result.stdout
-
-
-# --- evaluate -----------------------------------------------------------------------------------------------
 
 
 def test_evaluate(files, model):
@@ -389,9 +342,6 @@ def test_empty_values_are_told(tmp_path):
     for command in (["train", path, "-m", model, "-q"], ["predict", model, path], ["evaluate", model, path]):
         assert "text: empty values are features, too: 1 in the column pos" in warned(*command)[0]
     assert "1 in the column pos" in warned("shard", path, tmp_path / "shards", "-q")[0]
-
-
-# --- wrong input --------------------------------------------------------------------------------------------
 
 
 def test_too_few_columns(model, tmp_path):
@@ -479,7 +429,6 @@ def test_labels_that_break_the_scheme_are_told_by_file_and_line(tmp_path):
         assert run("shard", path, tmp_path / shards, *ruled, "--outside", outside).exit_code == 0
         assert len(structune.open_shards(tmp_path / shards)) == (2 if outside == "skip" else 3)
     assert "noisy.txt:8" in run("shard", path, tmp_path / "e", *ruled, "--outside", "error").stderr
-    assert "--outside needs --forbidden" in run("train", path, "--model", model, "--outside", "trim").stderr
 
 
 def test_an_empty_label_is_told_by_file_and_line(tmp_path):
@@ -489,12 +438,8 @@ def test_an_empty_label_is_told_by_file_and_line(tmp_path):
     assert "a.txt:1: the label is empty" in result.stderr
 
 
-def test_foreign_models(files, model, tmp_path):
+def test_models_without_columns_and_templates(files, model, tmp_path):
     path = tmp_path / "bad.structune"
-    path.write_bytes(model.read_bytes()[:-100])
-    assert "bad.structune: not a model file, or damaged" in fail("predict", path, files / "test.txt")
-    save_file({"a": np.zeros(3)}, path)
-    assert "without a structune header" in fail("evaluate", path, files / "test.txt")
     structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
     assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
     structune.load(model).save(path, extra={"columns": ["w", "y"], "templates": "w[zero]"})
@@ -507,7 +452,6 @@ def test_foreign_models(files, model, tmp_path):
         (["--templates", "w[0] nonsense"], "'nonsense'"),
         (["--templates", "lemma[0]"], "reads the column 'lemma', found the columns w, pos"),
         (["--columns", "w,pos", "--forbidden", "bio"], "does not fit the scheme 'bio'"),
-        (["--penalty", "0"], "finite numbers > 0"),
     ],
 )
 def test_wrong_options(files, tmp_path, args, message):

@@ -113,20 +113,6 @@ PIECES = [
 ]
 
 
-@given(
-    st.binary(max_size=200) | st.lists(st.sampled_from(PIECES)).map(b"".join),
-    st.sampled_from([None, ("w",), ("w", "y")]),
-    st.sampled_from([None, "\t", "auto"]),
-)
-@pytest.mark.filterwarnings("ignore::structune.tagging.conll.SkippedLinesWarning")
-def test_any_bytes_are_read_or_refused(content, columns, separator):
-    try:
-        data = read_conll(io.BytesIO(content), columns, separator)
-    except DataError:
-        return
-    assert data.n_tokens >= len(data) >= 1
-
-
 def plain(content, separator, comment):
     """The fields of the tokens of each sentence, as Python splits lines."""
     sentences = [[]]
@@ -235,9 +221,6 @@ def test_sentences_without_tokens_are_refused():
         ConllData({"w": ["a"]}, np.array([1, 0]))
     with pytest.raises(DataError, match="column 'w': found 1 values, expected 2"):
         ConllData({"w": ["a"]}, np.array([2]))
-
-
-# --- blocks -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_lines", [1, 5])

@@ -10,7 +10,6 @@ from structune.errors import DataError
 from structune.learning.constraints import validation_constraints
 from structune.running import Run
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
-from structune.tagging.features.attributes import AttributeTable
 
 Y, X = simulate_hmm(20, 3, 6, length=6, agreement=0.75, random_state=0)
 TABLE, LABELS = hmm_attributes(X), [["ab"[k] for k in row] for row in Y]
@@ -65,15 +64,8 @@ def test_out_of_time():
         ({"constraints": "cv"}, "constraints='cv': expected None or 'validation'"),
         ({"loss": "margin"}, "constraints='validation' with loss='margin': expected loss='log'"),
         ({"gamma": 0.0}, "gamma=0.0: expected a finite number > 0"),
-        ({"validation_sets": 21}, "found 20 examples and validation_sets=21"),
     ],
 )
 def test_bad_options(options, message):
     with pytest.raises(DataError, match=message):
         fitted(**options)
-
-
-def test_partial_labels_are_refused():
-    x = AttributeTable.from_items([[["a"], ["b"]]] * 3)
-    with pytest.raises(DataError, match="found outputs known in part"):
-        SequenceTagger(n_jobs=1, constraints="validation").fit(x, [["A", None], ["A", "B"], ["B", "A"]])

@@ -52,21 +52,17 @@ def test_cross_validation(parameter, data):
     assert curve[2].shape == (1, 3)
 
 
-def test_searches_and_pipelines(parameter, data):
+def test_searches_and_pipelines_predict_lists_that_are_one_array(parameter, data):
     X, y = data
     pipeline = in_pipeline(TAGGERS[parameter])
-    assert pipeline.fit(X, y).predict(X) == y
+    found = pipeline.fit(X, y).predict(X)
+    assert found == y
+    assert isinstance(found, list)
+    assert np.array(found).shape == (9,)
     assert pipeline.score(X, y) == 1.0
     name = f"{type(TAGGERS[parameter]).__name__.lower()}__{parameter}"
     search = GridSearchCV(pipeline, {name: [4, 5]}, cv=3).fit(X, y)
     assert search.predict(X) == y
-
-
-def test_predictions_are_lists_and_one_array_whatever_their_lengths(parameter, data):
-    X, y = data
-    found = TAGGERS[parameter].fit(X, y).predict(X)
-    assert isinstance(found, list)
-    assert np.array(found).shape == (9,)
 
 
 @pytest.mark.parametrize("n", [2.5, True, 0])

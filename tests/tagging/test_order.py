@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import structune
-from commands import fail, succeed
+from commands import succeed
 from structune import SequenceTagger
 from structune.errors import DataError
 from structune.tagging import Chain, SecondOrderChain
@@ -60,19 +60,10 @@ def test_weights_by_name(tagger):
     assert set(seen.trigram_features_) == {(None, "A", "B"), ("A", "B", None)}
 
 
-def test_attributes_without_weights_are_dropped():
-    tagger = fitted(order=2, l1=3.0)
-    assert tagger.chain_.trigrams.size == tagger.chain_.n_weights - tagger.chain_._transitions.stop > 0
-    assert tagger.coef_.size == tagger.chain_.n_weights
-
-
 @pytest.mark.parametrize("order", [0, 3, 2.0, True])
 def test_other_orders_are_refused(order):
     with pytest.raises(DataError, match=rf"^order={order!r}: expected 1 or 2$"):
         fitted(order=order)
-
-
-# --- files and commands -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -101,4 +92,3 @@ def test_folders_of_shards(column_file, tmp_path):
     tagger = structune.load(path)
     assert tagger.chain_.order == tagger.order == 2
     assert tagger.score([[[f"w[0]={token[0]}"] for token in x] for x in TEST[0]], TEST[1]) > 0.8
-    assert "--order has no effect on a folder of shards" in fail("train", folder, "-m", path, "--order", 2)

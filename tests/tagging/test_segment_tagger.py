@@ -117,9 +117,6 @@ def test_weights_of_examples_count():
     assert model.score(X[2:], wrong[2:]) == 0.0
 
 
-# --- features of segments ---------------------------------------------------------------------------------
-
-
 def test_gazetteers_that_are_set_after_the_fit(tmp_path):
     new = [[["w=in"], ["w=Oslo"]]]
     model = tagger(gazetteers={"city": {"Rome"}}, penalty=0.01).fit(X, Y)
@@ -173,9 +170,6 @@ def test_whole_segments_beat_a_chain():
     assert of_chain < 0.8
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 def test_models_come_back(tmp_path):
     model = tagger(gazetteers={"city": {"Oslo", "New York"}}, max_length=5).fit(X, Y)
     model.save(tmp_path / "m")
@@ -200,9 +194,6 @@ def test_functions_are_set_again(tmp_path):
     with pytest.raises(DataError, match="segment_features=3: expected a function"):
         tagger(segment_features=3).fit(X, Y)
     assert again.set_params(segment_features=initials).predict_marginals(X) == model.predict_marginals(X)
-
-
-# --- what is refused --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

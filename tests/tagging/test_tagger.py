@@ -1,4 +1,4 @@
-"""The sequence tagger: what it accepts, scikit-learn's conventions, and CRFsuite's objective."""
+"""The sequence tagger: what it accepts, scikit-learn's conventions, how fits end, and its predictions."""
 
 import re
 import subprocess
@@ -15,11 +15,9 @@ from structune import SequenceTagger
 from structune.errors import DataError, StructuneError
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
-from structune.learning.tuning.problem import TuningResult
 from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure.chain import Chain
 from tiny import exact_fit
 
 X = [
@@ -29,10 +27,9 @@ X = [
     [["w=dogs", "bias"]],
 ]
 Y = [["D", "N", "V"], ["D", "N"], ["D", "N", "V", "A"], ["N"]]
-N_TRAIN = 30
 
 
-def hmm_data(n_sequences=N_TRAIN, seed=0):
+def hmm_data(n_sequences=30, seed=0):
     y, x = simulate_hmm(n_sequences, 3, 6, length=6, agreement=0.75, random_state=seed)
     sequences = [
         [[f"x{j}={v}" for j, v in enumerate(token)] for token in sequence] for sequence in x.tolist()
@@ -52,9 +49,6 @@ def assert_same(a, b, **tolerances):
     a, b = weights(a), weights(b)
     assert a.keys() == b.keys()
     assert_allclose([a[name] for name in b], list(b.values()), **{"rtol": 0, "atol": 1e-12, **tolerances})
-
-
-# --- input ------------------------------------------------------------------------------------------------
 
 
 def forms_of_input():
@@ -90,22 +84,10 @@ def test_nothing_to_predict():
         assert model.predict(x) == [[]]
 
 
-@pytest.mark.parametrize("form", ["lists", "dicts", "table", "matrix", "arrays"])
-def test_empty_sequences_have_empty_predictions(form):
+def test_empty_sequences_have_empty_predictions():
     rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    lengths = [0, 2, 0, 0, 1, 0]
-    cuts = np.cumsum(lengths) - lengths
-    arrays = [rows[a : a + n] for a, n in zip(cuts, lengths, strict=True)]
-    x = {
-        "lists": [[[f"x={j}" for j in np.flatnonzero(row)] for row in array] for array in arrays],
-        "dicts": [[{f"x={j}": v for j, v in enumerate(row)} for row in array.tolist()] for array in arrays],
-        "table": AttributeTable.from_csr(rows, lengths),
-        "matrix": (sp.csr_array(rows), lengths),
-        "arrays": arrays,
-    }[form]
-    full = AttributeTable.from_csr(rows, [2, 1])
-    model = tagger().fit(full, [["a", "b"], ["a"]])
-    given = [x[1], x[4]] if form == "lists" else full
+    given, x = (AttributeTable.from_csr(rows, lengths) for lengths in ([2, 1], [0, 2, 0, 0, 1, 0]))
+    model = tagger().fit(given, [["a", "b"], ["a"]])
     for method, empty in (
         (model.predict, []),
         (model.predict_marginals, []),
@@ -113,7 +95,7 @@ def test_empty_sequences_have_empty_predictions(form):
     ):
         first, second = method(given)
         assert method(x) == [empty, first, empty, empty, second, empty]
-    assert model.score(x, [[], ["a", "b"], [], [], ["a"], []]) == model.score(full, [["a", "b"], ["a"]])
+    assert model.score(x, [[], ["a", "b"], [], [], ["a"], []]) == model.score(given, [["a", "b"], ["a"]])
     expected = model.segment_probability(given, sequence=1, start=0, labels=["a"])
     assert model.segment_probability(x, sequence=4, start=0, labels=["a"]) == expected
     with pytest.raises(DataError, match="sequence 0 is empty: found no token for the 1 labels"):
@@ -124,17 +106,6 @@ def test_a_sequence_is_named_by_its_number_among_empty_ones():
     model = tagger(forbidden=[(None, "a"), ("b", None)]).fit([[["a"], ["b"]]] * 2, [["b", "a"]] * 2)
     with pytest.raises(DataError, match="sequence 2: the forbidden transitions rule out"):
         model.predict([[], [["a"], ["b"]], [["a"]]])
-
-
-def test_arrays_of_numbers():
-    rng = np.random.default_rng(0)
-    arrays, y = [rng.normal(size=(n, 3)) for n in (4, 1, 5)], [list("abab"), ["a"], list("bbaab")]
-    whole = np.concatenate(arrays), [4, 1, 5]
-    model, other = tagger().fit(arrays, y), tagger().fit(whole, y)
-    assert weights(model) == weights(other)
-    assert model.predict(arrays) == model.predict(whole) == model.predict(tuple(arrays))
-    assert model.predict(arrays[:2]) == model.predict(tuple(arrays[:2])) == model.predict(arrays)[:2]
-    assert model.group_names_ == ("x", "transitions")
 
 
 def test_embeddings_in_dicts_are_columns_of_one_group():
@@ -174,13 +145,7 @@ def test_a_fit_without_tuning_imports_no_scikit_learn():
 
 @pytest.mark.parametrize(
     ("x", "y", "message"),
-    [
-        ([], [], "the training set is empty"),
-        ([[["a"]], []], [["x"], []], "sequence 1 is empty"),
-        ([[["a"]]], [["x"], ["y"]], "found labels for 2 sequences, expected 1"),
-        ([[{"a": 1.0}, {"a": np.nan}]], [["x", "x"]], "sequence 0, token 1: attribute 'a' has the value nan"),
-        ((sp.csr_array(np.eye(2)), [1]), [["x"]], "the lengths add up to 1 tokens, but .* has 2 rows"),
-    ],
+    [([], [], "the training set is empty"), ([[["a"]], []], [["x"], []], "sequence 1 is empty")],
 )
 def test_training_data_that_is_refused(x, y, message):
     with pytest.raises(DataError, match=message):
@@ -190,21 +155,16 @@ def test_training_data_that_is_refused(x, y, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"penalty": -1.0}, "penalty=-1.0: expected finite numbers > 0"),
         ({"penalty": {"w": -1.0}}, "expected finite numbers > 0"),
-        ({"n_jobs": 0}, "n_jobs=0"),
         ({"penalty": {"word": 1.0}}, re.escape("groups ['word'], expected some of ['bias', 'w', 'transi")),
         ({"groups": "all"}, "groups='all': expected"),
-        ({"tuning": "bayes"}, "tuning='bayes': expected one of"),
         ({"forbidden": "bio", "outside": "drop"}, "outside='drop': expected one of"),
         ({"forbidden": "bio", "outside": "trim", "loss": "margin"}, "outside='trim' makes labels unknown"),
-        ({"states": "some"}, "states='some': expected 'seen' or 'all'"),
         ({"forbidden": "bio"}, "rules out the labels of all 4 sequences: .*the label 'D' does not fit"),
         (
             {"forbidden": [("D", "N")], "outside": "error"},
             "sequence 0, token 1: found the label 'N' after 'D'",
         ),
-        ({"tuning": "implicit", "folds": 9}, "cannot split 4 examples"),
     ],
 )
 def test_options_that_are_refused(options, message):
@@ -218,9 +178,6 @@ def test_weights_that_are_refused(bad):
         tagger().fit(X, Y, sample_weight=bad)
     with pytest.raises(StructuneError, match="weight"):
         tagger().fit(X, Y).score(X, Y, sample_weight=bad)
-
-
-# --- scikit-learn -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -237,9 +194,6 @@ def test_weights_that_are_refused(bad):
 def test_not_fitted(call):
     with pytest.raises(NotFittedError, match="SequenceTagger instance is not fitted"):
         call(tagger())
-
-
-# --- fitting ----------------------------------------------------------------------------------------------
 
 
 def risk_of(model, x=X, y=Y):
@@ -288,22 +242,6 @@ def test_groups():
     assert dict(zip(mine.group_names_, mine.penalty_.tolist(), strict=True)) == {"True": 9.0, "False": 1.0}
 
 
-def test_which_weights_there_are():
-    seen = set(tagger(states="seen", transitions="seen", boundary=False).fit(X, Y).chain_.weight_names())
-    assert seen == {
-        *(f"{a} : {y}" for x, ys in zip(X, Y, strict=True) for t, y in zip(x, ys, strict=True) for a in t),
-        *("D -> N", "N -> V", "V -> A"),
-    }  # fmt: skip
-    n_names, n = 8, 4
-    assert tagger(states="all", transitions="all").fit(X, Y).coef_.size == n_names * n + 2 * n + n * n
-
-
-def test_weight_two_is_the_sequence_twice():
-    double = tagger(tolerance=1e-8).fit(X, Y, sample_weight=[1, 2, 1, 1])
-    twice = tagger(tolerance=1e-8).fit([*X, X[1]], [*Y, Y[1]])
-    assert_same(double, twice, atol=1e-6)
-
-
 def test_partial_labels():
     x, y = hmm_data(60)
     rng = np.random.default_rng(9)  # not the seed of the states
@@ -317,20 +255,6 @@ def test_partial_labels():
     assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
 
 
-def test_warm_start():
-    x, y = hmm_data()
-    model = tagger(warm_start=True, tolerance=1e-6).fit(x, y)
-    cold, first = model.passes_, weights(model)
-    again = model.fit(x, y)
-    assert again.passes_ < 0.5 * cold
-    assert_allclose(list(weights(again).values()), list(first.values()), atol=1e-4)
-    more = model.fit([*x, [["new=1"]]], [*y, ["c"]])  # a label and an attribute that it did not have
-    assert more.classes_ == ["a", "b", "c"]
-    assert_same(more, tagger(tolerance=1e-6).fit([*x, [["new=1"]]], [*y, ["c"]]), atol=1e-3)
-    model.set_params(warm_start=False).fit(x, y)
-    assert model.passes_ == cold
-
-
 def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     model = tagger(warm_start=True).fit(X, Y)
     before = weights(model)
@@ -339,14 +263,6 @@ def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     assert begun == {name: before.get(name, 0.0) for name in begun}
     assert np.count_nonzero(list(begun.values())) > 1
     assert not tagger(tolerance=1e9).fit(*other).coef_.any()
-
-
-def test_threads_do_not_change_a_bit():
-    x, y = hmm_data(1000)
-    x, y = x * 4, y * 4
-    one, two = (tagger(n_jobs=n, tuning="implicit").fit(x, y) for n in (1, 2))
-    assert_array_equal(one.coef_, two.coef_)
-    assert_array_equal(one.penalty_, two.penalty_)
 
 
 def test_iterations_and_time_run_out():
@@ -387,20 +303,6 @@ def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     assert end < objective < at_zero if n > 2 else objective == pytest.approx(at_zero)
 
 
-@pytest.mark.parametrize("tuning", ["implicit", "grid"])
-def test_ctrl_c_while_tuning(tuning, monkeypatch):
-    x, y = hmm_data()
-    press_ctrl_c(monkeypatch, 7)
-    model = tagger(tuning=tuning).fit(x, y)
-    assert model.status_ == "interrupted"
-    assert np.all(np.isfinite(model.coef_))
-    assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
-    assert len(model.predict(x)) == len(x)
-
-
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 def test_the_seed_and_example_groups_decide_the_split():
     x, y = hmm_data()
     base = tagger(tuning="implicit").fit(x, y).history_[0]["heldout_loss"]
@@ -415,34 +317,6 @@ def test_the_seed_and_example_groups_decide_the_split():
         tagger(tuning="implicit").fit(x, y, groups=[0] * len(x))
 
 
-class Recorder:
-    """A tuner that keeps its problem."""
-
-    needs_splits = True
-
-    def tune(self, problem, monitor=None):
-        self.problem = problem
-        return TuningResult(np.zeros(len(problem.groups)), np.zeros(problem.full.n_weights), "converged")
-
-
-def sequences_in(risk):
-    return {int(i) for shard in risk.shards for i in shard.weights}
-
-
-@pytest.mark.parametrize(("options", "n_splits"), [({"folds": 4}, 4), ({"holdout": 0.3}, 1)])
-def test_example_groups_stay_together(options, n_splits):
-    x, y = hmm_data()
-    group, everyone = np.arange(N_TRAIN) % 7, set(range(1, N_TRAIN + 1))
-    recorder = Recorder()
-    tagger(tuning=recorder, **options).fit(x, y, sample_weight=np.arange(N_TRAIN) + 1, groups=group)
-    assert sequences_in(recorder.problem.full) == everyone
-    assert len(recorder.problem.splits) == n_splits
-    for split in recorder.problem.splits:
-        train, heldout = sequences_in(split.train), sequences_in(split.heldout)
-        assert train | heldout == everyone
-        assert not {group[i - 1] for i in train} & {group[i - 1] for i in heldout}
-
-
 @pytest.mark.parametrize("tuning", ["majorize", "direct", "grid"])
 def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     x, y = hmm_data()
@@ -452,9 +326,6 @@ def test_a_tuned_model_is_a_fit_with_its_penalty(tuning):
     risk = risk_of(model, x, y)
     gradient = risk.value_and_gradient(model.coef_)[1] + np.array(precision) * model.coef_
     assert np.linalg.norm(gradient) <= 2e-4 * risk.at_zero.gradient_norm
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -469,8 +340,6 @@ def test_nbest(model):
         assert len(best) == min(1000, 4 ** len(labels))
         assert probabilities == sorted(probabilities, reverse=True)
         assert sum(probabilities) == pytest.approx(1.0)
-    with pytest.raises(DataError, match="n=0: expected a whole number >= 1"):
-        model.predict_nbest(X, 0)
 
 
 def test_segments(model):
@@ -497,53 +366,3 @@ def test_score(model):
     for nothing in (([], []), (X, Y, [0, 0, 0, 0])):
         with pytest.raises(DataError, match="found no token of weight > 0"):
             model.score(*nothing)
-
-
-def test_forbidden_moves_never_come_out():
-    rng = np.random.default_rng(0)
-    labels = ["O", "B-x", "I-x", "B-y", "I-y"]
-
-    def sequence(n):
-        y = [labels[0]]
-        for _ in range(n):
-            kind = y[-1][2:]
-            y.append(rng.choice(["O", "B-x", "B-y"] + [f"I-{kind}"] * 2 * bool(kind)))
-        return y
-
-    y = [sequence(rng.integers(1, 8)) for _ in range(30)]
-    x = [[[f"a={rng.integers(9)}", f"b={rng.integers(3)}"] for _ in row] for row in y]
-    model = tagger(forbidden="bio").fit(x, y)
-    model.coef_ = model.coef_ + rng.normal(scale=3.0, size=model.coef_.size)  # whatever the weights
-    for row in [*model.predict(x), *(labels for best in model.predict_nbest(x, 3) for labels, _ in best)]:
-        for before, after in zip(["O", *row], row, strict=False):
-            assert after[0] != "I" or (before[0] in "BI" and before[2:] == after[2:])
-
-
-# --- CRFsuite ---------------------------------------------------------------------------------------------
-
-
-def test_crfsuite_has_the_same_objective(tmp_path):
-    c2 = 0.05
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    x, y = hmm_data(20)
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": c2, "epsilon": 1e-9, "delta": 1e-12, "max_iterations": 2000})
-    for tokens, labels in zip(x, y, strict=True):
-        trainer.append(tokens, labels)
-    path = str(tmp_path / "crfsuite")
-    trainer.train(path)
-    peer = pycrfsuite.Tagger()
-    peer.open(path)
-    info = peer.info()
-    named = {f"{name} : {label}": w for (name, label), w in info.state_features.items()}
-    named |= {f"{a} -> {b}": w for (a, b), w in info.transitions.items()}
-    chain = Chain.build(AttributeTable.from_items(x), y, states="seen", transitions="seen", boundary=False)
-    assert set(named) == set(chain.weight_names())
-    w = np.array([named[name] for name in chain.weight_names()])
-    risk = Risk.over(chain, LogLoss(), chain.encode(AttributeTable.from_items(x), y))
-    objective = risk.value(w) + c2 * float(w @ w)
-    assert objective == pytest.approx(trainer.logparser.last_iteration["loss"], rel=1e-6)
-    ours = tagger(penalty=2 * c2, transitions="seen", boundary=False, tolerance=1e-7).fit(x, y)
-    assert ours.history_[-1]["objective"] == pytest.approx(objective, rel=1e-6)
-    assert ours.predict(x) == [peer.tag(tokens) for tokens in x]
-    assert_allclose(ours.coef_, [named[name] for name in ours.chain_.weight_names()], atol=1e-3)

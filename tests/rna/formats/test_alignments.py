@@ -104,10 +104,7 @@ def test_own_structures_come_first():
             "# STOCKHOLM 1.0\nx AC\n#=GC SS_cons ()\nx GU\n#=GC SS_cons .)\n//\n",
             "5: column 2 (from 1): found ')' without its '('",
         ),
-        (
-            "# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n",
-            "2: found the structure of 'y', which has no sequence",
-        ),
+        ("# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n", "2: found the structure of 'y', which has no sequence"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):

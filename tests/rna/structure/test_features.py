@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rnas import dot_bracket, feature_vector, features, further_features, may_pair, random_sequence
-from structune.rna.structure.features import feature_set
 from structune.rna.structure.rna import RNA
 
 
@@ -27,16 +26,6 @@ def test_further_features_of_a_known_structure():
     }
     assert further_features(sequence, shard.partners.tolist()) == expected
     assert found == {**features(sequence, shard.partners.tolist()), **expected}
-
-
-@pytest.mark.parametrize("name", ["contrafold", "extended"])
-def test_cells_are_the_matrix_times_weights(name):
-    """To the last bit: predictions and trainings read them alike."""
-    rng, found = np.random.default_rng(0), feature_set(name)
-    w = rng.normal(size=(2, len(found.names)))
-    for weights in (w[0], w[0] + 1e-20j * w[1], 1e3 * w[1]):
-        assert np.array_equal(found.cells(weights), found.matrix @ weights)
-        assert found.cells(weights).dtype == weights.dtype
 
 
 def random_structure(rng, sequence, rna):
@@ -75,10 +64,3 @@ def test_features_of_long_structures(kind, noncanonical):
             continue
         found = rna.feature_rows(rna.encode([sequence], [dot_bracket(partner)])).toarray()[0]
         assert_allclose(found, feature_vector(rna, sequence, partner))
-
-
-@pytest.mark.parametrize(("kind", "n_weights", "n_groups"), [("contrafold", 708, 15), ("extended", 2478, 26)])
-def test_number_of_weights_and_groups(kind, n_weights, n_groups):
-    rna = RNA(features=kind)
-    assert rna.n_weights == n_weights
-    assert len(rna.groups()) == n_groups

@@ -134,21 +134,6 @@ def test_sums_in_the_log_domain_are_enumerated(problem):
         assert_allclose(pairs, 0.7 * expected, rtol=1e-9, atol=1e-12)
 
 
-def test_unknown_bases_do_not_pair():
-    rng, rna = np.random.default_rng(0), RNA(0, noncanonical=True, features="extended")
-    shard, w, gradient = rna.encode(["N" * 200]), rng.normal(size=rna.n_weights), np.zeros(rna.n_weights)
-    free = rna.weight_names().index("external_unpaired")
-    assert_allclose(rna.log_partition(w, shard, gradient), 200 * w[free])
-    assert gradient[free] == pytest.approx(200.0)
-    assert np.count_nonzero(np.abs(gradient) > 1e-9) == 1
-    assert np.all(rna.best(w, shard)[0] == -1)
-    assert np.all(rna.sample(w, shard, 3, rng) == -1)
-    assert not rna.pair_probabilities(w, shard, 0).any()
-
-
-# --- weights of any size ----------------------------------------------------------------------------------
-
-
 def one_huge(rng, rna):
     w = rng.normal(size=rna.n_weights)
     w[rng.integers(w.size)] = rng.choice([-1, 1]) * 1e3

@@ -25,28 +25,16 @@ MODELS = {
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=12)
-@given(data=st.data())
-def test_laws(options, data):
-    laws.hold(data.draw(problems(**options)))
-
-
-@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@settings(max_examples=8)
-@given(data=st.data())
-def test_laws_with_extreme_weights(options, data):
-    laws.hold(data.draw(problems(max_length=11, scale=50.0, **options)))
-
-
+@pytest.mark.parametrize(("max_length", "scale"), [(13, 1.0), (11, 50.0)], ids=["", "extreme weights"])
 @settings(max_examples=10)
-@given(problem=problems())
+@given(data=st.data())
+def test_laws(options, max_length, scale, data):
+    laws.hold(data.draw(problems(max_length=max_length, scale=scale, **options)))
+
+
+@settings(max_examples=15)
+@given(problem=problems() | problems(max_length=11, scale=50.0, spread=True, features="extended"))
 def test_laws_of_losses(problem):
-    loss_laws.hold(problem)
-
-
-@settings(max_examples=5)
-@given(problem=problems(max_length=11, scale=50.0, spread=True, features="extended"))
-def test_laws_of_losses_with_extreme_weights(problem):
     loss_laws.hold(problem)
 
 
@@ -92,11 +80,6 @@ def test_nothing_to_fold():
         assert rna.best_mea(w, shard, [1.0])[0].size == rna.best_centroid(w, shard).size == 0
         assert rna.feature_rows(shard).nnz == 0
         assert len(shard.take([])) == 0
-
-
-def test_structures_must_be_as_many_as_sequences():
-    with pytest.raises(DataError, match="1 structures for 2 sequences"):
-        RNA().encode(["A", "C"], ["."])
 
 
 def test_a_shard_without_structures_has_no_features():

@@ -6,8 +6,6 @@ from numpy.testing import assert_array_equal
 
 from rnas import random_sequence
 from structune.rna.structure import rna as short
-from structune.rna.structure.decoding import accuracy
-from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.rna import RNA
 
 SPACES = {"whole": {}, "local": {"max_span": 7}, "any pairs": {"noncanonical": True, "min_hairpin": 0}}
@@ -50,18 +48,6 @@ def test_neighbours_do_not_matter():
     ]
     for mine, *each in zip(together, *pieces, strict=True):
         assert_array_equal(mine, np.concatenate(each))
-
-
-@pytest.mark.parametrize(("scale", "expected"), [(1.0, True), (400.0, False)])
-def test_sums_beyond_the_range_are_left_to_others(scale, expected):
-    rna, w, sequences = problem({}, scale)
-    sequences = [sequence for sequence in sequences if len(sequence) <= short._SHORT]
-    potentials = Potentials(rna._cells(w), rna._allowed)
-    partners, is_known = short.fold_short(
-        potentials, rna.encode(sequences), rna._space, [accuracy(1.0)], True
-    )
-    assert is_known.all() == expected
-    assert (partners[0] >= 0).any() == expected
 
 
 def test_a_call_of_the_kernel_has_so_many_bases(monkeypatch):

@@ -17,20 +17,11 @@ def enumerated(problem, s, size):
     return np.array([shares[free[:, a : a + size].all(axis=1)].sum() for a in starts]) / shares.sum()
 
 
-@settings(max_examples=30)
-@given(problem=problems(noncanonical=True, features="extended"))
+@settings(max_examples=45)
+@given(problem=problems(noncanonical=True, features="extended") | problems(spread=True))
 def test_windows_are_enumerated(problem):
     for s in range(len(problem.shard)):
-        for size in (1, 2, 3, 6):
-            found = problem.structure.unpaired_windows(problem.w, problem.shard, s, size)
-            assert_allclose(found, enumerated(problem, s, size), atol=1e-9)
-
-
-@settings(max_examples=15)
-@given(problem=problems(spread=True))
-def test_windows_in_long_loops(problem):
-    for s in range(len(problem.shard)):
-        for size in (1, 4, 30):
+        for size in (1, 2, 3, 4, 6, 30):
             found = problem.structure.unpaired_windows(problem.w, problem.shard, s, size)
             assert_allclose(found, enumerated(problem, s, size), atol=1e-9)
 

@@ -31,17 +31,14 @@ def test_seeds():
     assert (simulate_hmm(5, 9, random_state=4)[0] == y).all()
 
 
-def test_value_attributes():
+def test_attributes_of_values_and_of_ones_alone():
     x = np.array([[[0, 1], [1, 1]], [[1, 0], [0, 0]]])
     table = hmm_attributes(x)
     assert table.names == ["x0=0", "x0=1", "x1=0", "x1=1"]
     assert table.indices.reshape(-1, 2).tolist() == [[0, 3], [1, 3], [1, 2], [0, 2]]
     assert table.indptr.tolist() == [0, 2, 4, 6, 8]
     assert table.lengths.tolist() == [2, 2]
-
-
-def test_indicator_attributes():
-    table = hmm_attributes(np.array([[[0, 1], [1, 1]], [[1, 0], [0, 0]]]), "indicator")
+    table = hmm_attributes(x, "indicator")
     assert table.names == ["x0=1", "x1=1"]
     assert table.indices.tolist() == [1, 0, 1, 0]
     assert table.indptr.tolist() == [0, 1, 3, 4, 4]

@@ -1,15 +1,11 @@
-"""Attributes of whole segments: which there are, and that all that are known are found."""
+"""Attributes of whole segments: which there are, and what is refused."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structune.errors import DataError
 from structune.tagging import AttributeTable
-from structune.tagging.features.segments import KnownAttributes, SegmentReader
-
-WORDS = ["a", "New", "York", "7", ""]
+from structune.tagging.features.segments import SegmentReader
 
 
 def table(*sentences):
@@ -26,44 +22,6 @@ def test_attributes_of_segments():
     found = list(reader.attributes(reader.tokens(inputs), np.array([1, 0]), np.array([3, 1])))
     shared = ["segment.text=New York", "segment.shape=Xx Xx", "segment.gazetteer=city", "segment.n=413"]
     assert found == [shared, ["segment.text=in", "segment.shape=x", "segment.n=401"]]
-
-
-def own(words, start, stop):
-    return ["odd"] if (stop - start) % 2 else []
-
-
-@given(
-    sentences=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), min_size=1, max_size=3),
-    known=st.sets(st.integers(0, 50)),
-    longest=st.integers(1, 4),
-)
-def test_spans_are_all_segments_with_known_attributes(sentences, known, longest):
-    inputs = table(*sentences)
-    reader = SegmentReader("w", {"city": frozenset(["New York", "7"])}, own)
-    tokens = reader.tokens(inputs)
-    assert tokens.words == [word for words in sentences for word in words]
-    every = [
-        (start, stop)
-        for a, b in zip(tokens.offsets[:-1].tolist(), tokens.offsets[1:].tolist(), strict=True)
-        for stop in range(a + 1, b + 1)
-        for start in range(max(a, stop - longest), stop)
-    ]
-    starts, stops = (np.array(column) for column in zip(*every, strict=True))
-    attributes = list(reader.attributes(tokens, starts, stops))
-    distinct = sorted({name for names in attributes for name in names})
-    names = [name for k, name in enumerate(distinct) if k in known]
-    spans = reader.spans(tokens, KnownAttributes(names, reader.gazetteers), longest)
-    expected = {
-        one: sorted(names.index(name) for name in of if name in names)
-        for one, of in zip(every, attributes, strict=True)
-        if set(of) & set(names)
-    }
-    found, columns = {}, np.split(spans.columns, spans.indptr[1:-1])
-    for t in range(len(tokens.words)):
-        here = range(spans.offsets[t], spans.offsets[t + 1])
-        assert np.all(np.diff(spans.lengths[list(here)]) > 0)
-        found |= {(t + 1 - int(spans.lengths[e]), t + 1): columns[e].tolist() for e in here}
-    assert found == expected
 
 
 @pytest.mark.parametrize(("names", "words"), [(["w[0]=a", "w=b"], "w[0]"), (["w=b"], "w"), (["x"], None)])

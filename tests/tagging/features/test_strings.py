@@ -1,7 +1,6 @@
 """Strings in one buffer are the strings that were put in, and numbers of strings are those of a dict."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,26 +27,6 @@ def test_strings_come_back(texts, data):
     assert decoded(taken) == list(taken) == [texts[i] for i in chosen]
     assert Strings.of(strings) is strings
 
-
-@given(some, some, st.data())
-def test_joined_and_chained(left, right, data):
-    pairs = []
-    if left and right:
-        pair = st.tuples(*(st.integers(0, len(side) - 1) for side in (left, right)))
-        pairs = data.draw(st.lists(pair, max_size=5))
-    a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
-    joined = Strings.joined(Strings.of(left), a, "|", Strings.of(right), b)
-    assert decoded(joined) == [f"{left[i]}|{right[j]}" for i, j in pairs]
-    assert decoded(Strings.chained([Strings.of(left), joined])) == left + list(joined)
-    assert Strings.chained([]) == []
-
-
-def test_only_strings():
-    with pytest.raises(TypeError):
-        Strings.of(["a", 3])
-
-
-# --- numbers ----------------------------------------------------------------------------------------------
 
 # some alike, some longer than a word, and what UTF-8 has no code for
 texts = st.text("ab\0", max_size=3) | st.text("ab", min_size=7, max_size=18) | st.text(max_size=4)

@@ -194,9 +194,6 @@ def test_columns_that_do_not_fit_are_refused(columns, lengths, message):
         extract("w[0]", columns, lengths)
 
 
-# --- sets of templates ------------------------------------------------------------------------------------
-
-
 def test_conll2000_templates_are_those_of_crfsuite():
     assert [*map(str, conll2000_templates())] == [
         "w[-2]", "w[-1]", "w[0]", "w[1]", "w[2]", "w[-1]|w[0]", "w[0]|w[1]",

@@ -1,6 +1,6 @@
 """Labels as arrays, and the rules of which may follow which, read off whole label sequences."""
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,19 +9,11 @@ from hypothesis import strategies as st
 
 from chains import agrees, blur, draw_rules, is_allowed, labellings
 from structune.errors import DataError
-from structune.tagging.structure.labels import allowed_moves, encode_labels, mixing_steps, possible_lengths
+from structune.tagging.structure.labels import allowed_moves, encode_labels, possible_lengths
 
 
 def encode(outputs, names=None):
     return encode_labels(outputs, np.array([len(y) for y in outputs], dtype=np.int64), names)
-
-
-def test_known_labels():
-    labelling = encode([["b", "a"], ["b"]])
-    assert labelling.names == ["a", "b"]
-    assert labelling.labels.tolist() == [1, 0, 1]
-    assert not labelling.is_partly_known
-    assert labelling.allowed.shape == (0, 2)
 
 
 @pytest.mark.parametrize("choice", [{"a", "c"}, frozenset("ac"), ["a", "a", "c"]])
@@ -66,21 +58,6 @@ def draw(seed, n_labels=3):
     names = list("ABC"[:n_labels])
     outputs = [rng.choice(names, size=rng.integers(1, 5)).tolist() for _ in range(3)]
     return rng, names, blur(rng, outputs, names) if rng.random() < 0.5 else outputs
-
-
-@settings(max_examples=50)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_seen_transitions(seed):
-    _, names, outputs = draw(seed)
-    found = encode(outputs, names).seen_transitions(np.array([len(y) for y in outputs]))
-    pairs = {
-        pair
-        for partial in outputs
-        for full in labellings(names, len(partial), None)
-        if agrees(full, partial)
-        for pair in pairwise(full)
-    }
-    assert {(names[a], names[b]) for a, b in np.argwhere(found)} == pairs
 
 
 @settings(max_examples=80)
@@ -136,9 +113,6 @@ def test_labels_of_another_type_are_refused_by_place(label):
         encode_labels([["A"], [label, "A"]], np.array([1, 2]))
 
 
-# --- rules ------------------------------------------------------------------------------------------------
-
-
 def follows_moves(labels, sequence, moves):
     transition, start, end = moves
     ids = [labels.index(y) for y in sequence]
@@ -190,27 +164,6 @@ def test_lists_of_rules(seed, n_labels):
 def test_wrong_rules(labels, forbidden, message):
     with pytest.raises(DataError, match=message):
         allowed_moves(labels, forbidden)
-
-
-@pytest.mark.parametrize(
-    ("allowed", "steps"),
-    [
-        ([[1]], 1),
-        ([[0]], None),
-        ([[1, 1], [1, 1]], 1),
-        ([[1, 1], [1, 0]], 2),
-        ([[0, 1], [1, 0]], None),  # never all at once
-        ([[1, 1], [0, 1]], None),  # no way back
-        ([[0, 1, 0], [0, 0, 1], [1, 1, 0]], 5),
-        (np.roll(np.eye(12), 1, axis=1) + np.eye(12), None),  # 11 steps: beyond the limit
-    ],
-)
-def test_mixing_steps(allowed, steps):
-    allowed = np.array(allowed) > 0
-    assert mixing_steps(allowed) == steps
-    if steps is not None:
-        powers = [np.linalg.matrix_power(allowed.astype(int), k) > 0 for k in range(1, steps + 4)]
-        assert [power.all() for power in powers] == [k >= steps for k in range(1, steps + 4)]
 
 
 @settings(max_examples=60)

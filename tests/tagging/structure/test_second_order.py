@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import laws
 import loss_laws
 from chains import assert_same, chain_problems, everything, log_domain, poisoned_memory, small_blocks, table
-from structune.errors import CapabilityError, DataError
+from structune.errors import DataError
 from structune.tagging.structure.second_order import LinearPairs, SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
@@ -19,9 +19,6 @@ DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_g
 
 def problems(**options):
     return chain_problems(of=SecondOrderChain, **options)
-
-
-# --- laws -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks, poisoned_memory])
@@ -42,20 +39,6 @@ def test_laws_under_huge_weights(problem):
 @given(problem=problems())
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
-
-
-# --- orders -----------------------------------------------------------------------------------------------
-
-
-def test_what_it_cannot_do_is_told():
-    chain, shard = random_chain(3, [2])
-    with pytest.raises(CapabilityError, match="'second-order chain' has no exact 'rescaled'"):
-        chain.best_rescaled(np.zeros(chain.n_weights), shard)
-    with pytest.raises(CapabilityError, match="who needs 'rescaled'"):
-        chain.require(frozenset({"rescaled"}), "who")
-
-
-# --- which trigrams have weights --------------------------------------------------------------------------
 
 
 def trigrams(chain):
@@ -102,9 +85,6 @@ def test_chains_are_merged_and_cut():
 def test_too_many_labels_are_refused():
     with pytest.raises(DataError, match="found 300 labels, expected at most 256"):
         SecondOrderChain([f"y{y}" for y in range(300)], [], *[np.empty(0, np.int64)] * 2, trigrams=None)
-
-
-# --- numerics ---------------------------------------------------------------------------------------------
 
 
 def random_chain(n_labels, lengths, forbidden=None):
