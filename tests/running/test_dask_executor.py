@@ -329,7 +329,7 @@ def test_a_task_with_which_too_many_workers_die(tmp_path):
 
 
 def test_a_local_cluster_allows_deaths_that_its_scheduler_would_not(tmp_path, monkeypatch):
-    """One death shows it where the setting is 0 while the cluster starts; each costs the start of a process."""
+    """One death shows it, where Dask's setting is 0 while the cluster starts: each takes seconds."""
     monkeypatch.setattr(dask_results, "_GLANCE", 0.1)  # for workers that died while they started
     dask_cluster._in_use.pop(2, None)  # for a cluster that starts now
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
