@@ -5,18 +5,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
 import structune
 from structune import Classifier
 from structune.errors import DataError
 from structune.learning.tuning import MajorizeTuner
-from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -66,12 +63,11 @@ def test_logistic_regression_agrees(case, penalty, form):
         assert model.intercept_.shape == model.coef_.shape[:1]
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
 @TWO_AND_THREE
-def test_weights_count_as_so_many_examples(y, class_weight):
+def test_balanced_weights_count_as_so_many_examples(y):
     times = RNG.integers(0, 4, 90)
-    one = classifier(class_weight=class_weight, tolerance=1e-9).fit(X, y, times)
-    other = classifier(class_weight=class_weight, tolerance=1e-9)
+    one = classifier(class_weight="balanced", tolerance=1e-9).fit(X, y, times)
+    other = classifier(class_weight="balanced", tolerance=1e-9)
     other.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert_allclose(one.coef_, other.coef_, atol=1e-6)
 
@@ -91,13 +87,6 @@ def test_class_weights_that_leave_nothing(given):
     weights, class_weight = given
     with pytest.raises(DataError, match="a weight of zero for every example"):
         classifier(class_weight=class_weight).fit(X, Y, weights)
-
-
-@pytest.mark.parametrize("hessian", ["auto", "dense", "exact", "complex-step", "finite-difference"])
-def test_ways_to_the_optimum(hessian):
-    expected = classifier(tolerance=1e-9, hessian="dense").fit(X, Y3)
-    found = classifier(tolerance=1e-7, hessian=hessian).fit(X, Y3)
-    assert_allclose(found.coef_, expected.coef_, atol=1e-5)
 
 
 @TWO_AND_THREE
@@ -161,7 +150,6 @@ def test_classes_that_files_cannot_hold(tmp_path, unit):
         (np.where(Y, np.nan, 1.0), {}, "NaN"),
         (X[:, 0], {}, "Unknown label type"),
         (np.column_stack([Y, Y]), {}, "should be a 1d array"),
-        (Y, {"loss": "hinge"}, r"loss='hinge': expected one of \['log', 'margin', 'ramp', 'equiv"),
         (Y, {"class_weight": "even"}, "class_weight"),
         (Y, {"class_weight": {0: -1.0}}, "expected finite numbers >= 0"),
     ],
@@ -172,14 +160,6 @@ def test_what_is_refused(y, options, message):
 
 
 # --- awkward data -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("penalty", [1e-10, 1e-5, 1e10])
-def test_separated_classes(penalty):
-    model = classifier(penalty=penalty).fit(X, SEPARATED)
-    assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.predict_log_proba(X)).all()
-    assert penalty > 1 or model.score(X, SEPARATED) == 1.0
 
 
 @EVERY_TUNING
@@ -285,13 +265,3 @@ def test_the_seed_decides_on_the_folds():
         for s in (0, 0, 1)
     )
     assert a == b != c
-
-
-def test_text():
-    texts = ["good dog", "bad cat", "good cat", "bad dog", "very good", "very bad"] * 3
-    model = make_pipeline(CountVectorizer(), Classifier(n_jobs=1)).fit(texts, list("+-+-+-" * 3))
-    assert model.predict(["good", "bad", "unheard of"])[:2].tolist() == ["+", "-"]
-
-
-def test_the_iterations_run_out():
-    assert classifier(run=Run(max_iterations=1), tolerance=1e-9).fit(X, Y).status_ == "iterations"
