@@ -189,18 +189,6 @@ def test_a_missing_part(saved, scratch):
         refused(rewrite(scratch, saved, raw_header=text), name)
 
 
-def test_arrays_of_another_shape_or_type(saved, scratch):
-    _, arrays = header_names(saved, scratch)
-    for name, array in arrays.items():
-        for other in (
-            array[:-1],
-            np.append(array, array[-1:], axis=0),
-            array[None],
-            array.astype(np.float32),
-        ):
-            refused(rewrite(scratch, saved, arrays={name: other}))
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["coef", "penalty"])
 def test_weights_that_are_no_numbers(name, bad, saved, scratch):

@@ -209,12 +209,6 @@ def test_weights_of_examples_that_leave_the_range(keep):
         solve(risk, np.ones(structure.n_weights), keep=keep)
 
 
-def test_precisions_that_are_refused():
-    problem = enumerated("classes")
-    with pytest.raises(DataError, match="needs a positive precision for every weight"):
-        solve(risk_of(problem), uniform(problem, 0.0))
-
-
 # --- ends -------------------------------------------------------------------------------------------------
 
 

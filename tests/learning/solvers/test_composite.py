@@ -107,16 +107,6 @@ def test_a_strong_penalty_leaves_no_weight():
     assert not fit.w.any()
 
 
-@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("binary", "auto")])
-def test_no_l1_penalty_changes_no_bit(kind, hessian):
-    precision = np.ones(risk_of(kind).n_weights)
-    one, other = (
-        fit_l2(risk_of(kind, hessian=hessian), precision, l1=l1) for l1 in (None, np.zeros(precision.size))
-    )
-    assert_array_equal(one.w, other.w)
-    assert one.objective == other.objective
-
-
 def test_a_center():
     """Weights are drawn to it, and many end there exactly."""
     risk = risk_of("chain")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from structune.errors import DataError
@@ -108,19 +108,6 @@ def test_one_plane_too_many_keeps_the_minimum(most):
             assert after[1] == pytest.approx(before[1], rel=1e-7)
             assert_allclose(after[0], before[0], atol=1e-5)
         assert len(planes) <= most
-
-
-def test_the_oldest_two_make_way_for_the_aggregate():
-    planes = CuttingPlanes(np.ones(3), None, 3)
-    for k in range(3):  # corners that share the minimum evenly
-        planes.add(np.zeros(3), 0.0, 10.0 * np.eye(3)[k])
-    planes.minimum()
-    planes.add(np.ones(3), 1.0, np.ones(3))
-    rows = planes._rows
-    assert len(planes) == 3
-    assert_array_equal(rows[0], [0.0, 0.0, 10.0])
-    assert_allclose(rows[1], 10.0 / 3.0, rtol=1e-6)
-    assert_array_equal(rows[2], 1.0)
 
 
 @pytest.mark.parametrize(
