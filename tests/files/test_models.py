@@ -332,13 +332,7 @@ def test_strings_come_back(strings):
 
 
 @pytest.mark.parametrize(
-    ("data", "ends"),
-    [
-        (b"abc", [2, 4]),
-        (b"abc", [2, 1, 3]),
-        (b"abc", [-1, 3]),
-        ("é".encode(), [1, 2]),
-    ],
+    ("data", "ends"), [(b"abc", [2, 4]), (b"abc", [2, 1, 3]), (b"abc", [-1, 3]), ("é".encode(), [1, 2])]
 )
 def test_damaged_strings(data, ends):
     with pytest.raises(ModelFileError, match="the table of names is damaged"):

@@ -114,8 +114,7 @@ def test_a_planted_ranking_is_found(loss, measure):
 
 
 @pytest.mark.parametrize(
-    ("loss", "tuning"),
-    [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))],
+    ("loss", "tuning"), [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))]
 )
 def test_tuning(loss, tuning):
     model = Ranker(loss=loss, tuning=tuning, folds=3, n_jobs=1)

@@ -414,10 +414,7 @@ def test_a_scheduler_that_dies(tmp_path):
         with pytest.raises(ClusterError, match=r"lost the connection to the scheduler; .*checkpoint="):
             go_on(die, f"dask://127.0.0.1:{port}").fit(X, Y)
         assert path.exists()
-    with (
-        scheduler_at(port),
-        process_of("dask_worker", address, "--no-dashboard"),
-    ):
+    with scheduler_at(port), process_of("dask_worker", address, "--no-dashboard"):
         found = go_on(path, f"dask://127.0.0.1:{port}").fit(X, Y)
     assert_allclose(found.coef_, go_on(None, None).fit(X, Y).coef_, atol=1e-6)
     assert not path.exists()

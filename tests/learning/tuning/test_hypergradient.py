@@ -16,15 +16,7 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.hypergradient import FARTHEST, GRID, Response, hypergradient, of_precisions
 from structune.learning.tuning.problem import TuningProblem
 from structune.structure import Groups
-from tiny import (
-    KINDS,
-    exact_fit,
-    heldout_loss,
-    optima,
-    tuning_problem,
-    value_and_gradient,
-    weight_precision,
-)
+from tiny import KINDS, exact_fit, heldout_loss, optima, tuning_problem, value_and_gradient, weight_precision
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
@@ -126,10 +118,7 @@ def test_warm_starts_change_the_cost_and_not_the_result(kind):
     assert warm.n_products < cold.n_products
 
 
-@pytest.mark.parametrize(
-    ("n", "p", "d"),
-    [(200, 3000, -3.0), (1000, 250, 0.0)],
-)
+@pytest.mark.parametrize(("n", "p", "d"), [(200, 3000, -3.0), (1000, 250, 0.0)])
 def test_values_are_those_of_the_fit_solved_again(n, p, d):
     """However many features: loose fits of separable classes leave much undone that no first order tells."""
     rng = np.random.default_rng(0)

@@ -23,14 +23,7 @@ from structune.structure import Groups
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
-from tiny import (
-    KINDS,
-    Fuse,
-    dense_hessian,
-    exact_fit,
-    margin_problem,
-    tuning_problem,
-)
+from tiny import KINDS, Fuse, dense_hessian, exact_fit, margin_problem, tuning_problem
 
 TIGHT = {"tolerance": 1e-5, "fit_tolerance": 1e-8, "max_iterations": 500}
 WHICH = ["single", "grouped", "separate"]

@@ -24,11 +24,7 @@ FORMS = {  # of a feature matrix
     "csr": sp.csr_array,
     "csc": sp.csc_matrix,
 }
-GAINS = {
-    "letor": lambda r: 2**r - 1,
-    "burges": lambda r: 2**r - 1,
-    "scikit-learn": lambda r: r,
-}
+GAINS = {"letor": lambda r: 2**r - 1, "burges": lambda r: 2**r - 1, "scikit-learn": lambda r: r}
 DISCOUNTS = {  # of positions from 1
     "letor": lambda i: 1.0 if i == 1 else 1 / log2(i),
     "burges": lambda i: 1 / log2(1 + i),
