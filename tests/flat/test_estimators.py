@@ -117,7 +117,6 @@ def test_forms_of_input(kind, form):
         (sp.csr_array(np.where(X > 2, np.inf, X)), None, "contains infinity"),
         (X, np.ones(3), r"found weights of shape \(3,\), expected \(90,\)"),
         (X, -np.ones(N), "example 0 has the weight -1.0"),
-        (X, np.append(np.ones(N - 1), np.nan), "example 89 has the weight nan"),
     ],
 )
 def test_data_that_are_refused(kind, x, weights, message):

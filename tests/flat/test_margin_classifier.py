@@ -57,32 +57,6 @@ def classifier(**options):
     return Classifier(**{"n_jobs": 1, "tuning": None, "loss": "margin", **options})
 
 
-def cost_of(kind, model):
-    """Of the predictions on the training data, by hand."""
-    _, x, y = DATA[kind]
-    found = model.predict(x)
-    if kind == "classifier":
-        return float(np.sum(found != y))
-    if kind == "tagger":
-        return float(sum(a != b for p, t in zip(found, y, strict=True) for a, b in zip(p, t, strict=True)))
-    return sum(1 - pairs(p, t) for p, t in zip(found, y, strict=True))
-
-
-def pairs(predicted, true):
-    """Recall of base pairs."""
-
-    def of(structure):
-        opened, found = [], set()
-        for j, mark in enumerate(structure):
-            if mark == "(":
-                opened.append(j)
-            elif mark == ")":
-                found.add((opened.pop(), j))
-        return found
-
-    return len(of(predicted) & of(true)) / max(1, len(of(true)))
-
-
 # --- fitting ----------------------------------------------------------------------------------------------
 
 
@@ -96,11 +70,7 @@ def test_fit_and_predict(kind, loss, tuning):
     assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
     assert model.penalty_.shape == (len(model.group_names_),)
     assert model.score(x, y) > 0.6
-    last = model.history_[-1]
-    if tuning is None:
-        assert last["stage"] == "fit"
-        # the loss is no less than the cost of the predictions
-        assert last["objective"] >= cost_of(kind, model) - 1e-9
+    assert tuning is not None or model.history_[-1]["stage"] == "fit"
 
 
 @pytest.mark.parametrize("kind", ["tagger", "classifier"])

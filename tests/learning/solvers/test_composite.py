@@ -141,18 +141,12 @@ def test_kinks_are_refused():
 # --- the end ----------------------------------------------------------------------------------------------
 
 
-def sparse_fit(kind="chain", **options):
-    executor = options.pop("executor", None)
-    hessian = options.pop("hessian", "exact")
-    risk = risk_of(kind, executor=executor, hessian=hessian)
-    n = risk.n_weights
-    return fit_l2(risk, np.full(n, 0.1), l1=np.full(n, 0.5), **{"tolerance": 1e-8, **options})
-
-
 @pytest.mark.parametrize("hessian", ["exact", "dense"])
 @pytest.mark.parametrize("n", [0, 5])
 def test_the_time_is_up(n, hessian):
-    fit = sparse_fit("classes", monitor=Budget(n), hessian=hessian)
+    risk = risk_of("classes", hessian=hessian)
+    precision, l1 = np.full(risk.n_weights, 0.1), np.full(risk.n_weights, 0.5)
+    fit = fit_l2(risk, precision, l1=l1, tolerance=1e-8, monitor=Budget(n))
     assert fit.status == "budget"
     with pytest.raises(FitStopped):
         fit.check()

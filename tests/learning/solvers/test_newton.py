@@ -87,17 +87,15 @@ def test_rounding_of_the_objective_costs_no_evaluations(l1):
 
 @pytest.mark.parametrize("penalty", [1e-10, 1.0, 1e10])
 def test_scikit_learn_agrees(penalty):
-    bias = True
-    precision = np.append(np.full(4, penalty), [0.0] * bias)
-    peer = LogisticRegression(C=1 / penalty, fit_intercept=bias, tol=1e-12, solver="newton-cholesky")
-    peer.fit(X, LABELS)
-    w = tight(binary_risk(bias=bias), precision).w
+    precision = np.append(np.full(4, penalty), 0.0)
+    peer = LogisticRegression(C=1 / penalty, tol=1e-12, solver="newton-cholesky").fit(X, LABELS)
+    w = tight(binary_risk(bias=True), precision).w
     assert_allclose(w[:4], peer.coef_[0], rtol=1e-6, atol=1e-12)
-    assert_allclose(w[4:], peer.intercept_[:1] if bias else [], rtol=1e-6)
-    ridge = Ridge(alpha=penalty, fit_intercept=bias).fit(X, Y)
-    w = tight(linear_risk(bias=bias), precision).w
+    assert_allclose(w[4:], peer.intercept_, rtol=1e-6)
+    ridge = Ridge(alpha=penalty).fit(X, Y)
+    w = tight(linear_risk(bias=True), precision).w
     assert_allclose(w[:4], ridge.coef_, rtol=1e-6, atol=1e-15)
-    assert_allclose(w[4:], [ridge.intercept_] if bias else [], rtol=1e-6)
+    assert_allclose(w[4:], [ridge.intercept_], rtol=1e-6)
 
 
 def test_a_factored_quadratic_takes_one_step():

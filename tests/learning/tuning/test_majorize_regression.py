@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import NOISE_FLOOR
-from structune.learning.tuning import DirectTuner, GridTuner, MajorizeTuner, TuningProblem
+from structune.learning.tuning import DirectTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning.majorize import CollapseWarning
 from tiny import OneCtrlC, exact_fit, group
 
@@ -97,24 +97,6 @@ def test_the_floor_bounds_the_noise(floor):
     least = floor * 2 * problem.full.at_zero.value / problem.full.weight
     for tuner in (MajorizeTuner(noise_floor=floor, **TIGHT), DirectTuner(noise_floor=floor)):
         assert least <= tuner.tune(problem).noise < 3 * least
-
-
-@pytest.mark.parametrize("p", [24, 90])
-def test_it_does_not_overfit_where_weights_are_many(p):
-    """About as good as a grid, for any number of weights beside that of the examples."""
-    errors = []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        truth = rng.normal(size=p) / np.sqrt(p)
-        x, test = rng.normal(size=(50, p)), rng.normal(size=(200, p))
-        y = x @ truth + rng.normal(size=50)
-        structure = Linear([f"x{k}" for k in range(p)], bias=False)
-        shard, groups = structure.encode(x, y), group(structure, "single")
-        problem = TuningProblem.build(structure, SquaredLoss(), shard, groups, folds=5, hessian="dense")
-        results = [tuner.tune(problem) for tuner in (MajorizeTuner(), GridTuner())]
-        errors.append([np.mean((test @ (result.w - truth)) ** 2) for result in results])
-    mine, grid = np.mean(errors, axis=0)
-    assert mine < 1.25 * grid
 
 
 # --- degenerate outputs -----------------------------------------------------------------------------------
