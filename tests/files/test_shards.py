@@ -56,13 +56,6 @@ def test_a_fit_is_that_in_memory(tmp_path, unknown):
     assert found.classes_ == ["a", "b"]
 
 
-@pytest.mark.parametrize(("tuning", "folds"), [("implicit", 2), ("majorize", None), ("direct", None)])
-def test_every_tuner(folder, tuning, folds):
-    tagger = SequenceTagger(tuning=tuning, folds=folds).fit_shards(folder)
-    assert tagger.status_ == "converged"
-    assert tagger.score(*sentences(seed=1)) > 0.7
-
-
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
     model, examples = SequenceTagger()._without_weights(*sentences())

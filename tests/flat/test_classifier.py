@@ -182,15 +182,6 @@ def test_classes_that_are_hardly_there(tuning):
     assert model.predict_proba(X)[:, 1].max() < 0.05
 
 
-@pytest.mark.parametrize(
-    ("tuning", "folds"), [(None, 3), ("majorize", 3), ("implicit", 3), ("implicit", None)]
-)
-def test_many_classes(tuning, folds):
-    model = Classifier(tuning=tuning, folds=folds, n_jobs=1).fit(X, np.arange(90) // 6)
-    assert model.coef_.shape == (15, 4)
-    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-
-
 # --- prediction -------------------------------------------------------------------------------------------
 
 
@@ -257,11 +248,3 @@ def test_groups_of_examples_stay_together(tuning, monkeypatch):
     Classifier(tuning=tuning, n_jobs=1).fit(X, np.array(list("nyz"))[Y3], groups=groups)
     assert seen[0][0] == groups
     assert_array_equal(seen[0][1], Y3)
-
-
-def test_the_seed_decides_on_the_folds():
-    a, b, c = (
-        Classifier(tuning="grid", folds=None, random_state=s, n_jobs=1).fit(X, Y).history_[0]["heldout_loss"]
-        for s in (0, 0, 1)
-    )
-    assert a == b != c

@@ -183,12 +183,6 @@ def test_the_lowest_point_of_a_quadratic(seed):
     assert fall > 0
 
 
-def test_nothing_curves():
-    step, fall = straight([1.0, 0.0], np.zeros((2, 2))).lowest(np.full(2, -2.0), np.full(2, 2.0))
-    assert_allclose(step, [-2.0, 0.0])
-    assert fall == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
 def test_independent_weights(s):
     """Their loss is known far from where it was measured: one weight a group, quadratics all."""
@@ -209,15 +203,6 @@ def test_independent_weights(s):
     assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
     _, gradient = model.change(np.full(3, s))
     assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
-
-
-def test_groups_that_tell_nothing():
-    groups = Groups(np.array([0, 0, -1]), ("a", "empty"))
-    linear, length = of_precisions(
-        groups, np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3), np.zeros(3)
-    )
-    assert_allclose(linear, 0.0)
-    assert_allclose(length, [GRID, GRID])
 
 
 def test_curvature_that_the_model_has_not():
