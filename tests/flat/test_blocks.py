@@ -144,9 +144,6 @@ def test_columns_of_outputs_are_refused(tmp_path):
         write_shards(Regressor(), tmp_path / "f", X, np.column_stack((NUMBERS, NUMBERS)))
 
 
-# --- SVMlight files ---------------------------------------------------------------------------------------
-
-
 def svmlight(y, first=1):
     rows = (" ".join(f"{j}:{v:.3f}" for j, v in enumerate(row, first) if v > 0.0) for row in X)
     return "".join(f"{output} {row}\n" for output, row in zip(y, rows, strict=True))

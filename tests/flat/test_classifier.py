@@ -29,9 +29,6 @@ def classifier(**options):
     return Classifier(**{"n_jobs": 1, "tuning": None, **options})
 
 
-# --- scikit-learn's optima --------------------------------------------------------------------------------
-
-
 CASES = {
     "binary": (Y, {}, {}),
     "several classes": (Y3, {}, {}),
@@ -105,9 +102,6 @@ def test_a_large_feature_does_not_spoil_the_others(hessian):
     assert_allclose(model.predict_proba(X * scale), peer.predict_proba(X * scale), atol=1e-2)
 
 
-# --- classes ----------------------------------------------------------------------------------------------
-
-
 LABELS = {
     "integers": np.array([7, -2, 5]),
     "small integers": np.array([7, 2, 5], np.int8),
@@ -159,9 +153,6 @@ def test_what_is_refused(y, options, message):
         classifier(**options).fit(X, y)
 
 
-# --- awkward data -----------------------------------------------------------------------------------------
-
-
 @EVERY_TUNING
 def test_separated_classes_are_tuned(tuning):
     for form in (np.asarray, sp.csr_array):
@@ -180,9 +171,6 @@ def test_classes_that_are_hardly_there(tuning):
     model = Classifier(tuning=tuning, n_jobs=1).fit(X, Y3, np.where(Y3 == 1, 0.0, 1.0))
     assert np.isfinite(model.predict_log_proba(X)).all()
     assert model.predict_proba(X)[:, 1].max() < 0.05
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 @TWO_AND_THREE
@@ -205,9 +193,6 @@ def test_logarithms_where_probabilities_are_zero(y):
     assert log_p.min() < -1e5
     assert log_p.max() <= 0.0
     assert model.predict_proba(1e6 * X).min() == 0.0
-
-
-# --- tuning -----------------------------------------------------------------------------------------------
 
 
 def test_probabilities_of_many_classes():

@@ -80,9 +80,6 @@ def test_a_tagger_forgets_what_is_switched_off(tmp_path):
     assert load(tmp_path / "m").predict(X) == tagger.predict(X)
 
 
-# --- too many precisions ----------------------------------------------------------------------------------
-
-
 def test_too_few_held_out_for_so_many_precisions():
     problem = problem_of(splits=True)
     n = len(problem.groups)

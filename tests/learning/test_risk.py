@@ -145,9 +145,6 @@ def test_hessian_methods_need_abilities(method, ability):
             risk.linearize(w)(w)
 
 
-# --- the Hessian as a matrix ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", FLAT)
 def test_the_matrix_is_that_of_the_products(kind):
     w = np.cos(np.arange(small(kind)[0].n_weights))
@@ -203,9 +200,6 @@ def test_an_origin_is_added_to_all_weights(partial):
         assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=name)
     assert partial or moved.task_cost(w) == plain.task_cost(w + origin)
     assert moved.at_zero.value == plain.value(origin)
-
-
-# --- fits side by side ------------------------------------------------------------------------------------
 
 
 def test_threads_that_share_risks():

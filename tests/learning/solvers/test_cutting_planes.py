@@ -55,9 +55,6 @@ def minimize_by_planes(planes, n, adds=1):
     return np.array(bounds)
 
 
-# --- the minimum ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("center", [None, CENTER])
 @pytest.mark.parametrize("n", [1, 10])
 def test_the_minimum_of_prior_and_planes(n, center):
@@ -92,9 +89,6 @@ def test_nor_does_it_rise_above_a_function_below_zero():
     assert planes.minimum()[1] <= peer(ROWS, OFFSETS - 100.0)[0]
 
 
-# --- room -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("most", [2, 7])
 def test_one_plane_too_many_keeps_the_minimum(most):
     """A new plane that counts for nothing changes nothing, whatever makes room for it."""
@@ -117,9 +111,6 @@ def test_room_for_a_quarter_of_a_gigabyte(n_weights, most):
     assert CuttingPlanes(np.ones(n_weights))._offsets.size == most
 
 
-# --- changes ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("center", [None, CENTER])
 def test_another_linear_function_and_precision(center):
     planes = CuttingPlanes(PRECISION, center)
@@ -139,9 +130,6 @@ def test_another_linear_function_and_precision(center):
     assert planes.prior(w) == pytest.approx(fresh.prior(w))
 
 
-# --- what is refused, and odd sizes -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", [[1.0, 0.0], [np.nan, 1.0]])
 def test_precisions_that_are_refused(precision):
     with pytest.raises(DataError, match="needs a positive precision for every weight"):
@@ -151,9 +139,6 @@ def test_precisions_that_are_refused(precision):
 def test_room_for_one_plane():
     with pytest.raises(DataError, match="most=1: expected room for 2 planes"):
         CuttingPlanes(PRECISION, most=1)
-
-
-# --- the quadratic programme ------------------------------------------------------------------------------
 
 
 def problem(n, rank, seed=0):

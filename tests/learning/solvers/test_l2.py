@@ -36,9 +36,6 @@ def some_free(problem, scale=1.0):
     return precision, np.where(precision > 0, precision, 0.01 * precision[precision > 0].mean())
 
 
-# --- a center ---------------------------------------------------------------------------------------------
-
-
 def prior(precision, away):
     return 0.5 * float(precision @ away**2)
 
@@ -73,9 +70,6 @@ def test_a_strong_prior_gives_its_center(loss):
     center = np.cos(np.arange(problem.w.size))
     fit = fit_l2(risk_of(problem, loss), np.full(problem.w.size, 1e9), center=center)
     assert_allclose(fit.w, center, atol=1e-6)
-
-
-# --- weights without a penalty ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-2, 1e6])

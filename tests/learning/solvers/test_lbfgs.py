@@ -30,9 +30,6 @@ def solve(objective, start=(0.0, 0.0, 0.0), scale=1.0, gradient_tolerance=1e-8, 
     return minimize_smooth(objective, start, scale=scale, gradient_tolerance=gradient_tolerance, **options)
 
 
-# --- minimize_smooth --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scale", [1.0, np.diag(A) ** -0.5, np.array([3.0, 0.1, 1.0])])
 def test_a_quadratic(scale):
     solution = solve(quadratic, scale=scale)
@@ -119,9 +116,6 @@ def test_a_spent_budget_leaves_the_best_iterate(n):
     assert solution.status == "budget"
     assert solution.n_evaluations == len(values) == n + 1
     assert solution.objective == min(values)
-
-
-# --- fit_l2 -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -49,9 +49,6 @@ def tight(risk, precision, start=None, **options):
     return fit_l2(risk, precision, start, **{"tolerance": 1e-9, **options})
 
 
-# --- the optimum ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("which", ["grouped", "free"])
 @pytest.mark.parametrize("kind", FLAT)
 def test_newton_lbfgs_and_the_optimum(kind, which):
@@ -137,9 +134,6 @@ def test_fits_that_overlap_leave_the_threads_of_blas_as_they_were():
         assert threads() == before
 
 
-# --- awkward data -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("penalty", [1e-10, 1e10])
 def test_separated_classes(penalty):
     precision = np.append(np.full(4, penalty), 0.0)
@@ -157,9 +151,6 @@ def test_a_large_column_does_not_spoil_the_others(scale):
     precision = 1e-8 * scale**2
     w = tight(linear_risk(), np.full(4, 1e-8)).w
     assert_allclose(fit_l2(linear_risk(X * scale), precision).w * scale, w, atol=1e-2)
-
-
-# --- cut short --------------------------------------------------------------------------------------------
 
 
 def run(risk, **options):

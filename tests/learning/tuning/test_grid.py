@@ -118,9 +118,6 @@ def test_a_spent_budget_leaves_the_best():
     assert problem.full.value(first_fit.w) < problem.full.at_zero.value
 
 
-# --- losses with kinks ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
 def test_the_cost_of_predictions_is_held_out(loss):
     problem = margin_problem("classes", loss, folds=2)
@@ -165,9 +162,6 @@ def test_of_equal_costs_the_highest_precision_is_kept():
     result = GridTuner((1.0, 1e-3, 100.0)).tune(far_out())
     assert [r["heldout_loss"] for r in grid_records(result)] == [1.0, 1.0, 1.0]
     assert_allclose(np.exp(result.log_precision), 100.0)
-
-
-# --- an l1 penalty beside it ------------------------------------------------------------------------------
 
 
 def test_precisions_and_multiples_of_an_l1_penalty():

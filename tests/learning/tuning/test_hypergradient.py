@@ -33,9 +33,6 @@ def slope(problem, d, direction):
     return (4 * difference(STEP / 2) - difference(STEP)) / 3
 
 
-# --- the law ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kind", "which", "splits"),
     [
@@ -150,9 +147,6 @@ def test_the_model_is_about_that_of_gauss_and_newton(kind):
     step = np.full(n, 1e-3)
     fall = point.response.change(step)[0] - point.response.change(-step)[0]
     assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)
-
-
-# --- the model of a held-out loss, and the lowest point of a box ------------------------------------------
 
 
 FAR = np.full(3, FARTHEST)

@@ -33,9 +33,6 @@ from tiny import (
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 
 
-# --- the tuner --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("which", "splits"), [("grouped", {"folds": 3}), ("separate", {"holdout": 0.3})])
 def test_the_heldout_loss_falls(which, splits):
     problem, monitor = hmm_tuning_problem(which=which, **splits), Monitor()

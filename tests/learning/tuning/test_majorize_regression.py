@@ -35,9 +35,6 @@ def penalty_of(problem, result):
     return problem.groups.spread(np.exp(result.log_precision)) * result.noise
 
 
-# --- objective and fixed point ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("n", "p", "which", "hessian"),
     [(60, 4, "free", "dense"), (20, 15, "separate", "exact"), (10, 20, "single", "dense")],
@@ -73,9 +70,6 @@ def test_direct_finds_the_same_optimum_where_it_is_easy(which):
     assert direct.noise == pytest.approx(steps.noise, rel=1e-4)
 
 
-# --- more weights than examples ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", ["auto", "all", "effective"])
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
 @pytest.mark.parametrize(("n", "p", "which"), [(10, 10, "separate"), (3, 30, "single"), (1, 4, "free")])
@@ -99,9 +93,6 @@ def test_the_floor_bounds_the_noise(floor):
         assert least <= tuner.tune(problem).noise < 3 * least
 
 
-# --- degenerate outputs -----------------------------------------------------------------------------------
-
-
 def problem_of(y, x=None):
     structure = Linear(["a", "b"])
     x = np.random.default_rng(0).normal(size=(len(y), 2)) if x is None else x
@@ -115,9 +106,6 @@ def test_features_that_are_all_zero(tuner, n_determined):
     result = tuner.tune(problem_of(y, np.zeros((10, 2))))
     assert_allclose(result.w, [0.0, 0.0, 4.5], rtol=1e-4)
     assert result.noise == pytest.approx(np.var(y, ddof=n_determined), rel=1e-3)
-
-
-# --- cut short --------------------------------------------------------------------------------------------
 
 
 def interrupted(tuner, hessian, executor, which):
