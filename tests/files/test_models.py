@@ -66,9 +66,6 @@ def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
     return scratch
 
 
-# --- round trip -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -125,9 +122,6 @@ def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
     again = load(tmp_path / "model")
     assert again.extra_ == {"note": 1}
     assert again.fit(X, Y).extra_ == {}
-
-
-# --- what is refused --------------------------------------------------------------------------------------
 
 
 def refused(path, match=None):
@@ -291,9 +285,6 @@ def test_cut_at_each_boundary(saved, scratch):
     refused(scratch, "damaged")
 
 
-# --- writing ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("where", "step"), [(os, "fsync"), (Path, "replace")])
 def test_a_failing_write_leaves_the_old_file(where, step, tmp_path, monkeypatch):
     path = tmp_path / "model"
@@ -319,9 +310,6 @@ def test_arrays_of_any_layout(tmp_path):
     assert header["version"] == structune.__version__
     for name, array in arrays.items():
         assert_array_equal(again[name], array)
-
-
-# --- strings ----------------------------------------------------------------------------------------------
 
 
 @given(strings=st.lists(st.text() | st.text("\ud800\udfffé\0")))  # lone surrogates too: JSON can bring them

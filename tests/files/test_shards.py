@@ -41,9 +41,6 @@ def copied(folder, tmp_path):
     return shutil.copytree(folder, tmp_path / "copy")
 
 
-# --- fits -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("unknown", [0.0, 0.3])
 def test_a_fit_is_that_in_memory(tmp_path, unknown):
     X, y = sentences(unknown=unknown)
@@ -114,9 +111,6 @@ def test_shards_pickle_as_their_paths(folder):
     assert_array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
 
-# --- refused ----------------------------------------------------------------------------------------------
-
-
 def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match="not empty"):
         write_shards(SequenceTagger(), folder, *sentences())
@@ -134,9 +128,6 @@ def test_what_is_refused(folder, tmp_path):
         ShardWriter(tmp_path / "g", 0)
     with pytest.raises(DataError, match="no examples"):
         ShardWriter(tmp_path / "g").finish(None)
-
-
-# --- unfinished -------------------------------------------------------------------------------------------
 
 
 def begun(folder):

@@ -52,9 +52,6 @@ def predicted(model, x):
     return model.predict_proba(x) if isinstance(model, Classifier) else model.predict(x)
 
 
-# --- scikit-learn's conventions ---------------------------------------------------------------------------
-
-
 def splits_at_random(estimator):
     """Checks that a tuner which holds examples out cannot pass."""
     if estimator.tuning != "majorize" or isinstance(estimator, Regressor):
@@ -89,8 +86,6 @@ def test_what_these_checks_leave_out(kind):
     scores = cross_val_score(model_of(kind, tuning="majorize"), X, y, cv=3, params={"sample_weight": WEIGHTS})
     assert np.all((scores > 0.4) & (scores < 1.0))
 
-
-# --- input ------------------------------------------------------------------------------------------------
 
 FORMS = [np.ndarray.tolist, sp.csr_matrix, sp.coo_array, pd.DataFrame, lambda x: x.astype(np.float32)]
 
@@ -151,9 +146,6 @@ def test_other_features_are_refused_in_prediction(kind):
         fitted(kind, FRAME).predict(FRAME.rename(columns={"age": "e"}))
 
 
-# --- awkward data -----------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 @pytest.mark.parametrize(("tuning", "hessian"), [*((tuning, "auto") for tuning in TUNINGS), (None, "exact")])
 def test_the_origin_of_the_features_does_not_matter(kind, tuning, hessian):
@@ -193,9 +185,6 @@ def test_as_many_features_as_examples(kind, tuning, n, groups):
     assert model.score(x, y) > (0.4 if kind == "classes" else -1e-9)
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("tuning", TUNINGS[1:])
@@ -223,9 +212,6 @@ def test_one_precision_a_feature_shrinks_what_is_noise(kind):
         noise = [np.linalg.norm(w[2:]) / np.linalg.norm(w[:2]) for w in (np.atleast_2d(model.coef_)[0], free)]
         assert noise[0] < noise[1]
     assert noise[0] < 0.8 * noise[1]
-
-
-# --- groups of features -----------------------------------------------------------------------------------
 
 
 @BOTH
@@ -273,9 +259,6 @@ def test_blocks_of_a_column_transformer(kind):
     assert model[-1].group_names_ == ("numbers", "kinds")
     assert model[-1].feature_names_in_[0] == "numbers__size=1"
     assert model.score(table, y) > 0.7
-
-
-# --- fits after fits, and cut short -----------------------------------------------------------------------
 
 
 @EVERY_KIND
@@ -346,9 +329,6 @@ def test_no_time_at_all(kind, tuning):
     model = fitted(kind, tuning=tuning, run=Run(max_seconds=0.0))
     assert model.status_ == "budget"
     assert np.isfinite(predicted(model, X)).all()
-
-
-# --- files ------------------------------------------------------------------------------------------------
 
 
 @EVERY_KIND

@@ -57,9 +57,6 @@ def classifier(**options):
     return Classifier(**{"n_jobs": 1, "tuning": None, "loss": "margin", **options})
 
 
-# --- fitting ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
 @BOTH_LOSSES
 @EVERY_KIND
@@ -89,9 +86,6 @@ def test_losses_may_be_objects(kind):
     assert_array_equal(fitted(kind, loss="ramp").coef_, fitted(kind, loss=RampLoss()).coef_)
 
 
-# --- scikit-learn -----------------------------------------------------------------------------------------
-
-
 CASES = {
     "two classes": (Y, None, {}),
     "three classes": (Y3, None, {}),
@@ -118,9 +112,6 @@ def test_the_intercept_follows_the_features(loss):
     assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
     assert_allclose(moved.decision_function(X + 100.0), plain.decision_function(X), atol=1e-6)
     assert plain.intercept_.any()
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 @BOTH_LOSSES
@@ -165,9 +156,6 @@ def test_folders_predict_the_highest_score(loss):
     assert model.predict(SEQUENCES, constraints=known) == ["." * len(sequence) for sequence in SEQUENCES]
 
 
-# --- what is refused --------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 def test_losses_that_are_none(kind):
     message = re.escape("expected one of ['log', 'margin', 'ramp', 'equivalent'], or a loss")
@@ -186,9 +174,6 @@ def test_partial_labels_are_refused(loss):
     ):
         with pytest.raises(DataError, match=f"{where}: found no single label"):
             model_of("tagger", loss=loss).fit(x, y)
-
-
-# --- awkward data -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tuning", [None, "majorize"])
@@ -228,9 +213,6 @@ def test_a_class_may_weigh_nothing(loss):
     assert not np.any(without.predict(X[Y3 != 1]) == 1)
 
 
-# --- cut short --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
 @EVERY_KIND
 def test_no_time_at_all(kind, tuning):
@@ -257,9 +239,6 @@ def test_ctrl_c_before_there_is_anything(kind, monkeypatch):
     press_ctrl_c(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         fitted(kind, loss="margin")
-
-
-# --- files ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["margin", MarginLoss(outer="logistic"), RampLoss()], ids=name_of)

@@ -33,9 +33,6 @@ def regressor(**options):
     return Regressor(**{"n_jobs": 1, "tuning": None, **options})
 
 
-# --- scikit-learn's optima --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csc_matrix])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize(("fit_intercept", "penalty"), [(False, 10.0), (True, 0.01), (True, 1e4)])
@@ -57,9 +54,6 @@ def test_ridge_agrees(penalty, fit_intercept, weights, form):
 def test_the_tolerance_that_comes_by_default_is_good_enough():
     for options in ({}, {"hessian": "exact"}):
         assert_allclose(regressor(**options).fit(X, Y).coef_, Ridge().fit(X, Y).coef_, atol=1e-3)
-
-
-# --- outputs ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -143,9 +137,6 @@ def test_outputs_without_noise(tuning):
     assert model.noise_variance_ < 1e-5
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_the_noise_is_found(unit):
     """Its variance, and with it the penalty: noise times the precision of the weights."""
@@ -190,9 +181,6 @@ def test_tuning_by_probes_comes_to_an_end():
     model = Regressor(groups=["few"] * 400 + ["many"] * 5600).fit(X[:400], y[:400])
     assert model.status_ == "converged"
     assert model.score(X[400:], y[400:]) > 0.89
-
-
-# --- deviations of predictions ----------------------------------------------------------------------------
 
 
 def deviations(model, x, weights, penalties, at):
@@ -246,8 +234,6 @@ def test_imputers_draw_from_it():
     imputer = IterativeImputer(regressor(hessian="dense"), sample_posterior=True, max_iter=2, random_state=0)
     assert np.isfinite(imputer.fit_transform(holes)).all()
 
-
-# --- several outputs --------------------------------------------------------------------------------------
 
 BOTH = np.column_stack([Y, 100.0 * (X @ TRUTH[::-1] + RNG.normal(size=80))])
 

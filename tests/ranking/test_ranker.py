@@ -54,8 +54,6 @@ def frame(x=X, names="abcd"):
     return pd.DataFrame(x, columns=list(names))
 
 
-# --- scikit-learn's conventions ---------------------------------------------------------------------------
-
 OF_DOCUMENTS = {  # all are of one query, which has one weight
     f"check_sample_weight{name}": "queries have weights, and documents have none of their own"
     for name in ("s_not_overwritten", "_equivalence_on_dense_data", "_equivalence_on_sparse_data")
@@ -91,9 +89,6 @@ def test_without_queries_all_documents_are_of_one(tmp_path):
     assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size)) == load(tmp_path / "model").score(X, Y)
     with pytest.raises(DataError, match="found weights 'a', expected a number"):
         one.fit(X, Y, QUERIES, sample_weight="a")
-
-
-# --- what is learned --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -179,9 +174,6 @@ def test_regressions_see_training_parts_only(monkeypatch):
     assert not seen
 
 
-# --- weights of queries -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("loss", "tuning"), [("ramp", None), ("equivalent", "majorize"), ("margin", None)])
 def test_weights_count_as_so_many_queries(loss, tuning):
     x, y, queries = planted(noise=1.0, size=12)
@@ -224,9 +216,6 @@ def test_weights_that_are_refused(weights, message):
     model = ranker().fit(X, Y, QUERIES)
     with pytest.raises(DataError, match=message):
         model.score(X, Y, QUERIES, weights)
-
-
-# --- awkward queries --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_features", [3, 2100])  # whose squares are summed, or not
@@ -278,9 +267,6 @@ def test_what_all_documents_of_a_query_share_changes_nothing(loss):
     assert_allclose(other.coef_, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
 
 
-# --- prediction -------------------------------------------------------------------------------------------
-
-
 def test_ranks_follow_the_scores():
     model = ranker().fit(*NOISY)
     scores, ranks = model.predict(X), model.rank(X, QUERIES)
@@ -299,9 +285,6 @@ def test_the_score_is_the_mean_ndcg(k, convention):
     assert model.score(x, y, queries) == pytest.approx(expected, abs=1e-15)
     mixed = np.random.default_rng(0).permutation(y.size)
     assert model.score(x[mixed], y[mixed], queries[mixed]) == pytest.approx(expected, abs=1e-12)
-
-
-# --- input ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["ramp", "margin"])
@@ -375,9 +358,6 @@ def test_what_no_loss_can_do_is_told_before_any_work(monkeypatch):
     monkeypatch.setattr(Risk, "__init__", lambda *_: pytest.fail("there was work"))
     with pytest.raises(CapabilityError):
         Ranker(loss="log").fit([["not", "looked at"]], None, None)
-
-
-# --- fits after fits, and files ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["ramp", "margin"])

@@ -20,8 +20,6 @@ from structune.learning.tuning import GridTuner
 from structune.running import Run
 from structune.running.checkpoints import Checkpoint, CheckpointWarning
 
-# --- estimators -------------------------------------------------------------------------------------------
-
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]], [["w=a"], ["w=tree"]]] * 5
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
 
@@ -224,8 +222,6 @@ def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
         assert found.nodes_[node]["gamma"] == whole.nodes_[node]["gamma"]
         assert_allclose(found.weights_[node], whole.weights_[node], atol=1e-3)
 
-
-# --- SIGKILL ----------------------------------------------------------------------------------------------
 
 DOOMED = """
 import os, signal, sys

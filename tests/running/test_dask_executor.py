@@ -60,9 +60,6 @@ def pieces(shard, n=5):
     return [shard.take(piece) for piece in split_evenly(shard.sizes(), n)]
 
 
-# --- calls ------------------------------------------------------------------------------------------------
-
-
 def times(a, b, factor):
     return factor * a * b
 
@@ -111,9 +108,6 @@ def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):
     del shard
     gc.collect()
     assert len(executor._placed) == n - 1
-
-
-# --- risks, fits, tuners ----------------------------------------------------------------------------------
 
 
 def both(executor, structure, loss, shards):
@@ -171,9 +165,6 @@ def test_fits_of_losses_with_kinks(executor, kind, loss):
     one, other = (fit_l2(risk, precision, tolerance=1e-4) for risk in risks)
     assert other.objective == pytest.approx(one.objective, rel=1e-3)
     assert risks[0].task_cost(one.w) == pytest.approx(risks[1].task_cost(one.w))
-
-
-# --- connections ------------------------------------------------------------------------------------------
 
 
 def until(found):
@@ -253,8 +244,6 @@ def test_a_worker_of_another_version_that_joins_later(tmp_path):
         assert "found a worker at tcp://" in str(raised.value)
         assert told in str(raised.value)
 
-
-# --- workers that die -------------------------------------------------------------------------------------
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which Windows takes for the same
 
@@ -386,9 +375,6 @@ def goes_on_here(path):
     assert not path.exists()
 
 
-# --- a scheduler that dies --------------------------------------------------------------------------------
-
-
 @contextmanager
 def process_of(*arguments, env=None):
     """A process of Dask's command line, which is killed at the end."""
@@ -425,8 +411,6 @@ def free_port():
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
 
-
-# --- estimators -------------------------------------------------------------------------------------------
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4

@@ -41,9 +41,6 @@ def objective(risk, precision, l1, w):
     return risk.value(w) + 0.5 * precision @ (w * w) + l1 @ np.abs(w)
 
 
-# --- the minimum ------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     kind=st.sampled_from(EVERY),
@@ -138,9 +135,6 @@ def test_kinks_are_refused():
         fit_l2(margin_risk(problem, loss), np.ones(20), l1=np.ones(20))
 
 
-# --- the end ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("hessian", ["exact", "dense"])
 @pytest.mark.parametrize("n", [0, 5])
 def test_the_time_is_up(n, hessian):
@@ -151,9 +145,6 @@ def test_the_time_is_up(n, hessian):
     with pytest.raises(FitStopped):
         fit.check()
     assert np.isfinite(fit.objective)
-
-
-# --- quadratics plus absolute values, against all orthants ------------------------------------------------
 
 
 def quadratic(seed, n):
@@ -211,9 +202,6 @@ def test_many_weights(seed):
 )
 def test_the_least_subgradient(gradient, w, l1, expected):
     assert least_subgradient(np.array([gradient]), np.array([w]), np.array([l1])) == [expected]
-
-
-# --- quadratics in parts, against whole matrices ----------------------------------------------------------
 
 
 N = 7
