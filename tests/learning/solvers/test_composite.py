@@ -24,7 +24,6 @@ from structune.learning.solvers.composite import (
     minimize_l1_quadratic,
 )
 from structune.learning.solvers.l2 import fit_l2
-from structune.running.checkpoints import Restored
 from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, dense_hessian, risk_of
 
@@ -252,21 +251,6 @@ def test_the_first_step_is_short():
     slope = np.full(N, 100.0)
     active, quadratic = LbfgsCurvatures(np.ones(N)).at(np.zeros(N), slope)
     assert np.linalg.norm(quadratic.solve(active, slope)) == pytest.approx(1.0)
-
-
-def test_steps_without_curvature_are_left_out(monkeypatch):
-    curvatures, other = learned(STEPS[:3], 4, monkeypatch), learned(STEPS[:3], 4, monkeypatch)
-    other.add(STEPS[3], -STEPS[3])
-    other.add(np.zeros(N), np.zeros(N))
-    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
-    assert_allclose(one, two, rtol=0)
-
-
-def test_what_was_learned_can_be_kept(monkeypatch):
-    curvatures, other = learned(STEPS, 4, monkeypatch), learned((), 4, monkeypatch)
-    other.restore(Restored(curvatures.state()))
-    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
-    assert_allclose(one, two, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", FLAT)

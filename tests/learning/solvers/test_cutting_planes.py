@@ -158,20 +158,6 @@ def check(gram, slope, tolerance=1e-11):
     return alpha
 
 
-def nearest(point):
-    """The nearest point of the simplex: what stands out above a level."""
-    falling = np.sort(point)[::-1]
-    levels = (np.cumsum(falling) - 1.0) / np.arange(1, point.size + 1)
-    return np.maximum(point - levels[np.flatnonzero(falling > levels)[-1]], 0.0)
-
-
-@pytest.mark.parametrize("n", [2, 100])
-@pytest.mark.parametrize("scale", [0.01, 30.0])
-def test_the_nearest_point_of_the_simplex(n, scale):
-    point = scale * np.random.default_rng(n).normal(size=n)
-    assert_allclose(check(np.eye(n), point), nearest(point), atol=1e-9)
-
-
 @pytest.mark.parametrize("rank", [1, 3, 8])
 def test_scipy_agrees(rank):
     gram, slope = problem(8, rank)
