@@ -108,16 +108,11 @@ def test_the_number_of_evaluations_is_kept():
         assert len([r for r in result.history if r["stage"] == "implicit"]) == most
 
 
-def complete(problem):
-    """A whole run: its result, and the number of times that the data was worked on."""
-    counter = problem.full.executor
-    left = counter.left
-    return ImplicitTuner().tune(problem), left - counter.left
-
-
 def test_ctrl_c_at_any_time_leaves_the_best():
-    _, n = complete(tuning_problem(executor=Fuse(10**9), folds=2))
-    seen = set()
+    problem, seen = tuning_problem(executor=(whole := Fuse(10**9)), folds=2), set()
+    before = whole.left
+    ImplicitTuner().tune(problem)
+    n = before - whole.left
     for stop in {*range(0, 12, 3), *range(12, n, 1 + n // 8), n - 5}:
         fuse = Fuse(10**9)
         problem = tuning_problem(executor=fuse, folds=2)

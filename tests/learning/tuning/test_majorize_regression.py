@@ -108,23 +108,19 @@ def test_features_that_are_all_zero(tuner, n_determined):
     assert result.noise == pytest.approx(np.var(y, ddof=n_determined), rel=1e-3)
 
 
-def interrupted(tuner, hessian, executor, which):
-    """Results of work that Ctrl-C ends at some of the times when it may come, and their problems."""
-    problem = regression(30, 6, executor=(whole := executor(10**9)), hessian=hessian)
-    before = whole.left
-    tuner.tune(problem)
-    for stop in which(before - whole.left):
-        problem = regression(30, 6, executor=(fuse := executor(10**9)), hessian=hessian)
-        fuse.left = stop
-        result = tuner.tune(problem)
-        fuse.left = 10**9
-        yield problem, result
-
-
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
 @pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
 def test_one_ctrl_c_is_enough(tuner, hessian):
-    for problem, result in interrupted(tuner, hessian, OneCtrlC, lambda n: range(5, n, 1 + n // 12)):
+    """At some of the times when it may come."""
+    problem = regression(30, 6, executor=(whole := OneCtrlC(10**9)), hessian=hessian)
+    before = whole.left
+    tuner.tune(problem)
+    n = before - whole.left
+    for stop in range(5, n, 1 + n // 12):
+        problem = regression(30, 6, executor=(fuse := OneCtrlC(10**9)), hessian=hessian)
+        fuse.left = stop
+        result = tuner.tune(problem)
+        fuse.left = 10**9
         assert result.status == "interrupted"
         assert np.all(np.isfinite(result.w))
         assert np.isfinite(result.noise)
