@@ -245,29 +245,6 @@ def test_other_shards_than_listed(copied):
         SequenceTagger().fit_shards(copied)
 
 
-LAYOUTS = [
-    lambda where: where[:3],
-    lambda where: [where[0], "O", *where[2:]],
-    lambda where: [where[0], where[1], [10**9], where[3]],
-    lambda where: [where[0], where[1], [2**40, 2**40], where[3]],
-    lambda where: [where[0], where[1], [-1], where[3]],
-    lambda where: [*where[:3], where[3] + 1],
-    lambda where: [*where[:3], 2**70],
-    lambda where: ["other", *where[1:]],
-]
-
-
-@pytest.mark.parametrize("change", LAYOUTS, ids=range(len(LAYOUTS)))
-def test_layouts_that_do_not_fit(copied, change):
-    header = json.loads((copied / "shards.json").read_text())
-    layout = header["shards"][0]["layout"]
-    layout[1] = change([layout[1][0], *layout[1][1]])
-    layout[1] = [layout[1][0], layout[1][1:]]
-    (copied / "shards.json").write_text(json.dumps(header))
-    with pytest.raises(DataError, match=r"shard-00000|damaged"):
-        SequenceTagger().fit_shards(copied)
-
-
 def test_labels_that_are_ruled_out(tmp_path):
     """Known to one, or in part."""
     X = [[["x"], ["y"]]] * 4

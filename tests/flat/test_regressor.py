@@ -7,8 +7,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-from sklearn.impute import IterativeImputer
 from sklearn.linear_model import BayesianRidge, Ridge, RidgeCV
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
@@ -227,12 +225,6 @@ def test_no_deviations_without_the_hessian(monkeypatch):
     monkeypatch.setattr("structune.flat.regressor.MOST_CELLS", 24)
     with pytest.raises(DataError, match="and at most 24 covariances"):
         regressor(hessian="dense").fit(X, Y).predict(X, return_std=True)
-
-
-def test_imputers_draw_from_it():
-    holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
-    imputer = IterativeImputer(regressor(hessian="dense"), sample_posterior=True, max_iter=2, random_state=0)
-    assert np.isfinite(imputer.fit_transform(holes)).all()
 
 
 BOTH = np.column_stack([Y, 100.0 * (X @ TRUTH[::-1] + RNG.normal(size=80))])
