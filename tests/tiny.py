@@ -28,13 +28,7 @@ PRODUCTS = ("exact", "complex-step", "finite-difference")  # Hessian methods of 
 
 def small(kind, seed=0):
     """A structure with some 20 weights, and a shard of a few dozen weighted examples."""
-    kinds = {
-        "chain": _chain,
-        "partial": _partial,
-        "classes": _classes,
-        "binary": _binary,
-        "linear": _linear,
-    }
+    kinds = {"chain": _chain, "partial": _partial, "classes": _classes, "binary": _binary, "linear": _linear}
     return kinds[kind](np.random.default_rng(seed))
 
 

@@ -52,16 +52,6 @@ def test_a_sequence_by_definition():
     assert len(sequence.names) == len(set(sequence.names)) == 64
 
 
-def test_features_know_nothing_of_their_day_nor_of_later_ones():
-    prices = series()
-    changed = np.concatenate((prices[:150], 2.0 * prices[150:]))
-    one, other = (example.direction_sequence(example.smooth(p), 120) for p in (prices, changed))
-    known = one.day <= 150
-    assert_array_equal(one.ranges[known], other.ranges[known])
-    assert_array_equal(one.before[known], other.before[known])
-    assert_array_equal(one.direction[one.day < 150], other.direction[one.day < 150])
-
-
 def test_sequences_fit_a_chain_of_pairs():
     """Labels are pairs, of which only those that share a direction follow each other."""
     sequence = example.direction_sequence(example.smooth(series()), 120, 3)

@@ -169,6 +169,13 @@ def test_pairs_of_an_alignment_stay_together(files, tmp_path):
     assert sorted(open_shards(tmp_path / "alignment").n_examples) == [1, 3]
 
 
+@pytest.mark.parametrize("kind", ["rna", "prokaryotic-genes"])
+def test_tune(files, tmp_path, kind):
+    sharded(files, kind, tmp_path / "shards")
+    succeed("tune", kind, tmp_path / "shards", "-m", tmp_path / "m", "--method", "grid", *QUIET)
+    assert load(tmp_path / "m").history_
+
+
 def test_what_is_refused(files, tmp_path):
     sharded(files, "rna", tmp_path / "shards")
     target = ["-m", tmp_path / "m", *QUIET]

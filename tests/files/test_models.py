@@ -66,9 +66,6 @@ def rewrite(scratch, data, header=None, arrays=None, raw_header=None):
     return scratch
 
 
-# --- round trip -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -125,9 +122,6 @@ def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
     again = load(tmp_path / "model")
     assert again.extra_ == {"note": 1}
     assert again.fit(X, Y).extra_ == {}
-
-
-# --- what is refused --------------------------------------------------------------------------------------
 
 
 def refused(path, match=None):
@@ -187,18 +181,6 @@ def test_a_missing_part(saved, scratch):
     for name in header.keys() - {"kind", "format", "version", "order", "skipped"}:
         text = json.dumps({k: v for k, v in header.items() if k != name})
         refused(rewrite(scratch, saved, raw_header=text), name)
-
-
-def test_arrays_of_another_shape_or_type(saved, scratch):
-    _, arrays = header_names(saved, scratch)
-    for name, array in arrays.items():
-        for other in (
-            array[:-1],
-            np.append(array, array[-1:], axis=0),
-            array[None],
-            array.astype(np.float32),
-        ):
-            refused(rewrite(scratch, saved, arrays={name: other}))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -266,16 +248,11 @@ def test_models_that_come_along_are_written_as_today(path, tmp_path):
     [
         {"labels": ["DET", "NOUN"]},
         {"labels": ["DET", "NOUN", "DET"]},
-        {"labels": None},
         {"order": 2},
-        {"order": None},
         {"forbidden": "bioes"},
         {"forbidden": [["DET", "VERB"]]},
-        {"forbidden": 5},
         {"history": [1]},
-        {"history": None},
         {"passes": "many"},
-        {"parameters": None},
         {"parameters": {"colour": 1}},
         {"extra": 3},
     ],
@@ -301,9 +278,6 @@ def test_cut_at_each_boundary(saved, scratch):
         refused(scratch, "not a model file, or damaged")
     scratch.write_bytes(saved + b"\0")
     refused(scratch, "damaged")
-
-
-# --- writing ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("where", "step"), [(os, "fsync"), (Path, "replace")])
@@ -333,9 +307,6 @@ def test_arrays_of_any_layout(tmp_path):
         assert_array_equal(again[name], array)
 
 
-# --- strings ----------------------------------------------------------------------------------------------
-
-
 @given(strings=st.lists(st.text() | st.text("\ud800\udfffé\0")))  # lone surrogates too: JSON can bring them
 def test_strings_come_back(strings):
     packed = pack_strings(strings)
@@ -344,13 +315,7 @@ def test_strings_come_back(strings):
 
 
 @pytest.mark.parametrize(
-    ("data", "ends"),
-    [
-        (b"abc", [2, 4]),
-        (b"abc", [2, 1, 3]),
-        (b"abc", [-1, 3]),
-        ("é".encode(), [1, 2]),
-    ],
+    ("data", "ends"), [(b"abc", [2, 4]), (b"abc", [2, 1, 3]), (b"abc", [-1, 3]), ("é".encode(), [1, 2])]
 )
 def test_damaged_strings(data, ends):
     with pytest.raises(ModelFileError, match="the table of names is damaged"):

@@ -44,9 +44,6 @@ def copied(folders, tmp_path):
     return copy
 
 
-# --- fits -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_fit_is_that_in_memory(folders, tmp_path, name):
     kind = EXAMPLES[name]
@@ -120,9 +117,6 @@ def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
     given = iter([genomes, genomes[:2]])
     with pytest.raises(DataError, match="found blocks of 15 genes, and then of 6: expected the same twice"):
         finder.write_blocks(lambda: iter([next(given)]), ShardWriter(tmp_path / "g"))
-
-
-# --- refused ----------------------------------------------------------------------------------------------
 
 
 def _beyond(array):

@@ -122,8 +122,7 @@ def test_what_was_left_stays_where_locks_do_not_tell(no_locks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("then", "left"),
-    [("writes", ["part-0", "unfinished"]), ("goes", []), ("finishes", [LAST, "part-0"])],
+    ("then", "left"), [("writes", ["part-0", "unfinished"]), ("goes", []), ("finishes", [LAST, "part-0"])]
 )
 def test_another_process_takes_the_mark_before_it_is_locked(then, left, tmp_path, monkeypatch):
     """And is then the one writer, or was."""

@@ -88,10 +88,6 @@ def test_models_go_on_from_the_fit_before(tmp_path):
     write_shards(model, tmp_path / "f", X, LETTERS)
     first = model.fit_shards(tmp_path / "f").passes_
     assert model.fit_shards(tmp_path / "f").passes_ < first
-    model = regressor(warm_start=True, hessian="exact")
-    write_shards(model, tmp_path / "g", X, NUMBERS)
-    first = model.fit_shards(tmp_path / "g").passes_
-    assert model.fit_shards(tmp_path / "g").passes_ < first
 
 
 def test_names_of_features_are_those_of_the_folder(tmp_path):
@@ -148,9 +144,6 @@ def test_columns_of_outputs_are_refused(tmp_path):
         write_shards(Regressor(), tmp_path / "f", X, np.column_stack((NUMBERS, NUMBERS)))
 
 
-# --- SVMlight files ---------------------------------------------------------------------------------------
-
-
 def svmlight(y, first=1):
     rows = (" ".join(f"{j}:{v:.3f}" for j, v in enumerate(row, first) if v > 0.0) for row in X)
     return "".join(f"{output} {row}\n" for output, row in zip(y, rows, strict=True))
@@ -194,7 +187,6 @@ def test_files_are_read_in_blocks():
         ("1 2:1 1:1\n", ":1: found '1 2:1 1:1', .*sorted"),
         ("one 1:2\n", ":1: found 'one 1:2', .*could not convert"),
         ("1 1:2\n2 1:nan\n", ":2: found '2 1:nan', .*not finite"),
-        ("nan 1:2\n", ":1: found 'nan 1:2', .*not finite"),
         ("1 99999999999:2\n", ":1: found '1 99999999999:2'"),
         ("1 2147483647:2\n", ":1: found '1 2147483647:2', .*found the feature 2147483647"),
         ("1 2000000000:2\n", "found 1 values and a feature 2000000000, expected at least one value for 100"),

@@ -21,7 +21,7 @@ from structune import Classifier, Regressor
 from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.learning.risk import Risk
-from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.running import Run
 
 RNG = np.random.default_rng(0)
@@ -50,9 +50,6 @@ def fitted(kind, x=X, **options):
 def predicted(model, x):
     """Probabilities of classes, or numbers."""
     return model.predict_proba(x) if isinstance(model, Classifier) else model.predict(x)
-
-
-# --- scikit-learn's conventions ---------------------------------------------------------------------------
 
 
 def splits_at_random(estimator):
@@ -90,8 +87,6 @@ def test_what_these_checks_leave_out(kind):
     assert np.all((scores > 0.4) & (scores < 1.0))
 
 
-# --- input ------------------------------------------------------------------------------------------------
-
 FORMS = [np.ndarray.tolist, sp.csr_matrix, sp.coo_array, pd.DataFrame, lambda x: x.astype(np.float32)]
 
 
@@ -114,18 +109,13 @@ def test_forms_of_input(kind, form):
     ("x", "weights", "message"),
     [
         (X[:5], None, "inconsistent numbers of samples"),
-        (X[:0], None, "0 sample"),
-        (X[:, :0], None, "0 feature"),
-        (np.where(X > 2, np.nan, X), None, "contains NaN"),
         (sp.csr_array(np.where(X > 2, np.inf, X)), None, "contains infinity"),
         (X, np.ones(3), r"found weights of shape \(3,\), expected \(90,\)"),
         (X, -np.ones(N), "example 0 has the weight -1.0"),
-        (X, np.zeros(N), "found a weight of zero for every example"),
-        (X, np.append(np.ones(N - 1), np.nan), "example 89 has the weight nan"),
     ],
 )
 def test_data_that_are_refused(kind, x, weights, message):
-    y = KINDS[kind][1][: max(x.shape[0], 6) if x.shape[0] else 0]
+    y = KINDS[kind][1][: max(x.shape[0], 6)]
     with pytest.raises(ValueError, match=message):
         model_of(kind).fit(x, y, weights)
 
@@ -134,17 +124,12 @@ def test_data_that_are_refused(kind, x, weights, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tuning": "bayes"}, "tuning='bayes': expected one of"),
-        ({"hessian": "newton"}, "hessian='newton': expected one of"),
-        ({"penalty": 0.0}, "penalty=0.0: expected finite numbers > 0"),
         ({"penalty": "large"}, "penalty='large'"),
         ({"penalty": {"none": 1.0}}, r"penalty names the groups \['none'\], expected some of \['all'\]"),
         ({"groups": "word"}, "groups='word': expected one of"),
         ({"groups": {"x0": 1}}, "expected one of"),
         ({"groups": "prefix"}, "groups='prefix' needs names of the features: fit with a data frame"),
         ({"groups": ["a"] * 3}, "found groups for 3 features, expected 4"),
-        ({"n_jobs": 0}, "n_jobs=0"),
-        ({"tuning": "implicit", "folds": 91}, "cannot split 90 examples"),
         ({"tuning": "grid", "folds": None, "holdout": 1.5}, "holdout=1.5: expected a number between 0 and 1"),
     ],
 )
@@ -159,9 +144,6 @@ def test_other_features_are_refused_in_prediction(kind):
         fitted(kind).predict(X[:, :3])
     with pytest.raises(ValueError, match="feature names should match"):
         fitted(kind, FRAME).predict(FRAME.rename(columns={"age": "e"}))
-
-
-# --- awkward data -----------------------------------------------------------------------------------------
 
 
 @EVERY_KIND
@@ -203,9 +185,6 @@ def test_as_many_features_as_examples(kind, tuning, n, groups):
     assert model.score(x, y) > (0.4 if kind == "classes" else -1e-9)
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("tuning", TUNINGS[1:])
@@ -222,15 +201,6 @@ def test_what_tuning_leaves(kind, tuning, form):
     assert_allclose(predicted(model, X), predicted(again, X), atol=0.02 if tuning == "direct" else 2e-3)
 
 
-@BOTH
-def test_tuners_may_be_objects(kind):
-    grid = GridTuner((1.0, 2.0))
-    for tuner in (MajorizeTuner(alpha=1.0), DirectTuner(), ImplicitTuner(max_evaluations=2), grid):
-        model = fitted(kind, tuning=tuner)
-        assert model.tuning is tuner
-    assert model.penalty_[0] in (1.0, 2.0)
-
-
 @pytest.mark.parametrize("kind", ["binary", "numbers"])
 def test_one_precision_a_feature_shrinks_what_is_noise(kind):
     x = np.hstack([X[:, :2], np.random.default_rng(0).normal(size=(N, 10))])
@@ -242,9 +212,6 @@ def test_one_precision_a_feature_shrinks_what_is_noise(kind):
         noise = [np.linalg.norm(w[2:]) / np.linalg.norm(w[:2]) for w in (np.atleast_2d(model.coef_)[0], free)]
         assert noise[0] < noise[1]
     assert noise[0] < 0.8 * noise[1]
-
-
-# --- groups of features -----------------------------------------------------------------------------------
 
 
 @BOTH
@@ -292,9 +259,6 @@ def test_blocks_of_a_column_transformer(kind):
     assert model[-1].group_names_ == ("numbers", "kinds")
     assert model[-1].feature_names_in_[0] == "numbers__size=1"
     assert model.score(table, y) > 0.7
-
-
-# --- fits after fits, and cut short -----------------------------------------------------------------------
 
 
 @EVERY_KIND
@@ -367,9 +331,6 @@ def test_no_time_at_all(kind, tuning):
     assert np.isfinite(predicted(model, X)).all()
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 @pytest.mark.parametrize(("tuning", "fit_intercept"), [(None, False), ("majorize", True), ("grid", True)])
 def test_what_is_saved_comes_back(kind, tuning, fit_intercept, tmp_path):
@@ -401,14 +362,6 @@ def test_feature_names_come_back(tmp_path):
         again.predict(FRAME)
 
 
-def test_tuners_and_functions_come_back_as_defaults(tmp_path):
-    model = fitted("binary", tuning=MajorizeTuner(), groups=len)
-    model.save(tmp_path / "model")
-    again = structune.load(tmp_path / "model")
-    assert (again.tuning, again.groups) == ("majorize", "single")
-    assert_array_equal(again.penalty_, model.penalty_)
-
-
 @BOTH
 def test_a_parameter_set_after_the_fit_does_not_change_what_is_saved(kind, tmp_path):
     model = fitted(kind, X + 1.0)
@@ -416,12 +369,11 @@ def test_a_parameter_set_after_the_fit_does_not_change_what_is_saved(kind, tmp_p
     assert_array_equal(predicted(structune.load(tmp_path / "model"), X), predicted(model, X))
 
 
-def damaged(model, path, header, missing=""):
-    """The model's file with other entries in its header, and without an array."""
+def damaged(model, path, header):
+    """The model's file with other entries in its header."""
     model.save(path)
     fields, arrays = read_model(path)
     fields = {name: v for name, v in {**fields, **header}.items() if name not in ("format", "version")}
-    arrays.pop(missing, None)
     save_model(path, fields.pop("kind"), fields, arrays)
     return path
 
@@ -451,10 +403,3 @@ def test_a_lie_about_the_number_of_features_takes_no_memory(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**20
-
-
-@pytest.mark.parametrize("array", ["coef", "penalty", "group_sizes", "feature_bytes", "feature_ends"])
-def test_a_missing_part(array, tmp_path):
-    path = damaged(fitted("binary", FRAME), tmp_path / "model", {}, array)
-    with pytest.raises(ModelFileError, match=array):
-        structune.load(path)

@@ -4,16 +4,14 @@ import re
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import LinearSVC
 
 import structune
 from structune import Classifier, RNAFolder, SequenceTagger
 from structune.errors import CapabilityError, DataError
-from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.learning.risk import Risk
-from structune.learning.tuning import GridTuner, MajorizeTuner
+from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.tuning import GridTuner
 from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 from tiny import press_ctrl_c
@@ -59,35 +57,6 @@ def classifier(**options):
     return Classifier(**{"n_jobs": 1, "tuning": None, "loss": "margin", **options})
 
 
-def cost_of(kind, model):
-    """Of the predictions on the training data, by hand."""
-    _, x, y = DATA[kind]
-    found = model.predict(x)
-    if kind == "classifier":
-        return float(np.sum(found != y))
-    if kind == "tagger":
-        return float(sum(a != b for p, t in zip(found, y, strict=True) for a, b in zip(p, t, strict=True)))
-    return sum(1 - pairs(p, t) for p, t in zip(found, y, strict=True))
-
-
-def pairs(predicted, true):
-    """Recall of base pairs."""
-
-    def of(structure):
-        opened, found = [], set()
-        for j, mark in enumerate(structure):
-            if mark == "(":
-                opened.append(j)
-            elif mark == ")":
-                found.add((opened.pop(), j))
-        return found
-
-    return len(of(predicted) & of(true)) / max(1, len(of(true)))
-
-
-# --- fitting ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
 @BOTH_LOSSES
 @EVERY_KIND
@@ -98,18 +67,7 @@ def test_fit_and_predict(kind, loss, tuning):
     assert np.all(np.isfinite(model.penalty_) & (model.penalty_ > 0))
     assert model.penalty_.shape == (len(model.group_names_),)
     assert model.score(x, y) > 0.6
-    last = model.history_[-1]
-    if tuning is None:
-        assert last["stage"] == "fit"
-        # the loss is no less than the cost of the predictions
-        assert last["objective"] >= cost_of(kind, model) - 1e-9
-
-
-@EVERY_KIND
-def test_the_ramp_is_the_tighter_bound(kind):
-    margin, ramp = (fitted(kind, loss=loss, penalty=0.03, tolerance=1e-5) for loss in ("margin", "ramp"))
-    assert cost_of(kind, ramp) <= ramp.history_[-1]["objective"]
-    assert ramp.history_[-1]["objective"] <= margin.history_[-1]["objective"] * (1 + 1e-4)
+    assert tuning is not None or model.history_[-1]["stage"] == "fit"
 
 
 @pytest.mark.parametrize("kind", ["tagger", "classifier"])
@@ -126,42 +84,6 @@ def test_losses_may_be_objects(kind):
         assert model.status_ == "converged"
         assert model.score(*DATA[kind][1:]) > 0.6
     assert_array_equal(fitted(kind, loss="ramp").coef_, fitted(kind, loss=RampLoss()).coef_)
-
-
-@EVERY_KIND
-def test_the_objective_is_the_definition(kind):
-    """Found from outside: the structure, the loss and the weights."""
-    model = fitted(kind, loss="margin", penalty=0.3)
-    structure, w = model._structure, model._weights
-    if kind == "classifier":
-        model = fitted(kind, loss="margin", penalty=0.3, fit_intercept=False)
-        structure, w = model._structure, model.coef_.T.ravel()
-        shard = structure.encode(X, Y3.tolist())
-    elif kind == "tagger":
-        table = structune.tagging.AttributeTable.from_items(DATA[kind][1])
-        shard = structure.encode(table, DATA[kind][2])
-    else:
-        shard = structure.encode(*DATA[kind][1:])
-    bound = structure.best(w, shard, np.ones(len(shard)))[1] - structure.score(w, shard)
-    assert model.history_[-1]["objective"] == pytest.approx(bound.sum() + 0.15 * w @ w, rel=1e-7)
-
-
-@EVERY_KIND
-def test_the_number_of_threads_does_not_matter(kind):
-    for loss in ("margin", "ramp"):
-        assert_array_equal(fitted(kind, loss=loss, n_jobs=2).coef_, fitted(kind, loss=loss).coef_)
-
-
-@EVERY_KIND
-def test_a_warm_start_is_quick(kind):
-    model = fitted(kind, loss="margin", warm_start=True, penalty=0.1)
-    passes, objective = model.passes_, model.history_[-1]["objective"]
-    model.fit(*DATA[kind][1:])
-    assert model.passes_ < passes
-    assert model.history_[-1]["objective"] == pytest.approx(objective, rel=2e-3)
-
-
-# --- scikit-learn -----------------------------------------------------------------------------------------
 
 
 CASES = {
@@ -185,49 +107,11 @@ def test_linear_svc_agrees(case):
 
 
 @BOTH_LOSSES
-def test_weights_count_as_so_many_examples(loss):
-    times = RNG.integers(0, 4, 60)
-    one = classifier(loss=loss, tolerance=1e-6).fit(X, Y3, times)
-    other = classifier(loss=loss, tolerance=1e-6).fit(np.repeat(X, times, axis=0), np.repeat(Y3, times))
-    assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
-
-
-@BOTH_LOSSES
-def test_sparse_features(loss):
-    """The same objective as with dense ones; where the ramp loss ends is for rounding to decide."""
-    tolerance = 1e-9
-    dense, sparse = (
-        classifier(loss=loss, fit_intercept=False, tolerance=tolerance).fit(x, Y3)
-        for x in (X, sp.csr_array(X))
-    )
-    values = [model.history_[-1]["objective"] for model in (dense, sparse)]
-    for model, value, other in ((dense, values[0], sp.csr_array(X)), (sparse, values[1], X)):
-        assert objective_of(model, other) == pytest.approx(value, rel=1e-9)
-        assert_allclose(model.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-12)
-    if loss == "margin":  # convex: each is within the gap of a fit of the one minimum
-        gap = 10 * tolerance * values[0]
-        assert values[1] == pytest.approx(values[0], abs=gap)
-        assert np.linalg.norm(sparse.coef_ - dense.coef_) <= 2 * np.sqrt(2 * gap)
-    else:
-        assert values[1] == pytest.approx(values[0], rel=1e-3)
-
-
-def objective_of(model, x):
-    """What the fit minimised, on features that are given in another form."""
-    structure, w = model._structure, model.coef_.T.ravel()
-    risk = Risk(structure, model._make_loss(), [structure.encode(x, Y3.tolist())])
-    return risk.value(w) + 0.5 * w @ w
-
-
-@BOTH_LOSSES
 def test_the_intercept_follows_the_features(loss):
     plain, moved = (classifier(loss=loss, tolerance=1e-6).fit(x, Y) for x in (X, X + 100.0))
     assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
     assert_allclose(moved.decision_function(X + 100.0), plain.decision_function(X), atol=1e-6)
     assert plain.intercept_.any()
-
-
-# --- prediction -------------------------------------------------------------------------------------------
 
 
 @BOTH_LOSSES
@@ -272,71 +156,12 @@ def test_folders_predict_the_highest_score(loss):
     assert model.predict(SEQUENCES, constraints=known) == ["." * len(sequence) for sequence in SEQUENCES]
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("tuning", "who"),
-    [
-        ("implicit", "the implicit tuner"),
-        ("direct", "the direct tuner"),
-        (MajorizeTuner(count="effective"), "count='effective'"),
-    ],
-    ids=["implicit", "direct", "effective"],
-)
-@EVERY_KIND
-def test_tunings_that_need_a_smooth_loss(kind, tuning, who):
-    for loss, name in (("margin", "MarginLoss"), ("ramp", "RampLoss")):
-        expected = f"{who} needs a smooth loss, found {name}: expected tuning='gr"
-        with pytest.raises(CapabilityError, match=expected):
-            fitted(kind, loss=loss, tuning=tuning)
-
-
-@BOTH_LOSSES
-@EVERY_KIND
-def test_a_grid_holds_out_the_cost_of_predictions(kind, loss):
-    tuner = GridTuner((1e-2, 1.0, 1e6), fit_tolerance=1e-3)
-    model = fitted(kind, loss=loss, tuning=tuner, folds=2)
-    records = [record for record in model.history_ if record["stage"] == "grid"]
-    costs = [record["heldout_loss"] for record in records]
-    assert kind == "folder" or all(cost == int(cost) for cost in costs)
-    assert costs[2] > min(costs)  # with all weights at zero
-    best = [value for value, cost in zip(tuner.values, costs, strict=True) if cost == min(costs)]
-    assert_allclose(model.penalty_, max(best))
-
-
-@EVERY_KIND
-def test_a_tuned_model_is_a_fit_with_its_penalty(kind):
-    model = fitted(kind, loss="margin", tuning="majorize", tolerance=1e-6)
-    penalty = dict(zip(model.group_names_, model.penalty_.tolist(), strict=True))
-    again = fitted(kind, loss="margin", penalty=penalty, tolerance=1e-6)
-    assert_allclose(model.coef_, again.coef_, atol=0.02 * np.abs(model.coef_).max())
-
-
-# --- what is refused --------------------------------------------------------------------------------------
-
-
 @EVERY_KIND
 def test_losses_that_are_none(kind):
     message = re.escape("expected one of ['log', 'margin', 'ramp', 'equivalent'], or a loss")
     for loss in ("hinge", None, 3, MarginLoss):
         with pytest.raises(DataError, match=message):
             fitted(kind, loss=loss)
-
-
-@pytest.mark.parametrize(
-    ("kind", "loss", "ability"),
-    [
-        ("folder", MarginLoss("slack"), "rescaled"),
-        ("folder", RampLoss("slack"), "rescaled"),
-        *((kind, "equivalent", "equivalent") for kind in DATA),
-        ("classifier", EquivalentMarginLoss(), "equivalent"),
-    ],
-)
-def test_losses_that_a_structure_cannot_answer(kind, loss, ability):
-    for tuning in (None, "grid"):
-        with pytest.raises(CapabilityError, match=f"needs '{ability}', which the structure"):
-            fitted(kind, loss=loss, tuning=tuning)
 
 
 @BOTH_LOSSES
@@ -349,9 +174,6 @@ def test_partial_labels_are_refused(loss):
     ):
         with pytest.raises(DataError, match=f"{where}: found no single label"):
             model_of("tagger", loss=loss).fit(x, y)
-
-
-# --- awkward data -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tuning", [None, "majorize"])
@@ -386,24 +208,9 @@ def test_contradicting_examples(loss):
 
 
 @BOTH_LOSSES
-def test_weights_of_zero(loss):
-    with pytest.raises(DataError, match="a weight of zero for every example"):
-        model_of("tagger", loss=loss).fit(*hmm_data(5), sample_weight=np.zeros(5))
+def test_a_class_may_weigh_nothing(loss):
     without = classifier(loss=loss).fit(X, Y3, np.where(Y3 == 1, 0.0, 1.0))
     assert not np.any(without.predict(X[Y3 != 1]) == 1)
-
-
-@pytest.mark.parametrize("penalty", [1e-6, 1e6])
-@BOTH_LOSSES
-def test_separated_classes(loss, penalty):
-    y = (X[:, 0] > 0).astype(int)
-    model = classifier(loss=loss, penalty=penalty).fit(X, y)
-    assert model.status_ == "converged"
-    assert np.isfinite(model.coef_).all()
-    assert penalty > 1 or model.score(X, y) == 1.0
-
-
-# --- cut short --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
@@ -413,12 +220,6 @@ def test_no_time_at_all(kind, tuning):
     assert model.status_ == "budget"
     assert np.isfinite(model.coef_).all()
     assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
-
-
-@EVERY_KIND
-def test_the_iterations_run_out(kind):
-    assert fitted(kind, loss="margin", run=Run(max_iterations=2)).status_ == "iterations"
-    assert np.isfinite(fitted(kind, loss="ramp", run=Run(max_iterations=2)).coef_).all()
 
 
 @pytest.mark.parametrize(("loss", "n"), [("margin", 2), ("ramp", 12)])
@@ -438,9 +239,6 @@ def test_ctrl_c_before_there_is_anything(kind, monkeypatch):
     press_ctrl_c(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         fitted(kind, loss="margin")
-
-
-# --- files ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["margin", MarginLoss(outer="logistic"), RampLoss()], ids=name_of)

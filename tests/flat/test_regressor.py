@@ -1,7 +1,5 @@
 """The regressor: the optima of scikit-learn, the noise, units, deviations of predictions, several outputs."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,15 +7,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-from sklearn.impute import IterativeImputer
 from sklearn.linear_model import BayesianRidge, Ridge, RidgeCV
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 import structune
 from structune import Regressor
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError
 from structune.files.models import read_model, save_model
 from structune.running import Run
 
@@ -33,9 +29,6 @@ FRAME = pd.DataFrame(X, columns=["size=1", "size=2", "hue", "age"])
 
 def regressor(**options):
     return Regressor(**{"n_jobs": 1, "tuning": None, **options})
-
-
-# --- scikit-learn's optima --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csc_matrix])
@@ -56,31 +49,9 @@ def test_ridge_agrees(penalty, fit_intercept, weights, form):
         assert model.noise_variance_ == pytest.approx(errors)
 
 
-@pytest.mark.parametrize("tuning", [None, "majorize", "direct"])
-def test_weights_count_as_so_many_examples(tuning):
-    times = RNG.integers(0, 4, 80)
-    one, other = (regressor(tuning=tuning, tolerance=1e-9) for _ in range(2))
-    one.fit(X, Y, times)
-    other.fit(np.repeat(X, times, axis=0), np.repeat(Y, times))
-    assert_allclose(one.coef_, other.coef_, rtol=1e-4)
-    assert one.noise_variance_ == pytest.approx(other.noise_variance_, rel=1e-4)
-
-
 def test_the_tolerance_that_comes_by_default_is_good_enough():
     for options in ({}, {"hessian": "exact"}):
         assert_allclose(regressor(**options).fit(X, Y).coef_, Ridge().fit(X, Y).coef_, atol=1e-3)
-
-
-@pytest.mark.parametrize("hessian", ["auto", "dense"])
-@pytest.mark.parametrize("scale", [[1e6, 1.0, 1.0, 1.0], [1e4, 1.0, 1.0, 1e-3]])
-def test_a_large_feature_does_not_spoil_the_others(scale, hessian):
-    """As it does not for Ridge."""
-    x = X[:, [3, 0, 1, 2]] * scale
-    model, peer = regressor(penalty=1e-8, hessian=hessian).fit(x, Y), Ridge(alpha=1e-8).fit(x, Y)
-    assert_allclose(model.predict(x), peer.predict(x), atol=0.02)
-
-
-# --- outputs ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -164,9 +135,6 @@ def test_outputs_without_noise(tuning):
     assert model.noise_variance_ < 1e-5
 
 
-# --- tuning -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_the_noise_is_found(unit):
     """Its variance, and with it the penalty: noise times the precision of the weights."""
@@ -211,19 +179,6 @@ def test_tuning_by_probes_comes_to_an_end():
     model = Regressor(groups=["few"] * 400 + ["many"] * 5600).fit(X[:400], y[:400])
     assert model.status_ == "converged"
     assert model.score(X[400:], y[400:]) > 0.89
-
-
-def test_groups_of_examples_stay_together():
-    """Each example four times: a split by the example sees in training what it holds out."""
-    rng = np.random.default_rng(0)
-    x, groups = np.repeat(rng.normal(size=(20, 15)), 4, axis=0), np.repeat(np.arange(20), 4)
-    y = np.repeat(rng.normal(size=20), 4)
-    for tuning in ("implicit", "grid"):
-        apart, together = (regressor(tuning=tuning).fit(x, y, groups=g) for g in (None, groups))
-        assert together.penalty_[0] > 10 * apart.penalty_[0]
-
-
-# --- deviations of predictions ----------------------------------------------------------------------------
 
 
 def deviations(model, x, weights, penalties, at):
@@ -271,14 +226,6 @@ def test_no_deviations_without_the_hessian(monkeypatch):
     with pytest.raises(DataError, match="and at most 24 covariances"):
         regressor(hessian="dense").fit(X, Y).predict(X, return_std=True)
 
-
-def test_imputers_draw_from_it():
-    holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
-    imputer = IterativeImputer(regressor(hessian="dense"), sample_posterior=True, max_iter=2, random_state=0)
-    assert np.isfinite(imputer.fit_transform(holes)).all()
-
-
-# --- several outputs --------------------------------------------------------------------------------------
 
 BOTH = np.column_stack([Y, 100.0 * (X @ TRUTH[::-1] + RNG.normal(size=80))])
 
@@ -333,27 +280,14 @@ def test_files_hold_all_outputs_and_deviations(y, fit_intercept, tmp_path):
     assert again.predict(FRAME).shape == y.shape
 
 
-def rewritten(path, header, left_out=("format", "version")):
-    """A model's file with other entries in its header, and no covariances."""
-    fields, arrays = read_model(path)
-    fields = {name: v for name, v in {**fields, **header}.items() if name not in left_out}
-    arrays = {name: array for name, array in arrays.items() if not name.startswith("posterior")}
-    save_model(path, fields.pop("kind"), fields, arrays)
-
-
-@pytest.mark.parametrize("header", [{"n_outputs": 0}, {"n_outputs": 3}, {"n_outputs": None}])
-def test_headers_that_do_not_fit_the_outputs(header, tmp_path):
-    regressor().fit(X, BOTH).save(tmp_path / "model")
-    rewritten(tmp_path / "model", header)
-    with pytest.raises(ModelFileError, match=re.escape(str(tmp_path))):
-        structune.load(tmp_path / "model")
-
-
 def test_files_of_before(tmp_path):
     """They say nothing of outputs and covariances."""
     model = regressor().fit(X, Y)
     model.save(tmp_path / "model")
-    rewritten(tmp_path / "model", {}, ("format", "version", "n_outputs"))
+    fields, arrays = read_model(tmp_path / "model")
+    fields = {name: v for name, v in fields.items() if name not in ("format", "version", "n_outputs")}
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("posterior")}
+    save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
     again = structune.load(tmp_path / "model")
     assert_array_equal(again.predict(X), model.predict(X))
     with pytest.raises(DataError, match="without covariances"):

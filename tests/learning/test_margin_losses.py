@@ -1,4 +1,4 @@
-"""Losses that are maxima over outputs: their outer functions, what they need, examples done by hand.
+"""Losses that are maxima over outputs: their outer functions, what they need, and their passes.
 
 `loss_laws` holds them to all outputs of every structure, beside the structures' own laws.
 """
@@ -7,22 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from chains import chain_problem, table
 from maxima import OUTER, SLOPE, enumerated, risk_of
 from structune.errors import CapabilityError, DataError
-from structune.flat.structure.classes import Classes
 from structune.learning import margin_losses as module
 from structune.learning.losses import SquaredLoss
-from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
+from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
-from structune.ranking.structure.ranking import Ranking
-from structune.tagging.structure.chain import Chain
 from tiny import small
 
 PLACES = np.array([-1e300, -800.0, -1.0, -1e-12, 0.0, 1e-12, 0.5, 1.0, 1.5, 800.0, 1e150])
-
-
-# --- outer functions --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outer", OUTER)
@@ -33,9 +26,6 @@ def test_outer_functions(outer):
         found = module.OUTER[outer](PLACES)
     assert_allclose(found[0], values, rtol=1e-14)
     assert_allclose(found[1], slopes, rtol=1e-12)
-
-
-# --- options and abilities --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", [MarginLoss, RampLoss])
@@ -53,64 +43,6 @@ def test_a_structure_without_decoding():
     structure, shard = small("linear")
     with pytest.raises(CapabilityError, match="the cost of predictions needs 'cost'"):
         Risk(structure, SquaredLoss(), [shard]).task_cost(np.zeros(structure.n_weights))
-
-
-@pytest.mark.parametrize("loss", [MarginLoss(), RampLoss(), MarginLoss("slack"), RampLoss("slack")])
-def test_partial_labels(loss):
-    structure, shard = small("partial")
-    with pytest.raises(DataError, match="no complete labels"):
-        Risk(structure, loss, [shard]).value(np.zeros(structure.n_weights))
-
-
-# --- by hand ----------------------------------------------------------------------------------------------
-
-
-def test_the_loss_of_crammer_and_singer():
-    """max(0, 1 + best other score - own score), for two classes or more."""
-    structure = Classes(["a", "b", "c"], ["x"], bias=False)
-    w = np.array([1.0, 1.5, -2.0])
-    for label, expected in (("a", 1.5), ("b", 0.5), ("c", 4.5)):
-        risk = Risk(structure, MarginLoss(), [structure.encode([[1.0]], [label])])
-        assert risk.value(w) == pytest.approx(expected)
-        assert risk.value(10 * w) == pytest.approx({"a": 6.0, "b": 0.0, "c": 36.0}[label])
-
-
-def test_the_ramp_does_not_grow_where_an_example_stays_wrong():
-    structure = Classes(["a", "b"], ["x"], bias=False, reference=True)
-    shard = structure.encode([[1.0], [-1.0]], ["a", "a"])
-    for loss in (RampLoss(), RampLoss("slack")):
-        risk = Risk(structure, loss, [shard])
-        assert [risk.value(np.array([s])) for s in (0.0, 1.0, 1e6)] == pytest.approx([2.0, 1.0, 1.0])
-    bound = Risk(structure, MarginLoss(), [shard])
-    assert [bound.value(np.array([s])) for s in (0.0, 1.0, 1e6)] == pytest.approx([2.0, 2.0, 1e6 + 1])
-
-
-def test_slack_rescaling_wants_the_same_margin_of_all_mistakes():
-    x = [[[("a", 1.0)]] * 3]
-    chain = Chain.build(table(x), [["p", "q", "p"]], boundary=False, states="all")
-    names = chain.weight_names()
-    w = np.zeros(len(names))
-    w[[names.index("p -> q"), names.index("q -> p")]] = 1.0  # q p q scores as p q p, all tokens wrong
-    for p_scores, margin, slack in ((0.0, 3.0, 3.0), (0.75, 3.0 - 0.75, 3.0 * (1.0 - 0.75)), (2.0, 1.0, 1.0)):
-        w[names.index("a : p")] = p_scores
-        problem = chain_problem(chain, x, [["p", "q", "p"]], w)
-        assert risk_of(problem, MarginLoss()).value(w) == pytest.approx(margin)
-        assert risk_of(problem, MarginLoss("slack")).value(w) == pytest.approx(slack)
-        assert risk_of(problem, RampLoss("slack")).value(w) == pytest.approx(slack)  # max beta is 0
-
-
-def test_equal_relevances_cost_the_convex_bound_alone():
-    """Documents of one relevance apart: the fixed order pays, the best of the equivalent orders does not."""
-    structure = Ranking(["x"])
-    shard = structure.encode((np.array([[0.0], [4.0]]), [0, 0]), [1, 1])
-    w = np.array([10.0])
-    gain = 40.0 * (2**-0.25 - 3**-0.25)
-    assert Risk(structure, MarginLoss(), [shard]).value(w) == pytest.approx(gain)
-    for loss in (EquivalentMarginLoss(), RampLoss()):
-        assert Risk(structure, loss, [shard]).value(w) == pytest.approx(0.0, abs=1e-12)
-
-
-# --- risks ------------------------------------------------------------------------------------------------
 
 
 def test_bounds_count_passes_of_the_risk():

@@ -158,9 +158,6 @@ def test_estimators_are_copied_whole(cls):
     assert repr(model).startswith(f"{cls.__name__}(")
 
 
-# --- numbers that parameters cannot be --------------------------------------------------------------------
-
-
 X = np.random.default_rng(0).normal(size=(24, 3))
 FLAT = {
     "classifier": (Classifier(tuning=None, n_jobs=1), (X, np.arange(24) % 2)),

@@ -53,9 +53,6 @@ def test_a_precision_is_positive_even_in_a_group_without_weights():
     assert penalty.precision(np.zeros(2), np.zeros(2)).min() > 0
 
 
-# --- weights without a penalty ----------------------------------------------------------------------------
-
-
 def test_weights_without_a_penalty_are_in_no_group():
     assert len(FREE) == 3
     assert FREE.sizes.tolist() == [2, 1, 1]
@@ -87,9 +84,6 @@ def test_free_weights_do_not_enter_the_integrated_penalty(seed, alpha, beta):
     assert_allclose(gradient, FREE.spread(penalty.precision(w)) * w)
     moved = w + np.array([0, 9.0, 0, 0, -9.0, 0])
     assert penalty.value_and_gradient(moved)[0] == value
-
-
-# --- the noise variance integrated out --------------------------------------------------------------------
 
 
 FLOOR = 1e-3
@@ -142,10 +136,3 @@ def test_the_objective_is_that_of_the_paper():
 def test_other_losses_stay_as_they_are(kind):
     noise = IntegratedNoise(risk_of(kind), FLOOR)
     assert (noise.value(7.0), noise.variance(7.0), noise.variance_of(7.0)) == (7.0, 1.0, 1.0)
-
-
-def test_outputs_that_are_all_zero():
-    noise = IntegratedNoise(squares(np.zeros(3)), FLOOR)
-    assert noise.variance(0.0) > 0
-    assert_allclose([noise.value(0.0), noise.value(0.0)], noise.value(0.0))
-    assert np.isfinite(noise.value(0.0))

@@ -53,10 +53,7 @@ def test_weights_that_cannot_matter_become_zero():
     assert off.history[-1]["switched_off"] == np.count_nonzero(zero)
 
 
-@pytest.mark.parametrize(
-    ("tuner", "options"),
-    [(SPARSE, {"which": "single"}), (DirectTuner(beta=1e-3), {})],
-)
+@pytest.mark.parametrize(("tuner", "options"), [(SPARSE, {"which": "single"}), (DirectTuner(beta=1e-3), {})])
 def test_where_nothing_is_switched_off(tuner, options):
     problem = problem_of(**options)
     result = tuner.tune(problem)
@@ -83,9 +80,6 @@ def test_a_tagger_forgets_what_is_switched_off(tmp_path):
     assert load(tmp_path / "m").predict(X) == tagger.predict(X)
 
 
-# --- too many precisions ----------------------------------------------------------------------------------
-
-
 def test_too_few_held_out_for_so_many_precisions():
     problem = problem_of(splits=True)
     n = len(problem.groups)
@@ -101,11 +95,7 @@ def test_a_tagger_warns_where_it_is_called():
 
 @pytest.mark.parametrize(
     ("tuner", "which", "n"),
-    [
-        (ImplicitTuner(), "grouped", 60),
-        (ImplicitTuner(), "separate", 1500),
-        (GridTuner(), "separate", 60),
-    ],
+    [(ImplicitTuner(), "grouped", 60), (ImplicitTuner(), "separate", 1500), (GridTuner(), "separate", 60)],
 )
 def test_no_warning(tuner, which, n):
     with warnings.catch_warnings():

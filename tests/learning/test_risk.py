@@ -13,9 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from chains import chain_problems
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
-from structune.flat.structure.linear import Linear
 from structune.learning import risk as module
-from structune.learning.losses import LogLoss, SquaredLoss
+from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk, _counted, _Group
 from structune.running import executors
 from structune.running.executors import ThreadExecutor
@@ -113,15 +112,6 @@ def test_passes_are_counted():
     assert risk.passes == 5
 
 
-def test_the_variance_is_the_hessian_diagonal_where_parts_are_independent():
-    rng = np.random.default_rng(0)
-    structure = Classes(["a", "b", "c"], ["x", "y"])
-    shard = structure.encode(rng.normal(size=(9, 2)), rng.choice(["a", "b", "c"], 9), rng.uniform(size=9))
-    risk, w = Risk(structure, LogLoss(), pieces(shard, 2)), rng.normal(size=structure.n_weights)
-    product = risk.linearize(w)
-    assert_allclose(risk.variance(w), [product(e) @ e for e in np.eye(w.size)], rtol=1e-9, atol=1e-12)
-
-
 class Greedy(LogLoss):
     needs = frozenset({"log_partition", "best", "telepathy"})
 
@@ -155,9 +145,6 @@ def test_hessian_methods_need_abilities(method, ability):
             risk.linearize(w)(w)
 
 
-# --- the Hessian as a matrix ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", FLAT)
 def test_the_matrix_is_that_of_the_products(kind):
     w = np.cos(np.arange(small(kind)[0].n_weights))
@@ -166,21 +153,6 @@ def test_the_matrix_is_that_of_the_products(kind):
         expected = dense_hessian(risk_of(kind, hessian=method), w)
         assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=method)
     assert_allclose(found, dense_hessian(risk_of(kind), w), rtol=1e-10, atol=1e-12)
-
-
-def test_a_quadratic_loss():
-    rng = np.random.default_rng(0)
-    x, y, weights, w = rng.normal(size=(9, 3)), rng.normal(size=9), rng.uniform(size=9), rng.normal(size=3)
-    structure = Linear(list("abc"), bias=False)
-    shard = structure.encode(x, y, weights)
-    risk = Risk(structure, SquaredLoss(), pieces(shard, 2))
-    value, gradient = risk.value_and_gradient(w)
-    assert value == pytest.approx(0.5 * weights @ (y - x @ w) ** 2) == pytest.approx(risk.value(w))
-    assert_allclose(gradient, x.T @ (weights * (x @ w - y)))
-    assert_allclose(risk.hessian_matrix(w), x.T @ (weights[:, None] * x))
-    assert risk.at_zero.value == pytest.approx(0.5 * weights @ y**2)
-    assert risk.quadratic
-    assert not risk_of("classes").quadratic
 
 
 def flat_risk(n, p, hessian="auto", labels=2, density=None):
@@ -228,9 +200,6 @@ def test_an_origin_is_added_to_all_weights(partial):
         assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=name)
     assert partial or moved.task_cost(w) == plain.task_cost(w + origin)
     assert moved.at_zero.value == plain.value(origin)
-
-
-# --- fits side by side ------------------------------------------------------------------------------------
 
 
 def test_threads_that_share_risks():

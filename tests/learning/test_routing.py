@@ -1,7 +1,6 @@
 """What scikit-learn's meta-estimators pass on arrives, and its tables do."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
@@ -66,8 +65,3 @@ def test_tables_with_names(library, name):
         model.predict(table[["b", "a", "c"]])
     pipe = make_pipeline(StandardScaler(), model).set_output(transform=library).fit(table, y)
     assert_array_equal(pipe[-1].feature_names_in_, list("abc"))
-
-
-def test_sequences_may_be_a_series():
-    tagger, x, y = MODELS["tagger"]
-    assert tagger.fit(pd.Series(x), pd.Series(y)).predict(pd.Series(x)) == tagger.fit(x, y).predict(x)

@@ -5,8 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structune.errors import DataError, StructuneError
 from structune.learning.tuning.problem import mark_chosen
@@ -17,7 +15,7 @@ from structune.plots import (
     plot_sensitivity,
     plot_tuning,
 )
-from structune.plots.figure import check_path, spread
+from structune.plots.figure import check_path
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -179,16 +177,6 @@ def test_matplotlib_missing(monkeypatch):
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     with pytest.raises(StructuneError, match=r"pip install 'structune\[plots\]'"):
         plot_penalties([1.0], ["all"])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_spread(wanted):
-    places = spread(np.array(wanted), 0.05)
-    order = np.argsort(wanted, kind="stable")
-    assert np.all(np.diff(places[order]) >= 0.05 - 1e-9)
-    assert places.min() >= -1e-9
-    assert places.max() <= 1 + 1e-9
-    assert spread(np.array([0.9, 0.1, 0.5]), 0.2) == pytest.approx([0.9, 0.1, 0.5])  # nothing to move
 
 
 def test_sensitivity_has_a_panel_for_each_set(tmp_path):

@@ -79,9 +79,6 @@ def test_blocks_that_are_refused(tmp_path, blocks, message):
         Ranker().write_blocks(lambda: blocks, ShardWriter(tmp_path / "f"))
 
 
-# --- LETOR files ------------------------------------------------------------------------------------------
-
-
 def letor(first, last, columns):
     rows = range(first * SIZE, last * SIZE)
     return "".join(

@@ -51,9 +51,6 @@ def table(text):
     return [line.split("\t") for line in lines]
 
 
-# --- train and tune -----------------------------------------------------------------------------------------
-
-
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
     args = ["--test", files / "test.txt.gz", "--penalty", 2, *QUIET]
@@ -139,9 +136,6 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-# --- rank ---------------------------------------------------------------------------------------------------
-
-
 def test_rank(files, model):
     given = files / "m.structune", files / "test.txt.gz"
     assert succeed("predict", *given) == succeed("rank", *given)  # the kind is that of the model
@@ -178,9 +172,6 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
     structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
     assert "found a model of class SequenceTagger, expected Ranker" in message
-
-
-# --- evaluate -----------------------------------------------------------------------------------------------
 
 
 def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from structune.errors import DataError
-from structune.files.data_sets import DatasetUnavailable
 from structune.ranking import data as ohsumed
 from structune.ranking.data import load_ohsumed
 
@@ -43,14 +42,6 @@ def test_unknown_folds_are_refused():
     for fold in (0, 6, "1"):
         with pytest.raises(DataError, match=f"found the fold {fold!r}, expected a number from 1 to 5"):
             load_ohsumed(fold)
-
-
-def test_absent_files_say_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    with pytest.raises(
-        DatasetUnavailable, match=r"ranking/ohsumed_feature_null/S1\.txt\.gz is not in .*; set STRUCTUNE_DATA"
-    ):
-        load_ohsumed(normalised=False)
 
 
 @pytest.mark.data

@@ -98,15 +98,11 @@ def test_features_may_be_those_of_another_file():
     ("text", "message"),
     [
         ("", ": found no documents, expected lines such as '2 qid:1 1:0.5'"),
-        ("\n# only comments\n", ": found no documents"),
         ("\nx qid:1 1:1\n", ":2: found the relevance 'x', expected a finite number >= 0"),
         ("-1 qid:1 1:1\n", ":1: found the relevance '-1', expected a finite number >= 0"),
-        ("1e999 qid:1 1:1\n", ":1: found the relevance '1e999'"),
         ("1 1:1\n", ":1: found '1:1' after the relevance, expected a query such as 'qid:1'"),
-        ("1 qid: 1:1\n", ":1: found 'qid:' after the relevance"),
         ("1 #qid:1\n", ":1: found '' after the relevance"),
         ("1 qid:1 1:1\n1 qid:1 1:x\n", ":2: found '1:x', expected a feature such as '1:0.5' or '1:NULL'"),
-        ("1 qid:1 1:23:4\n", ":1: found '1:23:4', expected a feature"),
         ("1 qid:1 1:nan\n", ":1: found '1:nan', expected a feature"),
         ("1 qid:1 \u0661:1\n", ":1: found '\u0661:1', expected a feature"),
         ("1 qid:1 1:0 2:1e999\n", ":1: found '2:1e999', expected a finite value"),
@@ -130,26 +126,6 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 def test_a_long_value_is_refused_in_time():
     with pytest.raises(DataError, match="expected a feature"):
         read(f"1 qid:1 1:{'1' * 100_000}x\n")
-
-
-PIECES = ["0", "2", "-1", " ", "qid:", "1:", "2:", "3:", "0.5", "NULL", "1e9", "#", "\n", "\t", "\u00a0", "x"]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=30))
-def test_any_pieces_are_read_or_refused(pieces):
-    check_any("".join(["1 qid:1 ", *pieces]).encode())
-
-
-def check_any(content):
-    try:
-        data = read_letor(io.BytesIO(content))
-    except DataError:
-        return
-    assert len(data) >= 1
-    file = io.BytesIO()
-    write_letor(file, data)
-    file.seek(0)
-    check_equal(read_letor(file), data)
 
 
 def check_equal(a, b):

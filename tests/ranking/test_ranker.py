@@ -1,28 +1,23 @@
 """The ranker: planted rankings, ties and other awkward queries, tuning, conventions, files."""
 
 import warnings
-from itertools import count
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structune
 from structune import Ranker, load
 from structune.errors import CapabilityError, DataError
-from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.margin_losses import RampLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import OneQueryWarning, ZeroWeightsWarning
-from structune.ranking.structure.ranking import Ranking
-from structune.running import Run
 
 W = np.array([2.0, -1.0, 0.5, 0.0])
 LOSSES = ["ramp", "equivalent", "margin"]
@@ -59,8 +54,6 @@ def frame(x=X, names="abcd"):
     return pd.DataFrame(x, columns=list(names))
 
 
-# --- scikit-learn's conventions ---------------------------------------------------------------------------
-
 OF_DOCUMENTS = {  # all are of one query, which has one weight
     f"check_sample_weight{name}": "queries have weights, and documents have none of their own"
     for name in ("s_not_overwritten", "_equivalence_on_dense_data", "_equivalence_on_sparse_data")
@@ -87,16 +80,6 @@ def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
         ranker().fit(X, Y)
 
 
-def test_searches_pass_queries_on():
-    with config_context(enable_metadata_routing=True):
-        model = ranker().set_fit_request(queries=True).set_score_request(queries=True)
-        search = GridSearchCV(model, {"penalty": [0.1, 1.0]}, cv=GroupKFold(3), error_score="raise")
-        search.fit(X, Y, queries=QUERIES, groups=QUERIES)
-    train, test = next(GroupKFold(3).split(X, Y, QUERIES))
-    one = ranker(penalty=0.1).fit(X[train], Y[train], QUERIES[train])
-    assert search.cv_results_["split0_test_score"][0] == one.score(X[test], Y[test], QUERIES[test])
-
-
 @pytest.mark.filterwarnings("ignore::structune.ranking.ranker.OneQueryWarning")
 def test_without_queries_all_documents_are_of_one(tmp_path):
     one, other = quietly(ranker(), X, Y), quietly(ranker(), X, Y, np.zeros(Y.size))
@@ -106,9 +89,6 @@ def test_without_queries_all_documents_are_of_one(tmp_path):
     assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size)) == load(tmp_path / "model").score(X, Y)
     with pytest.raises(DataError, match="found weights 'a', expected a number"):
         one.fit(X, Y, QUERIES, sample_weight="a")
-
-
-# --- what is learned --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -196,9 +176,6 @@ def test_regressions_see_training_parts_only(monkeypatch):
     assert not seen
 
 
-# --- weights of queries -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("loss", "tuning"), [("ramp", None), ("equivalent", "majorize"), ("margin", None)])
 def test_weights_count_as_so_many_queries(loss, tuning):
     x, y, queries = planted(noise=1.0, size=12)
@@ -241,9 +218,6 @@ def test_weights_that_are_refused(weights, message):
     model = ranker().fit(X, Y, QUERIES)
     with pytest.raises(DataError, match=message):
         model.score(X, Y, QUERIES, weights)
-
-
-# --- awkward queries --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_features", [3, 2100])  # whose squares are summed, or not
@@ -295,9 +269,6 @@ def test_what_all_documents_of_a_query_share_changes_nothing(loss):
     assert_allclose(other.coef_, model.coef_, atol=1e-2 * np.abs(model.coef_).max())
 
 
-# --- prediction -------------------------------------------------------------------------------------------
-
-
 def test_ranks_follow_the_scores():
     model = ranker().fit(*NOISY)
     scores, ranks = model.predict(X), model.rank(X, QUERIES)
@@ -316,9 +287,6 @@ def test_the_score_is_the_mean_ndcg(k, convention):
     assert model.score(x, y, queries) == pytest.approx(expected, abs=1e-15)
     mixed = np.random.default_rng(0).permutation(y.size)
     assert model.score(x[mixed], y[mixed], queries[mixed]) == pytest.approx(expected, abs=1e-12)
-
-
-# --- input ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["ramp", "margin"])
@@ -353,19 +321,9 @@ def test_forms_of_queries():
         assert_array_equal(model.rank(X, queries), model.rank(X, QUERIES))
 
 
-@pytest.mark.parametrize(
-    ("y", "queries", "message"),
-    [
-        (np.where(QUERIES == 3, -1.0, Y), QUERIES, r"document 24, query 3: found the relevance -1\.0"),
-        (np.full(Y.size, "high"), QUERIES, "found relevances that are strings, expected numbers"),
-        (Y, QUERIES[:5], "found 5 query ids for 96 documents"),
-        (Y, QUERIES[:, None], r"found query ids of shape \(96, 1\), expected one a document"),
-        (Y, np.where(QUERIES == 3, np.nan, QUERIES), "document 24: found the query nan, expected an id"),
-    ],
-)
-def test_data_that_are_refused(y, queries, message):
-    with pytest.raises(ValueError, match=message):
-        ranker().fit(X, y, queries)
+def test_relevances_that_are_strings():
+    with pytest.raises(ValueError, match="found relevances that are strings, expected numbers"):
+        ranker().fit(X, np.full(Y.size, "high"), QUERIES)
 
 
 def test_a_wrong_document_is_named_by_its_place():
@@ -391,8 +349,6 @@ def test_a_wrong_document_is_named_by_its_place():
         ({"loss": RampLoss("slack")}, CapabilityError, "needs 'rescaled'"),
         ({"tuning": "implicit"}, CapabilityError, "needs a smooth loss"),
         ({"k": 0}, DataError, "found k = 0, expected at least 1"),
-        ({"convention": "trec"}, DataError, "found the convention 'trec', expected one of"),
-        ({"tuning": "grid", "folds": 13}, DataError, "cannot split 12 examples"),
     ],
 )
 def test_options_that_are_refused(options, error, message):
@@ -404,26 +360,6 @@ def test_what_no_loss_can_do_is_told_before_any_work(monkeypatch):
     monkeypatch.setattr(Risk, "__init__", lambda *_: pytest.fail("there was work"))
     with pytest.raises(CapabilityError):
         Ranker(loss="log").fit([["not", "looked at"]], None, None)
-
-
-def test_losses_may_be_objects():
-    model = ranker(loss=MarginLoss(outer="squared_hinge"), penalty=1e-3).fit(X, Y, QUERIES)
-    assert model.score(*TEST) > 0.95
-    assert_array_equal(ranker(loss=RampLoss()).fit(X, Y, QUERIES).coef_, ranker().fit(X, Y, QUERIES).coef_)
-
-
-# --- scikit-learn's conventions ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("loss", "tuning"), [("ramp", GridTuner((0.1, 1.0))), ("margin", None)])
-def test_the_number_of_threads_does_not_matter(loss, tuning):
-    x, y, queries = planted(n_queries=20, size=20, noise=2.0)
-    one, two = (quietly(Ranker(loss=loss, tuning=tuning, folds=2, n_jobs=n), x, y, queries) for n in (1, 2))
-    assert_array_equal(two.coef_, one.coef_)
-    assert_array_equal(two.penalty_, one.penalty_)
-
-
-# --- fits after fits, and cut short -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["ramp", "margin"])
@@ -442,59 +378,6 @@ def test_a_warm_start_from_zeros_is_a_cold_one():
     model.coef_ = np.zeros_like(model.coef_)
     warm = quietly(model.set_params(loss="ramp", penalty=1e-3), X, Y, QUERIES)
     assert_allclose(warm.coef_, cold.coef_, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["equivalent", "margin"])
-def test_sparse_features_fit_as_dense_ones(loss, monkeypatch):
-    """From the same start, and to the same objective: among nearly equal orders rounding decides."""
-    regress, starts = first_weights.ridge_regression, []
-    monkeypatch.setattr(
-        first_weights, "ridge_regression", lambda shards: starts.append(regress(shards)) or starts[-1]
-    )
-    shifted = X + 0.5 * QUERIES[:, None]
-    forms = shifted, sp.csr_array(shifted)
-    dense, sparse = (quietly(ranker(loss=loss), form, Y, QUERIES) for form in forms)
-    assert len(starts) == (2 if loss in NONCONVEX else 0)
-    assert_allclose(starts[1:], starts[:1], rtol=1e-6)
-    ends = [model.history_[-1] for model in (dense, sparse)]
-    for model, end, other in zip((dense, sparse), ends, forms[::-1], strict=True):
-        assert objective_of(model, other) == pytest.approx(end["objective"], rel=1e-9)
-        assert_allclose(model.predict(forms[0]), model.predict(forms[1]), atol=1e-12)
-    if loss == "margin":  # convex: there is one minimum
-        assert ends[0]["lower_bound"] <= ends[1]["objective"] + 1e-9
-        assert ends[1]["lower_bound"] <= ends[0]["objective"] + 1e-9
-    assert ends[1]["objective"] == pytest.approx(ends[0]["objective"], rel=1e-3 if loss == "margin" else 0.01)
-
-
-def objective_of(model, x):
-    """What the fit minimised, on features that are given in another form."""
-    risk = Risk(model._structure, model._make_loss(), [model._structure.encode((x, QUERIES), Y)])
-    return risk.value(model.coef_) + 0.5 * model.penalty_[0] * model.coef_ @ model.coef_
-
-
-@pytest.mark.parametrize(("tuning", "n"), [(None, 3), ("grid", 12), ("majorize", 12)])
-def test_ctrl_c_leaves_a_model(tuning, n, monkeypatch):
-    calls, whole = count(), Ranking.best
-
-    def cut(self, *args):
-        if next(calls) == n:
-            raise KeyboardInterrupt
-        return whole(self, *args)
-
-    monkeypatch.setattr(Ranking, "best", cut)
-    model = ranker(tuning=tuning, folds=2).fit(*NOISY)
-    assert model.status_ == "interrupted"
-    assert np.isfinite(model.predict(X)).all()
-
-
-@pytest.mark.parametrize("tuning", [None, "grid", "majorize"])
-def test_no_time_at_all(tuning):
-    model = ranker(tuning=tuning, folds=2, run=Run(max_seconds=0.0)).fit(*NOISY)
-    assert model.status_ == "budget"
-    assert_array_equal(model.coef_, 0.0)
-
-
-# --- files ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("loss", "data"), [("ramp", X), ("margin", frame())])

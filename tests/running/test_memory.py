@@ -48,12 +48,7 @@ def test_the_least_of_what_limits(system, monkeypatch):
     ("groups", "folder", "names", "cached"),
     [
         ("0::/a/b\n", "", ("max", "current"), ""),
-        (
-            "5:cpu,memory:/a/b\n0::/\n",
-            "memory__",
-            ("limit_in_bytes", "usage_in_bytes"),
-            "total_",
-        ),
+        ("5:cpu,memory:/a/b\n0::/\n", "memory__", ("limit_in_bytes", "usage_in_bytes"), "total_"),
     ],
 )
 def test_control_groups_and_those_around_them(system, groups, folder, names, cached):

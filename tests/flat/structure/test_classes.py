@@ -76,15 +76,9 @@ def test_laws_under_huge_weights(problem):
     laws.hold(problem, (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences))
 
 
-@settings(max_examples=30)
-@given(problem=classes_problems())
+@settings(max_examples=40)
+@given(problem=classes_problems() | classes_problems(scale=1e3))
 def test_laws_of_losses(problem):
-    loss_laws.hold(problem)
-
-
-@settings(max_examples=10)
-@given(problem=classes_problems(scale=1e3))
-def test_laws_of_losses_under_huge_weights(problem):
     loss_laws.hold(problem)
 
 
@@ -96,18 +90,6 @@ def test_marginals_and_variance(problem):
     product = problem.structure.linearize(problem.w, problem.shard)
     diagonal = [product(unit) @ unit for unit in np.eye(problem.w.size)]
     assert_allclose(problem.structure.variance(problem.w, problem.shard), diagonal, rtol=1e-9, atol=1e-12)
-
-
-def test_rescaling_by_a_cost_of_zero_or_one_is_the_margin():
-    rng = np.random.default_rng(0)
-    structure = Classes(list("abc"), ["x", "y"])
-    shard, w = structure.encode(rng.normal(size=(20, 2)), list("abca") * 5), rng.normal(size=9)
-    outputs, values = structure.best_rescaled(w, shard, np.ones(20))
-    expected, best = structure.best(w, shard, np.ones(20))
-    assert_array_equal(outputs, expected)
-    assert_allclose(values, best - structure.score(w, shard), rtol=1e-12, atol=1e-12)
-    assert (values == 0.0).any()
-    assert (values > 0.0).any()
 
 
 def test_groups_are_prefixes_and_the_bias():
@@ -136,14 +118,6 @@ def test_one_class_that_is_the_reference():
     assert structure.feature_rows(shard).shape == (2, 0)
 
 
-def test_slices_of_dense_rows_share_memory():
-    shard = Classes(["a", "b"], ["x", "y"]).encode(np.ones((6, 2)), list("ababab"))
-    part = shard.take(slice(1, 4))
-    assert (len(part), part.n_parts, part.design.n_cells) == (3, 3, 9)
-    assert np.shares_memory(part.design.matrix, shard.design.matrix)
-    assert np.shares_memory(part.outputs, shard.outputs)
-
-
 def test_repeated_entries_add_up():
     """Of [[0, 3], [3, 4]], the first of which is stored as 1 + 2, and stays so where it was given."""
     parts = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 1, 0, 1]), np.array([0, 2, 4])
@@ -165,10 +139,8 @@ def test_wrong_classes():
 @pytest.mark.parametrize(
     ("inputs", "outputs", "weights", "message"),
     [
-        (np.empty((0, 2)), None, None, "found no examples"),
         ([[1.0]], None, None, "found 1 features, expected 2"),
         ([[1.0, 0.0], [0.0, np.nan]], None, None, "example 1, feature 'y': found nan"),
-        ([[1.0, -np.inf]], None, None, "example 0, feature 'y': found -inf"),
         ([[1.0, 0.0]], ["a", "b"], None, "found 2 labels for 1 examples"),
         ([[1.0, 0.0]] * 2, ["a", "z"], None, r"example 1: found the class 'z', expected one of \['a', 'b'\]"),
         ([[1.0, 0.0]] * 2, None, [1.0, -2.0], "example 1 has the weight -2.0"),

@@ -42,9 +42,6 @@ def check(fit, value, tolerance=TIGHT):
     assert fit.objective - fit.lower_bound <= tolerance * abs(fit.objective)
 
 
-# --- the optimum ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("precision", "tolerance"), [(0.01, 1e-3), (1.0, TIGHT)])
 @pytest.mark.parametrize("kind", ENUMERATED)
 def test_scipy_agrees(kind, precision, tolerance):
@@ -118,9 +115,6 @@ def test_the_bound_never_falls(keep, monkeypatch):
         assert max(bounds) <= value * (1 + 1e-9)
 
 
-# --- starts -----------------------------------------------------------------------------------------------
-
-
 @KEEP
 def test_a_bundle_serves_again_with_another_precision(keep):
     problem = enumerated("chain")
@@ -145,9 +139,6 @@ def test_a_bundle_serves_again_with_another_linear_part(keep):
     risk.linear = risk.linear + other
     value, _ = minimum(problem, precision, linear=other)
     check(minimize_bundle(risk, precision, bundle=bundle), value, 1e-3)
-
-
-# --- precisions and data at the limits --------------------------------------------------------------------
 
 
 @KEEP
@@ -209,15 +200,6 @@ def test_weights_of_examples_that_leave_the_range(keep):
         solve(risk, np.ones(structure.n_weights), keep=keep)
 
 
-def test_precisions_that_are_refused():
-    problem = enumerated("classes")
-    with pytest.raises(DataError, match="needs a positive precision for every weight"):
-        solve(risk_of(problem), uniform(problem, 0.0))
-
-
-# --- ends -------------------------------------------------------------------------------------------------
-
-
 @KEEP
 @pytest.mark.parametrize("n", [1, 5])
 def test_the_iterations_run_out(n, keep):
@@ -268,9 +250,6 @@ def test_ctrl_c_leaves_the_best_iterate(n, keep):
     fuse.left = 10**9
     again = minimize_bundle(risk, precision, fit.w, bundle=bundle)
     check(again, minimum(problem, precision)[0], 1e-3)
-
-
-# --- refusals -----------------------------------------------------------------------------------------------
 
 
 def test_a_loss_that_is_not_convex_is_refused():

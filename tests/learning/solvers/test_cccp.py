@@ -55,9 +55,6 @@ def rounds_of(monitor):
     return [record for record in monitor.history if record["stage"] == "cccp"]
 
 
-# --- the descent ------------------------------------------------------------------------------------------
-
-
 @EVERY_CASE
 def test_it_descends_from_the_convex_minimum_to_where_its_tangent_has_its_own(kind, rescaling, fits):
     problem, monitor, loss = enumerated(kind), Monitor(), RampLoss(rescaling)
@@ -130,9 +127,6 @@ def test_what_is_on_the_ray_is_asked_once():
     assert_array_equal(fit.w, minimize_cccp(risk, precision_of(problem, "classes")).w)
 
 
-# --- outputs known in part --------------------------------------------------------------------------------
-
-
 def partly_known(loss):
     """Alignments of two pairs, of which some columns are not known."""
     structure = Alignment("affine")
@@ -182,18 +176,12 @@ def test_wrong_labels_are_given_up():
     assert sum(ramp) < 0.7 * sum(convex)
 
 
-# --- at the limits ----------------------------------------------------------------------------------------
-
-
 def test_a_huge_precision():
     problem = enumerated("chain")
     fit = minimize_cccp(risk_of(problem, RampLoss()), np.full(problem.w.size, 1e10))
     expected = problem.shard.weights @ [costs.max() for costs in problem.costs]
     assert (fit.status, fit.objective) == ("converged", pytest.approx(expected, rel=1e-6))
     assert_allclose(fit.w, 0.0, atol=1e-8)
-
-
-# --- ends -------------------------------------------------------------------------------------------------
 
 
 def test_passes_run_out_in_the_convex_phase():

@@ -24,7 +24,6 @@ from structune.learning.solvers.composite import (
     minimize_l1_quadratic,
 )
 from structune.learning.solvers.l2 import fit_l2
-from structune.running.checkpoints import Restored
 from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, dense_hessian, risk_of
 
@@ -39,9 +38,6 @@ def penalties(n, seed, l2, l1):
 
 def objective(risk, precision, l1, w):
     return risk.value(w) + 0.5 * precision @ (w * w) + l1 @ np.abs(w)
-
-
-# --- the minimum ------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)
@@ -107,16 +103,6 @@ def test_a_strong_penalty_leaves_no_weight():
     assert not fit.w.any()
 
 
-@pytest.mark.parametrize(("kind", "hessian"), [("chain", "exact"), ("binary", "auto")])
-def test_no_l1_penalty_changes_no_bit(kind, hessian):
-    precision = np.ones(risk_of(kind).n_weights)
-    one, other = (
-        fit_l2(risk_of(kind, hessian=hessian), precision, l1=l1) for l1 in (None, np.zeros(precision.size))
-    )
-    assert_array_equal(one.w, other.w)
-    assert one.objective == other.objective
-
-
 def test_a_center():
     """Weights are drawn to it, and many end there exactly."""
     risk = risk_of("chain")
@@ -148,28 +134,16 @@ def test_kinks_are_refused():
         fit_l2(margin_risk(problem, loss), np.ones(20), l1=np.ones(20))
 
 
-# --- the end ----------------------------------------------------------------------------------------------
-
-
-def sparse_fit(kind="chain", **options):
-    executor = options.pop("executor", None)
-    hessian = options.pop("hessian", "exact")
-    risk = risk_of(kind, executor=executor, hessian=hessian)
-    n = risk.n_weights
-    return fit_l2(risk, np.full(n, 0.1), l1=np.full(n, 0.5), **{"tolerance": 1e-8, **options})
-
-
 @pytest.mark.parametrize("hessian", ["exact", "dense"])
 @pytest.mark.parametrize("n", [0, 5])
 def test_the_time_is_up(n, hessian):
-    fit = sparse_fit("classes", monitor=Budget(n), hessian=hessian)
+    risk = risk_of("classes", hessian=hessian)
+    precision, l1 = np.full(risk.n_weights, 0.1), np.full(risk.n_weights, 0.5)
+    fit = fit_l2(risk, precision, l1=l1, tolerance=1e-8, monitor=Budget(n))
     assert fit.status == "budget"
     with pytest.raises(FitStopped):
         fit.check()
     assert np.isfinite(fit.objective)
-
-
-# --- quadratics plus absolute values, against all orthants ------------------------------------------------
 
 
 def quadratic(seed, n):
@@ -229,9 +203,6 @@ def test_the_least_subgradient(gradient, w, l1, expected):
     assert least_subgradient(np.array([gradient]), np.array([w]), np.array([l1])) == [expected]
 
 
-# --- quadratics in parts, against whole matrices ----------------------------------------------------------
-
-
 N = 7
 SCALE = np.geomspace(0.3, 3.0, N)
 RNG = np.random.default_rng(0)
@@ -280,21 +251,6 @@ def test_the_first_step_is_short():
     slope = np.full(N, 100.0)
     active, quadratic = LbfgsCurvatures(np.ones(N)).at(np.zeros(N), slope)
     assert np.linalg.norm(quadratic.solve(active, slope)) == pytest.approx(1.0)
-
-
-def test_steps_without_curvature_are_left_out(monkeypatch):
-    curvatures, other = learned(STEPS[:3], 4, monkeypatch), learned(STEPS[:3], 4, monkeypatch)
-    other.add(STEPS[3], -STEPS[3])
-    other.add(np.zeros(N), np.zeros(N))
-    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
-    assert_allclose(one, two, rtol=0)
-
-
-def test_what_was_learned_can_be_kept(monkeypatch):
-    curvatures, other = learned(STEPS, 4, monkeypatch), learned((), 4, monkeypatch)
-    other.restore(Restored(curvatures.state()))
-    one, two = (as_matrix(c.at(np.ones(N), np.ones(N))[1], N) for c in (curvatures, other))
-    assert_allclose(one, two, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", FLAT)

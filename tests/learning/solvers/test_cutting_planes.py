@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from structune.errors import DataError
@@ -55,9 +55,6 @@ def minimize_by_planes(planes, n, adds=1):
     return np.array(bounds)
 
 
-# --- the minimum ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("center", [None, CENTER])
 @pytest.mark.parametrize("n", [1, 10])
 def test_the_minimum_of_prior_and_planes(n, center):
@@ -92,9 +89,6 @@ def test_nor_does_it_rise_above_a_function_below_zero():
     assert planes.minimum()[1] <= peer(ROWS, OFFSETS - 100.0)[0]
 
 
-# --- room -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("most", [2, 7])
 def test_one_plane_too_many_keeps_the_minimum(most):
     """A new plane that counts for nothing changes nothing, whatever makes room for it."""
@@ -110,27 +104,11 @@ def test_one_plane_too_many_keeps_the_minimum(most):
         assert len(planes) <= most
 
 
-def test_the_oldest_two_make_way_for_the_aggregate():
-    planes = CuttingPlanes(np.ones(3), None, 3)
-    for k in range(3):  # corners that share the minimum evenly
-        planes.add(np.zeros(3), 0.0, 10.0 * np.eye(3)[k])
-    planes.minimum()
-    planes.add(np.ones(3), 1.0, np.ones(3))
-    rows = planes._rows
-    assert len(planes) == 3
-    assert_array_equal(rows[0], [0.0, 0.0, 10.0])
-    assert_allclose(rows[1], 10.0 / 3.0, rtol=1e-6)
-    assert_array_equal(rows[2], 1.0)
-
-
 @pytest.mark.parametrize(
     ("n_weights", "most"), [(0, module._MOST), (1000, module._MOST), (1 << 20, 32), (1 << 22, 10)]
 )
 def test_room_for_a_quarter_of_a_gigabyte(n_weights, most):
     assert CuttingPlanes(np.ones(n_weights))._offsets.size == most
-
-
-# --- changes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("center", [None, CENTER])
@@ -152,9 +130,6 @@ def test_another_linear_function_and_precision(center):
     assert planes.prior(w) == pytest.approx(fresh.prior(w))
 
 
-# --- what is refused, and odd sizes -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", [[1.0, 0.0], [np.nan, 1.0]])
 def test_precisions_that_are_refused(precision):
     with pytest.raises(DataError, match="needs a positive precision for every weight"):
@@ -164,9 +139,6 @@ def test_precisions_that_are_refused(precision):
 def test_room_for_one_plane():
     with pytest.raises(DataError, match="most=1: expected room for 2 planes"):
         CuttingPlanes(PRECISION, most=1)
-
-
-# --- the quadratic programme ------------------------------------------------------------------------------
 
 
 def problem(n, rank, seed=0):
@@ -184,20 +156,6 @@ def check(gram, slope, tolerance=1e-11):
     uphill = slope - gram @ alpha
     assert uphill.max() - alpha @ uphill <= tolerance * max(np.abs(gram).max(), np.ptp(slope), 1e-300)
     return alpha
-
-
-def nearest(point):
-    """The nearest point of the simplex: what stands out above a level."""
-    falling = np.sort(point)[::-1]
-    levels = (np.cumsum(falling) - 1.0) / np.arange(1, point.size + 1)
-    return np.maximum(point - levels[np.flatnonzero(falling > levels)[-1]], 0.0)
-
-
-@pytest.mark.parametrize("n", [2, 100])
-@pytest.mark.parametrize("scale", [0.01, 30.0])
-def test_the_nearest_point_of_the_simplex(n, scale):
-    point = scale * np.random.default_rng(n).normal(size=n)
-    assert_allclose(check(np.eye(n), point), nearest(point), atol=1e-9)
 
 
 @pytest.mark.parametrize("rank", [1, 3, 8])

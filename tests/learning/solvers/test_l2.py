@@ -7,33 +7,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from maxima import enumerated, minimum, objective, risk_of
 from structune.errors import DataError
 from structune.learning.losses import LogLoss
-from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
-from structune.learning.solvers import l2 as module
+from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.solvers.bundle import minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.monitor import Monitor
 from tiny import risk_of as smooth_risk
-
-
-@pytest.mark.parametrize(
-    ("kind", "loss", "solver"),
-    [
-        ("classes", MarginLoss(), "minimize_bundle"),
-        ("classes", MarginLoss("slack", "logistic"), "minimize_bundle"),
-        ("classes", RampLoss("slack"), "minimize_cccp"),
-        ("ranking", EquivalentMarginLoss(), "minimize_cccp"),
-        ("classes", LogLoss(), "minimize_smooth"),
-    ],
-)
-def test_the_solver_that_suits_a_loss(kind, loss, solver, monkeypatch):
-    def found(*_, **__):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(module, solver, found)
-    problem = enumerated(kind)
-    with pytest.raises(ZeroDivisionError):
-        fit_l2(risk_of(problem, loss), np.ones(problem.w.size))
 
 
 @pytest.mark.parametrize(("loss", "solver"), [(MarginLoss(), minimize_bundle), (RampLoss(), minimize_cccp)])
@@ -55,9 +34,6 @@ def some_free(problem, scale=1.0):
     precision = scale * np.linspace(0.5, 1.5, problem.w.size)
     precision[[1, 4]] = 0.0
     return precision, np.where(precision > 0, precision, 0.01 * precision[precision > 0].mean())
-
-
-# --- a center ---------------------------------------------------------------------------------------------
 
 
 def prior(precision, away):
@@ -94,9 +70,6 @@ def test_a_strong_prior_gives_its_center(loss):
     center = np.cos(np.arange(problem.w.size))
     fit = fit_l2(risk_of(problem, loss), np.full(problem.w.size, 1e9), center=center)
     assert_allclose(fit.w, center, atol=1e-6)
-
-
-# --- weights without a penalty ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-2, 1e6])

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 
-from structune.flat.structure.classes import Classes
-from structune.learning.losses import LogLoss
-from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.lbfgs import minimize_smooth
 from structune.running.monitor import FitStopped
@@ -32,9 +28,6 @@ def solve(objective, start=(0.0, 0.0, 0.0), scale=1.0, gradient_tolerance=1e-8, 
     start = np.asarray(start)
     scale = np.broadcast_to(scale, start.shape)
     return minimize_smooth(objective, start, scale=scale, gradient_tolerance=gradient_tolerance, **options)
-
-
-# --- minimize_smooth --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1.0, np.diag(A) ** -0.5, np.array([3.0, 0.1, 1.0])])
@@ -123,27 +116,6 @@ def test_a_spent_budget_leaves_the_best_iterate(n):
     assert solution.status == "budget"
     assert solution.n_evaluations == len(values) == n + 1
     assert solution.objective == min(values)
-
-
-# --- fit_l2 -----------------------------------------------------------------------------------------------
-
-
-def multiclass(n=150, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 4)) * [1.0, 3.0, 0.3, 1.0]
-    labels = (x @ rng.normal(size=(4, 3)) + rng.normal(size=(n, 3))).argmax(axis=1)
-    weights = rng.uniform(0.1, 2.0, n)
-    structure = Classes([0, 1, 2], list("pqrs"), bias=False)
-    return x, labels, weights, Risk.over(structure, LogLoss(), structure.encode(x, labels, weights))
-
-
-@pytest.mark.parametrize("precision", [0.01, 30.0])
-def test_scikit_learn_agrees(precision):
-    x, labels, weights, risk = multiclass()
-    peer = LogisticRegression(C=1 / precision, fit_intercept=False, tol=1e-10, solver="newton-cg")
-    expected = peer.fit(x, labels, weights).coef_
-    w = fit_l2(risk, np.full(risk.n_weights, precision), tolerance=1e-8).w
-    assert_allclose(w.reshape(4, 3).T, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -107,9 +107,6 @@ def test_the_products_run_out():
     assert np.all(np.isfinite(solved.x))
 
 
-# --- factored ---------------------------------------------------------------------------------------------
-
-
 def point(risk):
     return 0.3 * np.cos(np.arange(risk.n_weights)), np.geomspace(0.1, 10.0, risk.n_weights)
 
@@ -164,9 +161,6 @@ def test_the_system_follows_the_risk():
     for hessian, kind in (("dense", FactoredSystem), ("exact", HessianSystem)):
         risk = risk_of("binary", hessian=hessian)
         assert type(system_at(risk, np.ones(6), np.zeros(6))) is kind
-
-
-# --- hypergradients ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", FLAT)

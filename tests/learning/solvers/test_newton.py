@@ -5,7 +5,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -50,9 +49,6 @@ def tight(risk, precision, start=None, **options):
     return fit_l2(risk, precision, start, **{"tolerance": 1e-9, **options})
 
 
-# --- the optimum ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("which", ["grouped", "free"])
 @pytest.mark.parametrize("kind", FLAT)
 def test_newton_lbfgs_and_the_optimum(kind, which):
@@ -88,17 +84,15 @@ def test_rounding_of_the_objective_costs_no_evaluations(l1):
 
 @pytest.mark.parametrize("penalty", [1e-10, 1.0, 1e10])
 def test_scikit_learn_agrees(penalty):
-    bias = True
-    precision = np.append(np.full(4, penalty), [0.0] * bias)
-    peer = LogisticRegression(C=1 / penalty, fit_intercept=bias, tol=1e-12, solver="newton-cholesky")
-    peer.fit(X, LABELS)
-    w = tight(binary_risk(bias=bias), precision).w
+    precision = np.append(np.full(4, penalty), 0.0)
+    peer = LogisticRegression(C=1 / penalty, tol=1e-12, solver="newton-cholesky").fit(X, LABELS)
+    w = tight(binary_risk(bias=True), precision).w
     assert_allclose(w[:4], peer.coef_[0], rtol=1e-6, atol=1e-12)
-    assert_allclose(w[4:], peer.intercept_[:1] if bias else [], rtol=1e-6)
-    ridge = Ridge(alpha=penalty, fit_intercept=bias).fit(X, Y)
-    w = tight(linear_risk(bias=bias), precision).w
+    assert_allclose(w[4:], peer.intercept_, rtol=1e-6)
+    ridge = Ridge(alpha=penalty).fit(X, Y)
+    w = tight(linear_risk(bias=True), precision).w
     assert_allclose(w[:4], ridge.coef_, rtol=1e-6, atol=1e-15)
-    assert_allclose(w[4:], [ridge.intercept_] if bias else [], rtol=1e-6)
+    assert_allclose(w[4:], [ridge.intercept_], rtol=1e-6)
 
 
 def test_a_factored_quadratic_takes_one_step():
@@ -140,22 +134,6 @@ def test_fits_that_overlap_leave_the_threads_of_blas_as_they_were():
         assert threads() == before
 
 
-# --- awkward data -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("make", "penalty", "form"), [(binary_risk, 1e-8, sp.csr_array), (linear_risk, 1.0, np.asarray)]
-)
-def test_collinear_and_constant_columns(make, penalty, form):
-    x = np.column_stack([X, X[:, 0], X[:, :2].sum(axis=1), np.ones(60), np.zeros(60)])
-    risk, precision = make(form(x), bias=True), np.append(np.full(8, penalty), 0.0)
-    fit = tight(risk, precision)
-    assert fit.status in ("converged", "stalled")
-    assert fit.gradient_norm <= 1e-8 * risk.at_zero.gradient_norm
-    assert_allclose(fit.w[0], fit.w[4], rtol=1e-3)  # the penalty shares it out evenly
-    assert fit.w[7] == 0.0
-
-
 @pytest.mark.parametrize("penalty", [1e-10, 1e10])
 def test_separated_classes(penalty):
     precision = np.append(np.full(4, penalty), 0.0)
@@ -173,9 +151,6 @@ def test_a_large_column_does_not_spoil_the_others(scale):
     precision = 1e-8 * scale**2
     w = tight(linear_risk(), np.full(4, 1e-8)).w
     assert_allclose(fit_l2(linear_risk(X * scale), precision).w * scale, w, atol=1e-2)
-
-
-# --- cut short --------------------------------------------------------------------------------------------
 
 
 def run(risk, **options):

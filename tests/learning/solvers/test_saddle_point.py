@@ -45,9 +45,6 @@ ABSOLUTE = Function(lambda w: np.abs(w).sum(), np.sign)
 vectors = st.lists(st.floats(-5.0, 5.0), min_size=1, max_size=5).map(np.array)
 
 
-# --- minima -----------------------------------------------------------------------------------------------
-
-
 @given(center=vectors, gamma=st.floats(0.1, 2.0))
 def test_projection_on_a_ball(center, gamma):
     fit = minimize_saddle_point(
@@ -185,9 +182,6 @@ def test_where_weights_have_to_shrink():
     assert loose.status == tight.status == "converged"
     at_zero = risk.at_zero.value
     assert at_zero - loose.objective > 0.9 * (at_zero - tight.objective)
-
-
-# --- schedules and stop rules -----------------------------------------------------------------------------
 
 
 def test_the_schedule_of_the_paper():

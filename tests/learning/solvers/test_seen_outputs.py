@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from maxima import OUTER, enumerated, margin_values, planes, risk_of
+from maxima import OUTER, enumerated, margin_values, risk_of
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.seen_outputs import SeenOutputs
@@ -71,22 +71,6 @@ def test_when_all_has_been_seen_the_estimate_is_the_loss(kind):
         expected = problem.shard.weights @ margin_values(problem, w)
         assert value + risk.linear @ w == pytest.approx(expected, rel=1e-9)
         assert len(seen) - before <= len(problem.shard)
-
-
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_what_is_kept(kind):
-    """Planes of the enumeration, each example's together, none of them twice."""
-    problem = enumerated(kind)
-    risk = risk_of(problem)
-    seen = seen_at(risk, *points(risk, 12, 3.0))
-    assert_array_equal(seen.example, np.sort(seen.example))
-    assert set(seen.example) == set(range(len(problem.shard)))
-    kept = np.column_stack([seen.rows.toarray(), seen.offsets])
-    for k, (rows, offsets) in enumerate(planes(problem)):
-        mine, every = kept[seen.example == k], np.column_stack([rows, offsets])
-        assert np.abs(mine[:, None] - every).max(axis=2).min(axis=1).max() < 1e-9
-        apart = np.abs(mine[:, None] - mine).max(axis=2)
-        assert np.all(apart[~np.eye(len(mine), dtype=bool)] > 1e-9)
 
 
 def test_a_decoding_is_a_pass_and_an_estimate_none():

@@ -118,9 +118,6 @@ def test_a_spent_budget_leaves_the_best():
     assert problem.full.value(first_fit.w) < problem.full.at_zero.value
 
 
-# --- losses with kinks ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
 def test_the_cost_of_predictions_is_held_out(loss):
     problem = margin_problem("classes", loss, folds=2)
@@ -167,18 +164,10 @@ def test_of_equal_costs_the_highest_precision_is_kept():
     assert_allclose(np.exp(result.log_precision), 100.0)
 
 
-# --- an l1 penalty beside it ------------------------------------------------------------------------------
-
-
-def sparse_problem(kind="chain", **options):
-    problem = tuning_problem(kind, **options)
-    return replace(problem, l1=np.linspace(0.5, 1.0, len(problem.groups)))
-
-
 def test_precisions_and_multiples_of_an_l1_penalty():
-    warm = True
-    problem = sparse_problem()
-    grid = GridTuner([0.1, 1.0], l1=[4.0, 1.0, 0.25], warm=warm, fit_tolerance=1e-7)
+    problem = tuning_problem()
+    problem = replace(problem, l1=np.linspace(0.5, 1.0, len(problem.groups)))
+    grid = GridTuner([0.1, 1.0], l1=[4.0, 1.0, 0.25], warm=True, fit_tolerance=1e-7)
     result = grid.tune(problem)
     points = list(product([0.1, 1.0], [4.0, 1.0, 0.25]))
     (split,), ones, expected = problem.splits, np.ones(problem.full.n_weights), []
@@ -195,5 +184,6 @@ def test_precisions_and_multiples_of_an_l1_penalty():
 
 @pytest.mark.parametrize("l1", [[], [-1.0, 1.0]])
 def test_multiples_that_are_refused(l1):
+    problem = tuning_problem()
     with pytest.raises(DataError, match=r"l1=.*: expected finite numbers > 0, one at least"):
-        GridTuner(l1=l1).tune(sparse_problem())
+        GridTuner(l1=l1).tune(replace(problem, l1=np.ones(len(problem.groups))))

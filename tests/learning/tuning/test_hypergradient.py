@@ -16,15 +16,7 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.hypergradient import FARTHEST, GRID, Response, hypergradient, of_precisions
 from structune.learning.tuning.problem import TuningProblem
 from structune.structure import Groups
-from tiny import (
-    KINDS,
-    exact_fit,
-    heldout_loss,
-    optima,
-    tuning_problem,
-    value_and_gradient,
-    weight_precision,
-)
+from tiny import KINDS, exact_fit, heldout_loss, optima, tuning_problem, value_and_gradient, weight_precision
 
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 STEP = 1e-3
@@ -39,9 +31,6 @@ def slope(problem, d, direction):
         return (ahead - behind) / (2 * step)
 
     return (4 * difference(STEP / 2) - difference(STEP)) / 3
-
-
-# --- the law ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,10 +115,7 @@ def test_warm_starts_change_the_cost_and_not_the_result(kind):
     assert warm.n_products < cold.n_products
 
 
-@pytest.mark.parametrize(
-    ("n", "p", "d"),
-    [(200, 3000, -3.0), (1000, 250, 0.0)],
-)
+@pytest.mark.parametrize(("n", "p", "d"), [(200, 3000, -3.0), (1000, 250, 0.0)])
 def test_values_are_those_of_the_fit_solved_again(n, p, d):
     """However many features: loose fits of separable classes leave much undone that no first order tells."""
     rng = np.random.default_rng(0)
@@ -163,9 +149,6 @@ def test_the_model_is_about_that_of_gauss_and_newton(kind):
     assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)
 
 
-# --- the model of a held-out loss, and the lowest point of a box ------------------------------------------
-
-
 FAR = np.full(3, FARTHEST)
 
 
@@ -194,12 +177,6 @@ def test_the_lowest_point_of_a_quadratic(seed):
     assert fall > 0
 
 
-def test_nothing_curves():
-    step, fall = straight([1.0, 0.0], np.zeros((2, 2))).lowest(np.full(2, -2.0), np.full(2, 2.0))
-    assert_allclose(step, [-2.0, 0.0])
-    assert fall == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
 def test_independent_weights(s):
     """Their loss is known far from where it was measured: one weight a group, quadratics all."""
@@ -220,15 +197,6 @@ def test_independent_weights(s):
     assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
     _, gradient = model.change(np.full(3, s))
     assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
-
-
-def test_groups_that_tell_nothing():
-    groups = Groups(np.array([0, 0, -1]), ("a", "empty"))
-    linear, length = of_precisions(
-        groups, np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3), np.zeros(3)
-    )
-    assert_allclose(linear, 0.0)
-    assert_allclose(length, [GRID, GRID])
 
 
 def test_curvature_that_the_model_has_not():

@@ -23,14 +23,7 @@ from structune.structure import Groups
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
-from tiny import (
-    KINDS,
-    Fuse,
-    dense_hessian,
-    exact_fit,
-    margin_problem,
-    tuning_problem,
-)
+from tiny import KINDS, Fuse, dense_hessian, exact_fit, margin_problem, tuning_problem
 
 TIGHT = {"tolerance": 1e-5, "fit_tolerance": 1e-8, "max_iterations": 500}
 WHICH = ["single", "grouped", "separate"]
@@ -46,9 +39,6 @@ def energy(problem, result):
 
 def records(result):
     return [r for r in result.history if r["stage"] == "majorize"]
-
-
-# --- as in the paper --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::structune.learning.tuning.majorize.CollapseWarning")
@@ -73,9 +63,6 @@ def test_it_ends_at_the_fixed_point(kind, which):
     assert_allclose(result.w, exact_fit(problem.full, weight_precision(problem, result), result.w), atol=1e-5)
 
 
-# --- the effective number of weights ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["chain", "classes"])
 def test_effective_counts_are_traces(kind, monkeypatch):
     """Hutchinson's estimate comes close to the dense trace, with standard errors that say how close."""
@@ -93,9 +80,6 @@ def test_effective_counts_are_traces(kind, monkeypatch):
     assert np.all(np.abs(np.mean(found, axis=0) - exact) < 4 * error + 1e-9)
     assert np.all(error < 0.1 * exact)
     assert np.all((exact > 0) & (exact < groups.sizes))
-
-
-# --- collapse ---------------------------------------------------------------------------------------------
 
 
 def sparse_chains(n_sequences=40, n_rare=5, seed=0):
@@ -173,9 +157,6 @@ def test_automatic_turns_to_the_effective_number_at_a_collapse(monkeypatch):
     assert problem.full.value(result.w) == pytest.approx(problem.full.value(direct.w), rel=0.1)
 
 
-# --- errors and interruptions -----------------------------------------------------------------------------
-
-
 def test_an_unknown_count():
     with pytest.raises(DataError, match=r"count='some': expected one of"):
         MajorizeTuner(count="some").tune(tuning_problem(splits=False))
@@ -195,9 +176,6 @@ def test_ctrl_c_at_any_time_leaves_the_last_fit(count):
         assert result.status == "interrupted"
         risk_fuse.left = 10**9
         assert problem.full.value(result.w) < problem.full.at_zero.value
-
-
-# --- losses with kinks ------------------------------------------------------------------------------------
 
 
 KINKS = pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()], ids=["margin", "ramp"])
@@ -234,9 +212,6 @@ def test_a_collapse_with_kinks_points_to_the_grid():
     with pytest.warns(CollapseWarning, match="the data determine; tuning='grid' may do better") as caught:
         MajorizeTuner().tune(problem)
     assert len(caught) == 1
-
-
-# --- where it ends ----------------------------------------------------------------------------------------
 
 
 def curve(n=300):

@@ -90,9 +90,6 @@ def test_groups_must_fit_the_weights():
         TuningProblem(problem.full, Groups.single(3))
 
 
-# --- strata -----------------------------------------------------------------------------------------------
-
-
 STRATA = np.repeat(["a", "b", "c"], [10, 6, 4])
 
 
@@ -129,9 +126,6 @@ def test_strata_of_groups_of_examples():
     for train, heldout in pairs:
         assert not set(groups[train]) & set(groups[heldout])
         assert np.all(shares(heldout) > 0)
-
-
-# --- passes and names -------------------------------------------------------------------------------------
 
 
 def test_passes_are_passes_over_all_training_data():
