@@ -180,7 +180,7 @@ def test_a_folder_of_shards(files, shards, tmp_path, command):
         named = [dict(zip(m.chain_.weight_names(), m.coef_, strict=True)) for m in (one, other)]
         assert named[0] == pytest.approx(named[1], abs=1e-3)
         assert one.extra_ == other.extra_
-        assert "Is a directory" in fail("train", tmp_path, "-m", path)
+        assert "Is a directory" in fail("train", tmp_path, "-m", tmp_path / "new")
 
 
 def test_default_templates_are_those_of_the_words(files, tmp_path):
