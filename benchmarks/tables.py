@@ -1064,6 +1064,15 @@ def shards() -> str:
     return table(header, rows)
 
 
+def vectors() -> str:
+    data, rows = result("vectors"), []
+    for kind in ("one lane", "plain loops"):
+        for name, row in data[kind].items():
+            times = (f"{1e3 * row[key]:.2f}" for key in ("runs, s", "without, s"))
+            rows.append([name, kind, *times, f"{row['ratio']:.2f}"])
+    return table(["work", "without runs", "with, ms", "without, ms", "times as long"], rows)
+
+
 def startup() -> str:
     data = result("startup")
     installation, first = data["installation"], data["first prediction"]
