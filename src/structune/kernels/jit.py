@@ -77,12 +77,12 @@ def kernel(function):
 
 
 def part_of_kernel(function):
-    """The same for what only kernels call, once a row: in line, so that views of arrays cost nothing."""
+    """A kernel that only kernels call, once a row: in line, so that views of arrays cost nothing."""
     return _compile(function, forceinline=True, no_cpython_wrapper=True)
 
 
 def bare_kernel(function):
-    """The same for what makes no array and returns none: references to arrays are not counted.
+    """A kernel that makes no array and returns none: references to arrays are not counted.
 
     Counting takes longer than the work itself where a loop reads many arrays. An array that such a kernel
     returned would be freed too early.
@@ -91,12 +91,12 @@ def bare_kernel(function):
 
 
 def part_of_bare_kernel(function):
-    """The same in line, for what only kernels call; kernels of any kind."""
+    """A bare kernel that only kernels, of any kind, call: compiled in line."""
     return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 
 def part_of_one_kernel(function):
-    """The same for what a kernel calls in one place: compiled there, and not by itself."""
+    """A bare kernel that a kernel calls in one place: compiled there, and not by itself."""
     return _compile(function, _nrt=False, inline="always", no_cpython_wrapper=True)
 
 
@@ -106,7 +106,7 @@ def exact_kernel(function):
 
 
 def part_of_exact_kernel(function):
-    """The same in line."""
+    """An exact kernel that only kernels call: compiled in line."""
     return _compile(function, _nrt=False, fastmath=False, forceinline=True, no_cpython_wrapper=True)
 
 

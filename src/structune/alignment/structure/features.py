@@ -210,6 +210,7 @@ class FeatureSet:
     def _gather_side(
         self, side: Side, sequence: SequenceFeatures, matched: Array, none: Any, out: Array, weight: float
     ) -> None:
+        """Add the features of the residues of one sequence, from how often each is matched."""
         # A residue is matched, in a gap, or terminal. Terminal gaps are open where the first and last
         # residues are not matched; an alignment without matches has one, and would count both.
         terminal = 1.0 - matched - side.residue

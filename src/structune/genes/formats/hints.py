@@ -221,7 +221,7 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
         # columns of STAR: contig, first and last base of the intron, strand, motif, annotated, unique reads
         # and those of several places, overhang
         part = part_of(number, [*columns[:1], "", "", *columns[1:3], ".", "."], columns[0], {})
-        reads = _number(columns[_UNIQUE]) + _number(columns[_SEVERAL])
+        reads = _read_support(columns[_UNIQUE]) + _read_support(columns[_SEVERAL])
         return Hint(part.contig, "intron", part.start, part.end, _STRANDS[columns[3]], reads), "", ""
     attributes = attributes_of(columns[8])
     named = _TRANSCRIPT.search(columns[8])  # of GTF
@@ -232,11 +232,12 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
         return None, "", _told(columns)
     if part.strand not in ("+", "-", "."):
         raise DataError(f"found the strand {shown(part.strand)}, expected '+', '-' or '.'")
-    support = _number(attributes.get("mult", "1"))
+    support = _read_support(attributes.get("mult", "1"))
     return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent, kind
 
 
-def _number(text: str) -> float:
+def _read_support(text: str) -> float:
+    """How many reads or alignments support a hint."""
     try:
         found = float(text)
     except ValueError:
