@@ -15,7 +15,6 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
 import numpy as np
 
 from structune.cli.files import (
@@ -112,7 +111,7 @@ def fold(
     folder = source.open(**shape.settings, **({"decoding": "mea"} if wanted.method == "mea" else {}))
     recipe = _recipe(folder, source.model, wanted, writing)
     if "-" in files and not writing.quiet and sys.stdin.isatty():
-        click.echo("structune: reading FASTA from standard input", err=True)
+        say("reading FASTA from standard input")
     below = "constraints" if known.constraints else ""
     read = read_sequences(files, below, shape.skip_bad, reading.input_format)
     source_of_all = UntilError(_prepared(read, known, wanted, writing))

@@ -93,7 +93,9 @@ class LeftOut:
                 f"all {self.n_examples} structures are outside the model's space: {self._some(0)}; "
                 "outside='trim' drops the pairs that offend"
             )
-        parts = [f"skipped {n} sequences: {self._some(0)}" for n, _ in self._counts[:1] if n]
+        parts = []
+        if self._counts[0][0]:
+            parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
         for k, what in ((1, "of pseudoknots"), (2, "outside the model")):
             if self._counts[k][0]:
                 parts.append(f"dropped {self._counts[k][1]} pairs {what}: {self._some(k)}")

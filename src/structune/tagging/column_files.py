@@ -33,9 +33,8 @@ class Reader:
 
     columns: tuple[str, ...]  # the label's is the last
     templates: tuple[str, ...]
-    separator: str | None = (
-        None  # of the training data, as `comment`, where a look at others might find another
-    )
+    # of the training data: a look at other files might find others
+    separator: str | None = None
     comment: str | None = None
 
     @classmethod

@@ -120,7 +120,7 @@ def layout_of(
         given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
     # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
-    numbered = _numbered(lines, separators, metadata)
+    numbered = _numbered(lines, separators)
     if numbered is not None:
         by, names = numbered
         layout = replace(
@@ -174,7 +174,7 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
 
 
 def _numbered(
-    lines: Sequence[str], separators: Sequence[str | None], metadata: bool
+    lines: Sequence[str], separators: Sequence[str | None]
 ) -> tuple[str | None, tuple[str, ...]] | None:
     """What separates columns where the first numbers tokens, and the names of all if it is CoNLL-U."""
     names: tuple[str, ...] = CONLLU

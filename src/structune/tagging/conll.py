@@ -207,8 +207,9 @@ def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
     separator = None
     for values, lengths, lines in read.blocks(min(n_lines, ALL)):
         if separator is None:
-            distinct = set(chain.from_iterable(values.values()))
-            needs_tabs = read.layout.separator == TAB and any(not v or _BREAKS.search(v) for v in distinct)
+            needs_tabs = read.layout.separator == TAB and any(
+                not value or _BREAKS.search(value) for value in set(chain.from_iterable(values.values()))
+            )
             separator = TAB if needs_tabs else read.layout.written
         yield ConllData(values, lengths, lines, read.name, separator)
     if separator is None:
@@ -341,8 +342,9 @@ class ColumnLines:
             self._has_marks = text.startswith(b"#") or b"\n#" in text
             buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
             state[AT] = 0
+            n_lines_of_text = 1 + text.count(b"\n") + text.count(b"\r")
             while state[AT] < len(text):
-                self._split(text, buffer, last)
+                self._split(text, buffer, n_lines_of_text, last)
                 if state[LINE] >= last and not state[LENGTH]:
                     yield from self._taken()
                     last = int(state[LINE]) + n_lines
@@ -392,12 +394,11 @@ class ColumnLines:
             values = block.values()
             yield {name: values[name] for name in self.columns or ()}, lengths, np.concatenate(block.lines)
 
-    def _split(self, text: bytes, buffer: NDArray[np.uint8], last: int) -> None:
-        """Read to the end of the piece, or of a block."""
+    def _split(self, text: bytes, buffer: NDArray[np.uint8], n_lines: int, last: int) -> None:
+        """Read to the end of the piece, which has so many lines, or of a block."""
         state, n_columns = self._state, len(self._read)
         state[TOKENS] = state[SENTENCES] = 0
         # At most one token a line, and each field takes a byte and what separates it.
-        n_lines = 1 + text.count(b"\n") + text.count(b"\r")
         n = min(n_lines, len(text) // max(n_columns, 1)) + 1
         starts, ends = np.empty((2, n_columns, n), np.int64)
         lines, lengths = np.empty((2, n), np.int64)

@@ -181,8 +181,8 @@ def _radius(n_edges: float, n_pairs: float) -> float:
     Where its center would lie outside (one base, or none, between two that pair), half a pair's length.
     """
     low, high = PAIR_LENGTH / 2, (n_edges + n_pairs * PAIR_LENGTH) / 4 + 1
-    # Bisection: the angles of all edges and pairs are to add up to 2 pi, half angles to pi. 50 halvings are
-    # more than the digits of a double.
+    # Bisection: the angles of all edges and pairs are to add up to 2 pi, half angles to pi. 50 halvings
+    # narrow the interval to about the precision of a double.
     for _ in range(50):
         radius = (low + high) / 2
         turn = n_edges * _half_angle(radius, 1.0) + n_pairs * _half_angle(radius, PAIR_LENGTH)

@@ -134,8 +134,8 @@ class ScaledInference:
         if np.max(potentials.cells.real) > MOST_SCORE:
             raise failed
         # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
-        # of long stretches stay near 1. Of long sequences it
-        # is guessed from the first 400 bases; it is corrected below.
+        # of long stretches stay near 1. Of long sequences it is guessed from the first 400 bases; it is
+        # corrected below.
         self.log_scale = 0.0
         if self.n > _LONG:
             ends = self._space._replace(circular=False)

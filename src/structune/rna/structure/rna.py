@@ -651,7 +651,7 @@ def fold_short(
 class _Scratch(threading.local):
     """What a thread needs for any short sequence, made once, which costs as much as to fold one.
 
-    Nobody reads the counts.
+    `counts`, `loops` and `scalars` only grow: the kernel adds to them, and nobody reads them.
     """
 
     def __init__(self) -> None:

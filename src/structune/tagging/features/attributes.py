@@ -51,9 +51,11 @@ def _read(
             types = set(map(type, given))
             if types <= PLAIN:
                 pairs = zip(chain.from_iterable(tokens), given, strict=True)
+                if types == {str}:
+                    return _counts(tokens), Strings.of(list(map(join.join, pairs))), None
                 names = [f"{key}{join}{value}" if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
-                return _counts(tokens), Strings.of(names), None if types == {str} else np.array(values, float)
+                return _counts(tokens), Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     return _read_each(sequences, first, join)

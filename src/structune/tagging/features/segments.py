@@ -37,9 +37,8 @@ class SegmentReader:
 
     words: str | None  # the template of attributes whose value is a token's word; None if tokens have none
     gazetteers: Mapping[str, frozenset[str]]  # entries by name, the words of each joined by a blank
-    function: SegmentFunction | None = (
-        None  # strings for words of a sequence, and start and stop of a segment
-    )
+    # strings for words of a sequence, and start and stop of a segment
+    function: SegmentFunction | None = None
 
     def __post_init__(self) -> None:
         if self.function is not None and not callable(self.function):

@@ -402,19 +402,6 @@ def tangent(
 
 
 @kernel
-def _best_before(row, start, matrix, n, k, lanes):
-    """As `_product`, with sums for products and maxima for sums."""
-    # Two maxima, for the same reason as the two sums of `_product`.
-    even = odd = splat(-np.inf, lanes)
-    for i in range(0, n - 1, 2):
-        even = larger(even, splat(row[start + i], lanes) + load(matrix, i * n + k, lanes))
-        odd = larger(odd, splat(row[start + i + 1], lanes) + load(matrix, (i + 1) * n + k, lanes))
-    if n % 2:
-        even = larger(even, splat(row[start + n - 1], lanes) + load(matrix, (n - 1) * n + k, lanes))
-    return larger(even, odd)
-
-
-@kernel
 def viterbi(offsets, scores, transition, start, end, lanes, labels, best):
     """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
 

@@ -134,7 +134,7 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
         first, stop = offsets[s], offsets[s + 1]
         # alpha(t, y) = log sum_k exp(entry(t - k, y) + cell(t, y, k)) over the lengths k + 1 of a segment
         # that ends at t, and entry(t, y) = log sum_x exp(alpha(t - 1, x) + transition(x, y)) (Sarawagi &
-        # Cohen 2004, section 3.2).
+        # Cohen 2004).
         entry = np.empty((stop - first, n_labels), alpha.dtype)
         for y in range(n_labels):
             entry[0, y] = start[y]

@@ -529,6 +529,39 @@ class Chain(Structure):
         posterior: Posterior = self._posteriors[0 if is_linear else 1](moves, offsets, scores, peaks)
         return posterior
 
+    def _at_once(
+        self,
+        moves: MoveScores,
+        opened: OpenWeights,
+        shard: ChainShard,
+        within: bool,
+        weights: FloatArray,
+        tokens: OpenWeights | None,
+        expected: Array | None,
+    ) -> tuple[Array, list[slice]]:
+        """Logs of sums in the linear domain, in one call; and the blocks whose scores leave its range."""
+        blocks = list(self._blocks(shard, self._cache_cells))
+        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
+        bounds = np.array([0, *(block.stop for block in blocks)])
+        longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
+        # One row more than the longest sequence has: a shard may have no sequences.
+        peaks, log_z, fits = np.zeros(len(shard)), np.zeros(len(shard), dtype), np.empty(len(blocks), bool)
+        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
+        written = opened if tokens is None else tokens  # not written to where there are none
+        kernels.expectations(
+            bounds, shard.offsets, self.pairs.arrays(shard.rows),
+            shard.allowed if within else np.empty((0, n), bool), weights,
+            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
+            self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
+            np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
+            tokens is not None, (written.dense, written.w), edges, transitions,
+        )  # fmt: skip
+        log_z += moves.shift(peaks, lengths)
+        if expected is not None:
+            # The kernel counts transitions relative to their potential, exp(score - peak).
+            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
+        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+
     def log_partition(
         self,
         w: Array,
@@ -542,35 +575,7 @@ class Chain(Structure):
         weights = shard.weights if weights is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        if self.order == 1:  # in the linear domain, in one call; left are blocks whose scores leave its range
-            blocks = list(self._blocks(shard, self._cache_cells))
-            n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
-            bounds = np.array([0, *(block.stop for block in blocks)])
-            longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
-            # One row more than the longest sequence has: a shard may have no sequences.
-            peaks, log_z, fits = (
-                np.zeros(len(shard)),
-                np.zeros(len(shard), dtype),
-                np.empty(len(blocks), bool),
-            )
-            edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
-            written = opened if tokens is None else tokens  # not written to where there are none
-            kernels.expectations(
-                bounds, shard.offsets, self.pairs.arrays(shard.rows),
-                shard.allowed if within else np.empty((0, n), bool), weights,
-                (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
-                self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
-                np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
-                tokens is not None, (written.dense, written.w), edges, transitions,
-            )  # fmt: skip
-            log_z += moves.shift(peaks, lengths)
-            if expected is not None:
-                # The kernel counts transitions relative to their potential, exp(score - peak).
-                self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
-            left = [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
-        else:
-            log_z = np.empty(len(shard), opened.w.dtype)
-            left = list(self._blocks(shard, self._block_cells))
+        log_z, left = self._at_once(moves, opened, shard, within, weights, tokens, expected)
         for block in left:
             posterior = self._posterior(opened, moves, shard, block, within)
             log_z[block] = posterior.log_z

@@ -13,7 +13,7 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels
 from structune.tagging.kernels import second_order_log as log
-from structune.tagging.structure.attribute_weights import find_keys
+from structune.tagging.structure.attribute_weights import OpenWeights, find_keys
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
 from structune.tagging.structure.posterior import MoveScores, slices_of
@@ -133,6 +133,7 @@ class SecondOrderChain(Chain):
     order, _tables = 2, (1, 2)
     _posteriors = (LinearPairs, LogPairs)
     _most_labels, _growth = 256, "cube"
+    # what chains of labels offer beside is not there for chains of pairs
     linearize, best_rescaled = Structure.linearize, Structure.best_rescaled
 
     def __init__(
@@ -236,6 +237,12 @@ class SecondOrderChain(Chain):
         # A transition is in the trigram that ends with it, whatever its first label, the start among them.
         super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
         out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
+
+    def _at_once(
+        self, moves: MoveScores, opened: OpenWeights, shard: ChainShard, *_: Any
+    ) -> tuple[Array, list[slice]]:
+        """Nothing: all blocks are left."""
+        return np.empty(len(shard), opened.w.dtype), list(self._blocks(shard, self._block_cells))
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
