@@ -151,7 +151,8 @@ class Task:
     inputs : str
         The help of the files that are predicted.
     parts : str
-        What the examples of a shard are made of, such as ``"tokens"``, if not of others ``"examples"``.
+        What the examples of a shard are made of, such as ``"tokens"``; ``"examples"`` where they have no
+        parts.
     reading_options : dataclass
         How files with known outputs are read, by all verbs. What lies beside each file, such as its
         sequences, is a field of the type ``tuple[Path, ...]``.

@@ -87,8 +87,9 @@ class ClassScores:
     def tables(self) -> list[Table]:
         found = self.as_dict()
         table = new_table("Classes", ["class"], ["precision", "recall", "F1", "examples"])
-        for name, (*values, n) in self._classes().items():
-            table.add_row(str(name), *(f"{value:.4f}" for value in values), f"{n:,}")
+        for name, row in found["classes"].items():
+            *values, n = row.values()
+            table.add_row(name, *(f"{value:.4f}" for value in values), f"{n:,}")
         record = [("examples", f"{found['examples']:,}"), ("accuracy", f"{found['accuracy']:.4f}")]
         if self.log_loss is not None:
             record.append(("mean log loss", f"{self.log_loss:.4f}"))

@@ -58,13 +58,13 @@ def plot_genes(
     """
     if not tracks or not 0 <= start < end:
         raise DataError(f"found {len(tracks)} tracks from {start} to {end}, expected some, and start < end")
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
-
     inside = {name: [t for t in of if t.end > start and t.start < end] for name, of in tracks.items()}
     shared = set.intersection(*({part for t in of for part in _parts(t)} for of in inside.values()))
     rows = {name: _rows(of, 0.02 * (end - start)) for name, of in inside.items()}
     n_rows = sum(_NAME + max(len(of), 1) for of in rows.values())
-    figure = new_figure(path, _WIDTH, _FRAME + _ROW * n_rows)
+    figure = new_figure(path, _WIDTH, _FRAME + _ROW * n_rows)  # first: it tells if matplotlib is missing
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
     axes = figure.subplots()
     unit = (end - start) / _WIDTH  # bases an inch
     top = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -35,6 +36,7 @@ def alphabet_of(name: str) -> Alphabet:
     raise DataError(f"found the matrix {name!r}, expected one of amino acids or nucleotides")
 
 
+@cache
 def _read(name: str) -> Any:
     from Bio.Align import substitution_matrices
 

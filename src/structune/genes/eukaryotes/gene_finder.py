@@ -363,13 +363,12 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
                 spans[s] = lead, lead + len(text)
                 if values is not None:
                     values[s] = np.pad(values[s], ((lead, len(ends.behind)), (0, 0)))
-        pieces = (
+        shortest = self.introns_[0]
+        pieces = (  # only those that may have a gene: there are files of many that have none
             piece
             for s, text in enumerate(texts)
             for piece in prediction.pieces_of(s, text, None if values is None else values[s])
-            if prediction.may_have_gene(
-                piece.text, self.introns_[0]
-            )  # there are files of many that have none
+            if prediction.may_have_gene(piece.text, shortest)
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
         found: list[list[prediction.Gene]] = [[] for _ in sequences]

@@ -131,8 +131,10 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
         given = chain.from_iterable(marks.get(key, ()) for key in ("locus_tag", "gene"))
         gene = next(filter(None, given), "")
         if not gene:  # as in GFF3
-            where = location and f"{int(location.start) + 1}-{int(location.end)}"
-            gene = f"{contig}:{where}({_STRANDS.get(location.strand, '?')})" if where else f"{contig}:?"
+            gene = f"{contig}:?"
+            if location is not None:
+                strand = _STRANDS.get(location.strand, "?")
+                gene = f"{contig}:{int(location.start) + 1}-{int(location.end)}({strand})"
         used[gene] += 1
         name = f"{gene}-{used[gene]}" if used[gene] > 1 else gene
         if reason := _unusable(feature):

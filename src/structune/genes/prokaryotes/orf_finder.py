@@ -128,11 +128,8 @@ class OrfFinder(StructuredEstimator):
     def _genes(self, block: list[tuple[AnnotatedSequence, IntArray]]) -> list[tuple[Transcript, ...]]:
         """Those of sequences that are worked off at once; refused where they do not fit in memory."""
         sequences, regions = [each for each, _ in block], [spans for _, spans in block]
-        n_bases, first, others = (
-            sum(len(each.sequence) for each in sequences),
-            sequences[0].name,
-            len(block) - 1,
-        )
+        n_bases = sum(len(each.sequence) for each in sequences)
+        first, others = sequences[0].name, len(block) - 1
         what = f"{first} and {others} more" if others else first
         with held_memory(_BASE * float(n_bases), f"{what}: {n_bases:,} bases", "shorter sequences"):
             shortest = self.graph_.rules.shortest  # there are files of many pieces that are shorter

@@ -139,9 +139,10 @@ class _Path:
         self, direction: FloatArray, slope: float, length: float
     ) -> tuple[FloatArray, float, FloatArray] | None:
         """A point along `direction` that is lower, and less steep; or just lower, at last."""
-        # Wolfe: f(w + t d) <= f(w) + c1 t g'd, and |slope| has come down to c2 |g'd|. A step that fails the
-        # first is too long, one that fails the second too short; between two such the cubic decides. Rounding
-        # of f may hide the first near the minimum: there a slope that is no steeper is enough.
+        # Wolfe: f(w + t d) <= f(w) + c1 t g'd, and the slope there is at least c2 g'd (both negative). A step
+        # that fails the first is too long, one that fails the second too short; between two such the cubic
+        # decides. Rounding of f may hide the first near the minimum: there a slope that is no steeper is
+        # enough.
         low, high = (0.0, self.value, slope), None
         slack, found = _ROUNDING * abs(self.value), None
         for _ in range(_MOST_TRIALS):

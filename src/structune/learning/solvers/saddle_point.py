@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from structune.errors import CapabilityError, DataError
-from structune.learning.parameters import TOLERANCE
+from structune.learning.parameters import TOLERANCE, Range, check_number
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import curvature_scale, penalised
 from structune.learning.solvers.lbfgs import minimize_smooth
@@ -123,9 +123,7 @@ def minimize_saddle_point(
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
-    is_number = isinstance(gamma, float | int | np.number) and not isinstance(gamma, bool)
-    if not is_number or not 0 < gamma < np.inf:
-        raise DataError(f"gamma={gamma!r}: expected a finite number > 0")
+    check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     search = _Search(objective, constraints, gamma)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers

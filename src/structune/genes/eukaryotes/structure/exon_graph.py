@@ -216,11 +216,8 @@ class ExonGraph(Structure):
         # sums by table, of all weights: scales and deviations of these are gathered once, at the end
         totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
-            nodes, path, counts = (
-                sequence.nodes,
-                self._path(shard, s, outputs),
-                sequence.no_counts(np.float64),
-            )
+            nodes, path = sequence.nodes, self._path(shard, s, outputs)
+            counts = sequence.no_counts(np.float64)
             lefts, rights = path_nodes(self.weights, nodes, path)
             # 1 where a column emits a position; differences of that, as `Counts.cover` has them
             used = np.zeros((path.size + 2, self.weights.n_columns))

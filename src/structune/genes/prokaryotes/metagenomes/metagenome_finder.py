@@ -137,7 +137,8 @@ class MetagenomeFinder(OrfFinder):
             Some genes cannot be learned from: see `skipped_`.
         """
         loss, graph, sequences = self._make_loss(), self._graph(), annotated_sequences(X, y)
-        given = of_examples(groups, sequences, "groups", every := range(len(sequences)))
+        every = range(len(sequences))
+        given = of_examples(groups, sequences, "groups", every)
         genomes: dict[Any, list[AnnotatedSequence]] = {}
         for organism, sequence in zip(every if given is None else given.tolist(), sequences, strict=True):
             genomes.setdefault(organism, []).append(sequence)

@@ -62,10 +62,8 @@ def learn_starts(
     everywhere /= everywhere.sum()
     upstream = of.upstream
     background = np.bincount(upstream[upstream < 4], minlength=4) / np.count_nonzero(upstream < 4)
-    all_letters, all_codons = (
-        of.count_letters(np.ones(len(of))),
-        np.bincount(of.kinds, minlength=len(STARTS)) + 1.0,
-    )
+    all_letters = of.count_letters(np.ones(len(of)))
+    all_codons = np.bincount(of.kinds, minlength=len(STARTS)) + 1.0
 
     def model_of(used: FloatArray, classes: FloatArray, motifs: Mapping[str, Motif]) -> StartModel:
         """The model by how probable starts are."""

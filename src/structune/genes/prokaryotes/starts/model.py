@@ -246,9 +246,7 @@ class StartModel:
             probability[of.places] = of.shares(odds)
             scores[of.places] = _FRAME + np.log(np.maximum(probability[of.places], 1e-300))
             scores[of.places[at_end[of.places]]] = -np.inf
-        orf_graph.best(
-            *shard.ends, graph.gaps(np.zeros(graph.n_weights)), scores, found, np.empty(len(shard))
-        )
+        orf_graph.best(*shard.ends, graph.gaps(), scores, found, np.empty(len(shard)))
         return found, probability
 
 

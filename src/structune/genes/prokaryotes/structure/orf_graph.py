@@ -131,7 +131,7 @@ class OrfGraph(Structure):
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
     ) -> FloatArray:
         """Sums over gaps between genes; an error names the sequence."""
-        gaps = self.gaps(np.zeros(self.n_weights))
+        gaps = self.gaps()
         counts = np.zeros(gaps.scores.shape)
         if not chosen.size:
             return counts
@@ -146,8 +146,9 @@ class OrfGraph(Structure):
 
     # --- scores -------------------------------------------------------------------------------------------
 
-    def gaps(self, w: Array) -> kernels.Gaps:
-        """Scores of neighbours."""
+    def gaps(self, w: Array | None = None) -> kernels.Gaps:
+        """Scores of neighbours; zeros without weights."""
+        w = np.zeros(self.n_weights) if w is None else w
         return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
 
     def _scores(self, w: Array, shard: OrfShard) -> Array:
