@@ -165,6 +165,8 @@ def main() -> None:
     parser.add_argument("--case", metavar="LOADER:K")
     parser.add_argument("--anew", action="store_true", help="forget what ran before")
     arguments = parser.parse_args()
+    if arguments.anew and arguments.only != list(TARGETS):
+        parser.error("--anew is for all loaders: leave out --only")
     memory = Path("/dev/shm")  # files that never reach a disk, where there is such a folder
     with tempfile.TemporaryDirectory(prefix=NAME, dir=memory if memory.is_dir() else None) as folder:
         scratch = Path(folder)

@@ -1,22 +1,21 @@
 """What runs of cells (structune/kernels/vectors.py) are worth: the same work with runs and without.
 
     python benchmarks/vectors.py            # some minutes, most of which compile
-    python benchmarks/vectors.py --quick    # few repeats, nothing is written
+    python benchmarks/vectors.py --quick    # few repeats, to a temporary folder
 
 "one lane" runs the kernels of structune as they are, with runs of one cell: plain numbers, which the compiler
 may put into vectors as it likes. "plain loops" is a row times a matrix, the inner step of a chain, written as
-one would without runs. Times are of one thread, taken in turns; each ratio is the median over the repeats.
+one would without runs. Times are of one thread, the medians of work done in turns.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from common import asked_to_be_quick, write
+from common import alternately, asked_to_be_quick, keep
 from structune import Classifier, RNAFolder, SequenceTagger
 from structune.kernels import vectors
 from structune.kernels.jit import kernel
@@ -100,20 +99,10 @@ def with_lanes(job: Callable[[], Any], lanes: int) -> Callable[[], Any]:
 
 
 def compared(base: Callable[[], Any], other: Callable[[], Any], repeats: int) -> dict[str, float]:
-    """Seconds of both, and the median of how many times longer the other takes."""
-    times = np.empty((repeats, 2))
+    """Seconds of both, and how many times longer the other takes."""
     base(), other()  # compiled
-    for r in range(repeats):
-        for c, function in enumerate((base, other)):
-            start = time.perf_counter()
-            function()
-            times[r, c] = time.perf_counter() - start
-    seconds = np.median(times, axis=0).tolist()
-    return {
-        "runs, s": seconds[0],
-        "without, s": seconds[1],
-        "ratio": float(np.median(times[:, 1] / times[:, 0])),
-    }
+    seconds = alternately({"runs, s": base, "without, s": other}, repeats)
+    return {**seconds, "ratio": seconds["without, s"] / seconds["runs, s"]}
 
 
 def main() -> None:
@@ -129,8 +118,7 @@ def main() -> None:
         row = compared(both["runs"], both["plain loops"], repeats)
         result["plain loops"][f"row times matrix, {n} labels"] = row
         print(f"row times matrix, {n} labels: {row['ratio']:.2f} times longer in plain loops", flush=True)
-    if not quick:
-        print(write(NAME, result))
+    keep(NAME, quick, result)
 
 
 if __name__ == "__main__":
