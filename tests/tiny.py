@@ -141,6 +141,18 @@ def press_ctrl_c(monkeypatch, n=0):
     monkeypatch.setattr(MaximumLoss, "violations", violations)
 
 
+def press_ctrl_c_at_evaluations(monkeypatch, n):
+    """At every evaluation of a risk after the first `n`."""
+    whole, left = Risk.value_and_gradient, iter(range(n))
+
+    def value_and_gradient(self, w):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return whole(self, w)
+
+    monkeypatch.setattr(Risk, "value_and_gradient", value_and_gradient)
+
+
 class Budget(Monitor):
     """A monitor whose time is up after `n` checks."""
 

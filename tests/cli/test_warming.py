@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from commands import PROGRAM, fail
 from structune.cli import warming
 from structune.kinds import kinds
@@ -16,6 +18,12 @@ def test_what_is_asked_for():
         assert f"found {word!r}, expected one of tagging, segments, rna, " in fail("warm", word)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("word", warming._rooms(None))
+def test_every_kind_can_be_warmed(word):
+    warming._rooms([word])[word]()
+
+
 def test_nothing_is_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("STRUCTUNE_CACHE", "off")
     assert "STRUCTUNE_CACHE=off" in fail("warm")
@@ -25,7 +33,7 @@ def test_nothing_is_kept(monkeypatch, tmp_path):
 
 
 def test_the_first_training_compiles_nothing(tmp_path):
-    """Of the kind that compiles least; the others are warmed in the same way."""
+    """Of the kind that compiles least: the kernels of the others take minutes."""
     cache, table = tmp_path / "cache", tmp_path / "table.csv"
     table.write_text("a,b,y\n1,2,p\n2,1,q\n3,1,q\n1,3,p\n")
 

@@ -53,6 +53,11 @@ def test_a_fit_is_that_in_memory(tmp_path, unknown):
     assert found.classes_ == ["a", "b"]
 
 
+def test_a_warm_start(folder):
+    tagger = SequenceTagger(warm_start=True).fit(*sentences())
+    assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
+
+
 def test_batches_add_up(tmp_path):
     """As a file that is read piece by piece gives them."""
     model, examples = SequenceTagger()._without_weights(*sentences())

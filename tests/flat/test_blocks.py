@@ -39,6 +39,7 @@ MODELS = {
     "margin": (classifier(loss="margin"), LETTERS),
     "ramp": (classifier(loss="ramp", run=Run(max_iterations=5)), LETTERS == "a"),
     "tuned": (classifier(tuning="majorize", groups="feature"), LETTERS == "a"),
+    "tuned directly": (classifier(tuning="direct", groups="feature"), LETTERS == "a"),
     "squared": (regressor(), NUMBERS),
     "no intercept": (regressor(fit_intercept=False), NUMBERS),
     "tuned numbers": (regressor(tuning="majorize", groups="feature"), NUMBERS),

@@ -20,9 +20,9 @@ import structune
 from structune import Classifier, Regressor
 from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
-from structune.learning.risk import Risk
 from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.running import Run
+from tiny import press_ctrl_c_at_evaluations
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -309,14 +309,7 @@ def test_the_number_of_threads_does_not_matter(kind, tuning):
 @pytest.mark.parametrize("hessian", ["auto", "exact"])
 @pytest.mark.parametrize("n", [2, 5])
 def test_ctrl_c_leaves_a_model(kind, tuning, hessian, n, monkeypatch):
-    whole, count = Risk.value_and_gradient, iter(range(n))
-
-    def cut(self, w):
-        if next(count, None) is None:
-            raise KeyboardInterrupt
-        return whole(self, w)
-
-    monkeypatch.setattr(Risk, "value_and_gradient", cut)
+    press_ctrl_c_at_evaluations(monkeypatch, n)
     model = fitted(kind, tuning=tuning, hessian=hessian, tolerance=1e-12)
     assert model.status_ == "interrupted" or (tuning is None and model.status_ in ("converged", "stalled"))
     assert np.isfinite(predicted(model, X)).all()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from structune.errors import DataError, StructuneError
+from structune.genes import plot_genes
 from structune.learning.tuning.problem import mark_chosen
 from structune.plots import (
     plot_learning_curve,
@@ -177,6 +178,8 @@ def test_matplotlib_missing(monkeypatch):
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     with pytest.raises(StructuneError, match=r"pip install 'structune\[plots\]'"):
         plot_penalties([1.0], ["all"])
+    with pytest.raises(StructuneError, match=r"pip install 'structune\[plots\]'"):
+        plot_genes({"known": []}, 0, 10)
 
 
 def test_sensitivity_has_a_panel_for_each_set(tmp_path):

@@ -20,7 +20,7 @@ from structune.cli.terminal import Progress, counted_from_one
 from structune.rna import examples, fold_commands
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
-from structune.rna.formats.pair_tables import read_ct
+from structune.rna.formats.pair_tables import read_bpseq, read_ct
 from structune.rna.formats.record import RNARecord
 from structune.rna.formats.sequences import read_dot_bracket, write_dot_bracket
 from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
@@ -139,6 +139,18 @@ def test_methods(files, folder, fold):
     assert succeed("fold", files / "test.fa", "--contrafold", files / "m.params") == fold(files / "test.fa")
 
 
+def test_circles(files, fold):
+    model, sequence = structune.load(files / "m.structune").set_params(circular=True), "CCCAAAGGGAAAGGGAAACCC"
+    assert fold("--circular", stdin=f"{sequence}\n").splitlines()[2] == model.predict([sequence])[0]
+
+
+def test_structures_within_a_range(folder, fold):
+    expected = [s for s, _ in folder.predict_nbest(["GGGAAACCC"], 10**6, within=2.5)[0]]
+    assert [r.structure for r in records(fold("--within", 2.5, stdin="GGGAAACCC\n"))] == expected
+    out = fold("--within", 2.5, "--nbest", 2, stdin="GGGAAACCC\n")
+    assert [record.structure for record in records(out)] == expected[:2]
+
+
 def test_pretrained_is_the_default(files, folder, fold, monkeypatch):
     monkeypatch.setattr(RNAFolder, "pretrained", classmethod(lambda _: folder))
     expected = fold(files / "test.fa")
@@ -223,15 +235,22 @@ def test_output(files, fold, tmp_path):
     assert gzip.decompress((tmp_path / "a.dbn.gz").read_bytes()).decode() == expected
 
 
-def test_a_folder_takes_a_file_of_each(fold, tmp_path):
+def test_a_folder_takes_a_file_of_each(folder, fold, tmp_path):
     text = ">a/1-9\nGGGAAACCC\n>b\nGGGAAACCC\n>B\nGGGAAACCC\n"
     for format in ("bpseq", "pairs"):
-        folder, ending = tmp_path / format, "tsv" if format == "pairs" else format
-        folder.mkdir()
-        fold("-o", folder, "--format", format, stdin=text)
-        names = sorted(path.name for path in folder.iterdir())
+        target, ending = tmp_path / format, "tsv" if format == "pairs" else format
+        target.mkdir()
+        fold("-o", target, "--format", format, stdin=text)
+        names = sorted(path.name for path in target.iterdir())
         assert names == [f"B-2.{ending}", f"a_1-9.{ending}", f"b.{ending}"]
-    assert (tmp_path / "pairs" / "B-2.tsv").read_text().startswith("name\ti\tj\tprobability\nB\t")
+    head, *rows = (tmp_path / "pairs" / "B-2.tsv").read_text().splitlines()
+    assert head == "name\ti\tj\tprobability"
+    pairs = folder.pair_probabilities("GGGAAACCC")
+    told = {(int(i) - 1, int(j) - 1): float(p) for name, i, j, p in map(str.split, rows) if name == "B"}
+    assert len(told) == len(rows) > 0
+    assert all(p == pytest.approx(pairs[place], rel=1e-5) for place, p in told.items())
+    (found,) = read_bpseq(BytesIO((tmp_path / "bpseq" / "b.bpseq").read_bytes()))
+    assert found.structure == folder.predict(["GGGAAACCC"])[0]
 
 
 def test_drawings_of_several_structures(fold, tmp_path):

@@ -433,6 +433,8 @@ def test_contrafold_files(tmp_path):
     again = RNAFolder.from_contrafold(tmp_path / "p", min_hairpin=0)
     assert_array_equal(again.coef_, model.coef_)
     assert read_contrafold(tmp_path / "p") == dict(zip(model.rna_.weight_names(), model.coef_, strict=True))
+    with pytest.raises(DataError, match="features='extended', expected 'contrafold'"):
+        RNAFolder.pretrained().to_contrafold(tmp_path / "p")
     model.set_params(warm_start=True, tolerance=1e9).fit(X, Y)  # goes on from there
     assert_allclose(again.coef_, model.coef_, rtol=1e-12)
 

@@ -64,6 +64,12 @@ def times(a, b, factor):
     return factor * a * b
 
 
+def fail_at_two(k):
+    if k == 2:
+        raise KeyError("shard 2")
+    return k
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_calls(executor, n):
     items = executor.place([np.full(3, float(k)) for k in range(n)])
@@ -98,6 +104,12 @@ def test_parts_of_blocks(executor, monkeypatch, which):
 def test_large_values_come_unharmed(executor):
     w = np.random.default_rng(0).normal(size=300_000)
     assert_array_equal(executor.sum(times, [1.0, 2.0], [1.0, 1.0], shared=(w,)), 3 * w)
+
+
+def test_errors_reach_the_caller_and_leave_the_executor_usable(executor):
+    with pytest.raises(KeyError, match="shard 2"):
+        list(executor.map(fail_at_two, range(5)))
+    assert list(executor.map(fail_at_two, [0, 1])) == [0, 1]
 
 
 def test_what_is_placed_again_stays_and_goes_with_its_owner(executor):

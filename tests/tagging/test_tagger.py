@@ -18,7 +18,7 @@ from structune.learning.risk import Risk
 from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from tiny import exact_fit
+from tiny import exact_fit, press_ctrl_c_at_evaluations
 
 X = [
     [["w=the", "bias"], ["w=dog", "bias"], ["w=runs", "bias"]],
@@ -100,6 +100,9 @@ def test_empty_sequences_have_empty_predictions():
     assert model.segment_probability(x, sequence=4, start=0, labels=["a"]) == expected
     with pytest.raises(DataError, match="sequence 0 is empty: found no token for the 1 labels"):
         model.segment_probability(x, sequence=0, start=0, labels=["a"])
+    for start, labels in ((1, ["a", "a"]), (2, ["a"]), (0, [])):
+        with pytest.raises(DataError, match=f"found {len(labels)} labels from token {start}"):
+            model.segment_probability(given, sequence=0, start=start, labels=labels)
 
 
 def test_a_sequence_is_named_by_its_number_among_empty_ones():
@@ -277,23 +280,11 @@ def test_iterations_and_time_run_out():
     assert tagger(run=Run(max_seconds=1000.0)).fit(x, y).status_ == "converged"
 
 
-def press_ctrl_c(monkeypatch, n):
-    """At every evaluation of a risk after the first `n`."""
-    whole, left = Risk.value_and_gradient, iter(range(n))
-
-    def value_and_gradient(self, w):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return whole(self, w)
-
-    monkeypatch.setattr(Risk, "value_and_gradient", value_and_gradient)
-
-
 @pytest.mark.parametrize("n", [2, 8])
 def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     x, y = hmm_data()
     end = tagger(tolerance=1e-8).fit(x, y).history_[-1]["objective"]
-    press_ctrl_c(monkeypatch, n)  # the first evaluation is of the zero that all is measured by
+    press_ctrl_c_at_evaluations(monkeypatch, n)  # the first evaluation is of the zero that all is measured by
     model = tagger(tolerance=1e-8).fit(x, y)
     monkeypatch.undo()
     at_zero = risk_of(model, x, y).value(np.zeros_like(model.coef_))

@@ -194,6 +194,7 @@ def test_a_track_that_marks_coding_bases(tmp_path):
 @pytest.mark.parametrize(
     ("tracks", "message"),
     [
+        (3, "found tracks=3, expected a list of arrays"),
         ([], "found tracks of 0 sequences, expected those of 1"),
         (["a"], "c: found tracks 'a', expected an array of numbers"),
         ([np.zeros((28, 1))], r"c: found tracks of shape \(28, 1\), expected \(29, 1\)"),
@@ -271,6 +272,8 @@ def test_wrong_options(options, message):
         (([TINY, "ACGT"], [[GENE]]), "found the genes of 1 sequences, expected those of 2"),
         (([TINY], None, None, ["a", "b"]), r"found groups of shape \(2,\), expected \(1,\)"),
         (([TINY], [[3]]), "c: found int, expected a Transcript"),
+        (([TINY], [None]), "c: found NoneType, expected a list of Transcript"),
+        (([TINY], None, [[1.0], [1.0, 2.0]]), "of several shapes"),
     ],
 )
 def test_wrong_input(arguments, message):

@@ -64,7 +64,7 @@ def test_it_ends_at_the_fixed_point(kind, which):
 
 
 @pytest.mark.parametrize("kind", ["chain", "classes"])
-def test_effective_counts_are_traces(kind, monkeypatch):
+def test_effective_counts_are_traces(kind):
     """Hutchinson's estimate comes close to the dense trace, with standard errors that say how close."""
     problem = tuning_problem(kind, "grouped", splits=False)
     groups = problem.groups

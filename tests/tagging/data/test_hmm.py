@@ -38,6 +38,8 @@ def test_attributes_of_values_and_of_ones_alone():
     assert table.indices.reshape(-1, 2).tolist() == [[0, 3], [1, 3], [1, 2], [0, 2]]
     assert table.indptr.tolist() == [0, 2, 4, 6, 8]
     assert table.lengths.tolist() == [2, 2]
+    with pytest.raises(DataError, match="found the encoding 'both'"):
+        hmm_attributes(x, "both")
     table = hmm_attributes(x, "indicator")
     assert table.names == ["x0=1", "x1=1"]
     assert table.indices.tolist() == [1, 0, 1, 0]

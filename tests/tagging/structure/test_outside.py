@@ -89,6 +89,12 @@ def test_rules_of_a_model_of_crfsuite(tmp_path):
     assert one.probability(["I-x", "I-x"]) == 0.0
 
 
+def test_a_warm_start_under_rules_for_new_labels():
+    tagger = SequenceTagger(warm_start=True).fit([[["a"]]], [["A"]])
+    tagger.set_params(forbidden=[("B", "A")]).fit([[["a"], ["b"]]], [["A", "B"]])
+    assert tagger.classes_ == ["A", "B"]
+
+
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])
 def test_the_loss_of_the_next_fit_makes_no_probabilities(of, tmp_path):
     y = [["B-x", "I-x"], ["O"]]
