@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,19 @@ def test_kernels_are_loaded_and_then_compile_for_other_types(tmp_path):
     """Loading skips what numba prepares to compile with; a type that was not kept needs it all the same."""
     for kinds, expected in ((["float64"], "0.5 0\n"), (["float64", "complex128"], "0.5 1\n0.5 1\n")):
         assert start(tmp_path, *kinds).communicate()[0] == expected
+
+
+def test_the_same_source_in_two_places_is_compiled_once(monkeypatch, tmp_path):
+    """Another checkout, or a release that is installed again, has files of another path and date."""
+    monkeypatch.setattr(module, "cache_folder", lambda _: tmp_path / "cache")
+    for place, hits in (("first", 0), ("second", 1)):
+        source = tmp_path / place / "plus.py"
+        source.parent.mkdir()
+        source.write_text("def plus_two(x):\n    return x + 2\n")
+        os.utime(source, (hits, hits))
+        compiled = module.kernel(runpy.run_path(str(source))["plus_two"])
+        assert compiled(1) == 3
+        assert sum(compiled.stats.cache_hits.values()) == hits
 
 
 MOVED = b"cstructune.no_module\nNoType\n."  # a pickle of a type that stands elsewhere today

@@ -124,7 +124,7 @@ def _compile(function, fastmath: Any = _FASTMATH, **options):
         try:
             from structune.kernels.loading import KernelCache
 
-            compiled._cache = KernelCache(function)
+            compiled._cache = KernelCache(function, folder)
         except Exception:  # of a numba that has changed inside: by its own cache, which loads more slowly
             compiled.enable_caching()
     finally:

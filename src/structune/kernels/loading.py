@@ -19,11 +19,10 @@ class _Files(IndexDataCacheFile):
     """The files of a kernel's cache, each with a checksum: damaged machine code would run all the same."""
 
     def _save_index(self, overloads):
-        self._write(self._index_path, (self._source_stamp, overloads))
+        self._write(self._index_path, overloads)
 
     def _load_index(self):
-        stamp, overloads = self._read(self._index_path) or (None, {})
-        return overloads if stamp == self._source_stamp else {}
+        return self._read(self._index_path) or {}
 
     def _save_data(self, name, data):
         self._write(self._data_path(name), data)
@@ -62,11 +61,12 @@ def _checksum(content):
 class KernelCache(FunctionCache):
     """Loads machine code without what numba imports to compile, which takes longer than most predictions."""
 
-    def __init__(self, function):
+    def __init__(self, function, folder):
         super().__init__(function)
-        self._cache_file = _Files(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
+        # numba also looks at the path and the date of the source: `folder` already stands for its content,
+        # and another checkout of it, or the same release installed again, needs no other machine code
+        self._cache_path = str(folder)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, None)
 
     def load_overload(self, sig, target_context):
         # numba's own way first refreshes its target, which loads all that it needs to compile
