@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib.util import find_spec
@@ -40,6 +41,18 @@ class Option(click.Option):
     def __init__(self, *args: Any, panel: str, **options: Any) -> None:
         super().__init__(*args, **options)
         self.panel = panel
+
+
+class Number(click.ParamType[Any]):
+    """A whole number, or one that is not."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
+        for kind in (int, float):
+            with suppress(ValueError):
+                return kind(value)
+        self.fail(f"{value!r} is not a number.", param, ctx)
 
 
 class GroupedNumbers(click.ParamType[Any]):
@@ -164,6 +177,8 @@ class _Parameter:
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
+        if self.type in ("float or int", "int or float"):
+            return {"type": Number(), "metavar": "NUMBER"}
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
         return _shape({"bool": bool, "int": int, "float": float, "str": str}[re.split(r"[ ,]", self.type)[0]])
@@ -192,7 +207,7 @@ def estimator_options(
             if isinstance(shape.get("type"), GroupedNumbers):
                 default = "" if found.default is None else f" {found.default:g} by default."
                 shape["help"] += f"{default} GROUP=NUMBER sets that of one group; may be given several times."
-            if shape.get("metavar") != "NUMBER":  # numbers by group have their default in the help
+            else:  # numbers by group have their default in the help
                 shape["default"] = found.default
             flag = flags[name]
             # a flag that is on by default needs a way to switch it off

@@ -209,7 +209,7 @@ class Task:
     space: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[str, ...]] = ("loss",)
     penalties: ClassVar[tuple[str, ...]] = ("penalty",)
-    tuning: ClassVar[tuple[str, ...]] = ("groups", "holdout", "folds", "random_state")
+    tuning: ClassVar[tuple[str, ...]] = ("groups", "cv", "random_state")
     methods: ClassVar[tuple[str, ...]] = ("implicit", "majorize", "direct", "grid")
     rules: ClassVar[tuple[Rule, ...]] = ()
     own: ClassVar[Mapping[str, OwnCommand]] = MappingProxyType({})

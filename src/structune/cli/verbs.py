@@ -49,9 +49,7 @@ _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--job
 _HOLDS_NOTHING_OUT = ("--method majorize", "--method direct")
 _NOTHING = "these methods hold nothing out"
 _RULES = (
-    Rule("--holdout", forbids=("--folds",)),
-    Rule("--holdout", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
-    Rule("--folds", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
+    Rule("--cv", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
     Rule("--seed", forbids=_HOLDS_NOTHING_OUT, unless=("--constraints", "--most-pairs"), because=_NOTHING),
     Rule("--validation-sets", needs=("--constraints",)),
     Rule("--gamma", needs=("--constraints",)),
@@ -173,6 +171,21 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Constraining:
+    """What the constraints on validation sets are."""
+
+    validation_sets: int = option(3, min=1, help="Number of random parts for --constraints.", panel="Model")
+    gamma: float = option(
+        0.01,
+        help="Bound of --constraints on the summed differences of scores.",
+        panel="Model",
+    )
+
+
+_OF_CONSTRAINTS = {"validation_sets": "n_sets", "gamma": "gamma"}
+
+
+@dataclass(frozen=True)
 class Dealing:
     """How examples are dealt to shards."""
 
@@ -247,6 +260,7 @@ def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
         Option(["--test"], multiple=True, metavar="FILE", help=test, panel="Data"),
         *(_test_option(name) for name in _beside(task)),
         *estimator_options(task.estimator, panels, _OTHER_NAMES),
+        *(dataclass_options(Constraining) if "constraints" in task.parameters else ()),
         *(each for each in training if each not in outputs),
     ]
 
@@ -379,9 +393,12 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
             if len(numbers) < len(value):
                 raise DataError(f"--{name} is given twice for the same weights.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
-    # a share takes the place of folds, which some kinds have by default
-    if "holdout" in given and "folds" not in given and "folds" in names:
-        given["folds"] = None
+    if given.get("constraints") is not None:
+        from structune.learning.constraints import ValidationConstraints
+
+        asked = given_parameters()
+        found = {name: asked[option] for option, name in _OF_CONSTRAINTS.items() if option in asked}
+        given["constraints"] = ValidationConstraints(**found)
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
         model._check_ranges()
@@ -460,7 +477,7 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
         yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
     if getattr(model, "constraints", None) is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
-        yield "constraints", f"{values}, expected at most {model.gamma:g}"
+        yield "constraints", f"{values}, expected at most {model.constraints.gamma:g}"
     yield "saved", str(path)
 
 

@@ -43,7 +43,7 @@ _OLD_ENTRIES: dict[str, dict[str, Any]] = {
     "regressor": {"n_outputs": None},
     "tagging": {"order": 1, "skipped": []},
 }
-OF_FITS = ("hessian", "max_iterations", "max_seconds")
+OF_FITS = ("hessian", "max_iterations", "max_seconds", "tolerance")
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
@@ -176,7 +176,13 @@ def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any
     for name, given in _OLD_ENTRIES.get(kind.word, {}).items():
         header[name] = given | header[name] if isinstance(given, dict) else header.get(name, given)
     if "parameters" in header:
-        header["parameters"] = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
+        given = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
+        if "holdout" in given:
+            share, folds = given.pop("holdout"), given.pop("folds", None)
+            given["cv"] = share if folds is None else folds
+        if given.pop("validation_sets", None) is not None:
+            del given["gamma"]
+        header["parameters"] = given
     build: Callable[..., Any] = kind.estimator_class._from_file
     return build(header, arrays)
 

@@ -64,15 +64,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         weights.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
-    tolerance : float
-        Relative tolerance of a fit, against w = 0: of the norm of the gradient or, with the Hessian as a
-        matrix, of what a step gains. With margin and ramp losses, a gap of ten times this, relative to the
-        objective. A tuner object has a tolerance of its own.
-    folds : int, optional
-        Number of stratified cross-validation folds for tuning; None for a single held-out part. "implicit"
-        and "grid" use them all along, "majorize" at the end, and as many of them as have 250 examples.
-    holdout : float
-        Share of the examples in the held-out part.
+    cv : int or float
+        Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
+        holds out, such as 0.2. "implicit" and "grid" use all folds all along, "majorize" at the end, and as
+        many of them as have 250 examples.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
         L-BFGS; "auto" does what is faster.

@@ -42,7 +42,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     tuning: str | Tuner | None = "majorize"
     fit_intercept: bool = True
-    folds: int | None = 5
+    cv: float = 5
     hessian: str = "auto"
 
     intercept_: Any = field(init=False)

@@ -82,14 +82,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
     fit_intercept : bool
         Fit an intercept. It has no penalty.
-    tolerance : float
-        Relative tolerance of a fit, against w = 0: of the norm of the gradient or, with the Hessian as a
-        matrix, of what a step gains. A tuner object has a tolerance of its own.
-    folds : int, optional
-        Number of cross-validation folds for the tuners "implicit" and "grid"; None for a single held-out
-        part.
-    holdout : float
-        Share of the examples in the held-out part.
+    cv : int or float
+        Number of cross-validation folds for the tuners "implicit" and "grid", such as 5, or share of the
+        examples that they hold out, such as 0.2.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
         multiplies with it in conjugate gradients, "auto" does what is faster.

@@ -92,7 +92,7 @@ class GenesTask(Task):
     learning_options: ClassVar[type] = Learning
     scoring_options = Scoring
     space: ClassVar[tuple[str, ...]] = ("features", "strands", "donors", "flank")
-    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints", "validation_sets", "gamma")
+    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints")
     own: ClassVar[Mapping[str, OwnCommand]] = {"genes": _FIND}
     has_trees = True
     evaluates = (

@@ -3,6 +3,7 @@ from .blending import average_models as average_models
 from .blending import blend as blend
 from .bootstrap import Difference as Difference
 from .bootstrap import paired_difference as paired_difference
+from .constraints import ValidationConstraints as ValidationConstraints
 from .constraints import validation_constraints as validation_constraints
 from .elastic_net import elastic_net_path as elastic_net_path
 from .estimator import Encoded as Encoded

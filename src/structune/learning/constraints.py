@@ -13,9 +13,33 @@ from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
-from structune.running.executors import Executor
+from structune.running.executors import Executor, PreparedRun
 from structune.running.monitor import STOPPED, Monitor
 from structune.structure import IntArray, Shard, Structure
+
+
+@dataclass(frozen=True)
+class ValidationConstraints:
+    """Constraints that hold parts of the training data near their annotation (Chen et al. 2009, section 3).
+
+    They are drawn at random, and all stay training data ("single training, multiple validation").
+
+    Parameters
+    ----------
+    n_sets : int
+        Number of parts. Examples stay whole: cut a single long one into several.
+    gamma : float
+        Bound on each part's summed score of the best outputs minus that of the annotated ones.
+
+    Examples
+    --------
+    >>> from structune import SequenceTagger
+    >>> from structune.learning import ValidationConstraints
+    >>> tagger = SequenceTagger(constraints=ValidationConstraints(n_sets=2, gamma=0.1))
+    """
+
+    n_sets: int = 3
+    gamma: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -29,8 +53,7 @@ class Constraints:
         self,
         problem: TuningProblem,
         result: TuningResult,
-        tolerance: float,
-        max_iterations: int,
+        run: PreparedRun,
         monitor: Monitor,
     ) -> TuningResult:
         """Go on from a fit to one that meets the constraints, with the same precisions."""
@@ -44,8 +67,8 @@ class Constraints:
             self.functions,
             result.w,
             gamma=self.gamma,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
+            tolerance=run.tolerance,
+            max_iterations=run.max_iterations,
             monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
         )
         monitor.record(
@@ -106,7 +129,7 @@ def _partition(sizes: IntArray, n_sets: int, random_state: int) -> list[IntArray
     """Examples of each set: in random order, each goes to the set that has least."""
     if not isinstance(n_sets, int | np.integer) or not 1 <= n_sets <= sizes.size:
         raise DataError(
-            f"found {sizes.size} examples and validation_sets={n_sets!r}, expected at least one set, and an "
+            f"found {sizes.size} examples for {n_sets!r} validation sets, expected at least one set, and an "
             "example for each: ask for fewer sets, or cut long examples into several"
         )
     # lengths differ by one example at most: the fullest set was the emptiest before it got its last

@@ -26,14 +26,14 @@ from structune.learning.estimator_file import (
     unpack_names,
 )
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import TOLERANCE, FitsOnExecutor, Range, parameters
+from structune.learning.parameters import PARTS, FitsOnExecutor, Range, check_number, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
-    from structune.learning.constraints import Constraints
+    from structune.learning.constraints import Constraints, ValidationConstraints
     from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
 
 T = TypeVar("T")
@@ -89,15 +89,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     groups : "kind", "single", "separate", or callable
         Which weights share a regularization strength: those of one kind of feature; all; none; or those that
         a function of a weight's name gives the same group name.
-    holdout : float
-        Share of the examples that tuning holds out.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+    cv : float or int
+        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. Folds cost that many times as much, and are steadier.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -134,9 +128,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     l1: float | Mapping[str, float] = 0.0
     tuning: str | Tuner | None = None
     groups: Any = "kind"
-    holdout: float = 0.2
-    folds: int | None = None
-    tolerance: float = TOLERANCE
+    cv: float = 0.2
     warm_start: bool = False
     random_state: int = 0
     verbose: int = 0
@@ -155,9 +147,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
     _ranges: ClassVar = {
-        "holdout": Range(0, 1, open=True),
-        "folds": Range(2, whole=True, optional=True),
-        "tolerance": Range(0),
+        "cv": PARTS,
     }
 
     @property
@@ -278,13 +268,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             l1=l1,
             run=self._prepared_run(self.verbose),
             tuner=tuner,
-            held_out=HeldOut(self.holdout, self.folds, self.random_state, example_groups, strata),
+            held_out=HeldOut(self.cv, self.random_state, example_groups, strata),
             start=start,
             origin=self._origin(structure),
             constraints=constraints,
             prepare=self._prepare,
             hessian=self._hessian_method(structure),
-            tolerance=self.tolerance,
         )
         self._keep(groups, result.precision if penalty is None else penalty, result)
         return result
@@ -336,12 +325,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             )
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
-        """The tuner that was asked for by name, with the tolerance of the estimator, or given."""
+        """The tuner that was asked for by name, with the tolerance of a fit, or given."""
         from structune.learning.tuning.problem import make_tuner
 
         tuner = make_tuner(tuning)
         if isinstance(tuning, str):
-            tuner.fit_tolerance = self.tolerance
+            tuner.fit_tolerance = self._fit_tolerance
         return tuner
 
     def _precisions(self, groups: Groups) -> FloatArray:
@@ -511,38 +500,46 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
 @parameters
 class ConstrainedEstimator(StructuredEstimator):
-    """An estimator with the parameters `constraints`, `validation_sets` and `gamma`.
+    """An estimator with the parameter `constraints`.
 
     Parameters
     ----------
-    constraints : None or "validation"
-        Constrain the model to predict parts of the training data almost as annotated (Chen et al. 2009). In
-        each of `validation_sets` parts the score of the best outputs is to exceed that of the annotated ones
-        by `gamma` at most. Log loss only. With `tuning`,
-        precisions are tuned first, without the constraints.
-    validation_sets : int
-        Number of random parts of the training data for `constraints`.
-    gamma : float
-        Bound on each part's summed score of the best outputs minus that of the annotated ones.
+    constraints : None, "validation", or a ValidationConstraints
+        Constrain the model to predict parts of the training data almost as annotated (Chen et al. 2009): see
+        `structune.learning.ValidationConstraints`. "validation" is one with its defaults. Log loss only. With
+        `tuning`, precisions are tuned first, without the constraints.
 
     Attributes
     ----------
-    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
-        With `constraints`: what `gamma` bounds, and the multipliers of its excess.
+    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
     status_ : str
         "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
         be met.
     """
 
-    constraints: str | None = None
-    validation_sets: int = 3
-    gamma: float = 0.01
+    constraints: str | ValidationConstraints | None = None
 
-    _ranges: ClassVar = {"gamma": Range(0, open=True)}
+    def _check_ranges(self) -> None:
+        super()._check_ranges()
+        self._asked_constraints()
+
+    def _asked_constraints(self) -> ValidationConstraints | None:
+        if self.constraints is None:
+            return None
+        from structune.learning.constraints import ValidationConstraints
+
+        asked = ValidationConstraints() if self.constraints == "validation" else self.constraints
+        if not isinstance(asked, ValidationConstraints):
+            raise DataError(f"constraints={asked!r}: expected None, 'validation' or a ValidationConstraints")
+        check_number("n_sets", asked.n_sets, Range(1, whole=True))
+        check_number("gamma", asked.gamma, Range(0, open=True))
+        return asked
 
     def _constraints(self, structure: Structure, loss: Loss, shard: Any) -> Constraints | None:
         """What `constraints` asks for, one function a validation set."""
-        if self.constraints is None:
+        asked = self._asked_constraints()
+        if asked is None:
             return None
         from structune.learning.constraints import Constraints, validation_constraints
 
@@ -550,13 +547,11 @@ class ConstrainedEstimator(StructuredEstimator):
             raise DataError(
                 f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
             )
-        if self.constraints != "validation":
-            raise DataError(f"constraints={self.constraints!r}: expected None or 'validation'")
         if not isinstance(loss, LogLoss):
-            raise DataError(f"constraints='validation' with loss={self.loss!r}: expected loss='log'")
+            raise DataError(f"constraints={self.constraints!r} with loss={self.loss!r}: expected loss='log'")
         executor = make_executor(self.n_jobs, self.run and self.run.executor)
-        sets = validation_constraints(structure, shard, self.validation_sets, self.random_state, executor)
-        return Constraints(sets, self.gamma)
+        sets = validation_constraints(structure, shard, asked.n_sets, self.random_state, executor)
+        return Constraints(sets, asked.gamma)
 
     @property
     def constraint_values_(self) -> FloatArray:

@@ -14,7 +14,6 @@ from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
 from structune.learning.constraints import Constraints
 from structune.learning.losses import Loss
-from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
@@ -40,14 +39,13 @@ _PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What tuning holds out: a share of the examples, or folds.
+    """What tuning holds out: a share of the examples, or so many folds.
 
     Examples of one of `groups` stay on one side of every split; every part has about the same share of
     `strata`.
     """
 
-    holdout: float = 0.2
-    folds: int | None = None
+    cv: float = 0.2
     random_state: int = 0
     groups: Any = None
     strata: Any = None
@@ -69,7 +67,6 @@ def fit(
     constraints: Constraints | None = None,
     prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
     hessian: str = "exact",
-    tolerance: float = TOLERANCE,
 ) -> TuningResult:
     """Fit the weights of a structure.
 
@@ -89,8 +86,8 @@ def fit(
         What the fit meets, beside what it minimises.
     prepare : callable, optional
         Of the problem and the start: the problem as the tuner or the fit gets it.
-    hessian, tolerance
-        As of `Risk`, and of a fit without tuning.
+    hessian
+        As of `Risk`.
     """
     if held_out.groups is not None and len(held_out.groups) != len(shard):
         raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")
@@ -111,12 +108,12 @@ def fit(
         run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
         if tuner is None:
             assert penalty is not None
-            result = _fit_given(problem, penalty, start, tolerance, run.max_iterations, monitor, passes)
+            result = _fit_given(problem, penalty, start, run, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
             result = tuner.tune(problem, monitor)
         if constraints is not None:
-            result = constraints.meet(problem, result, tolerance, run.max_iterations, monitor)
+            result = constraints.meet(problem, result, run, monitor)
         elif tuner is not None:
             result = switch_off(tuner, problem, result, monitor)
         if run.checkpoint is not None:
@@ -141,10 +138,10 @@ def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *d
         options |= {"example_groups": held_out.groups, "strata": held_out.strata}
         options["random_state"] = held_out.random_state
     if tuner is not None and tuner.needs_splits:
-        return build(*data, **options, holdout=held_out.holdout, folds=held_out.folds)
-    for folds in (held_out.folds, None) if getattr(tuner, "calibrated", False) else ():
+        return build(*data, **options, cv=held_out.cv)
+    for cv in (held_out.cv, HeldOut.cv) if getattr(tuner, "calibrated", False) else ():
         with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
-            return build(*data, **options, holdout=held_out.holdout, folds=folds)
+            return build(*data, **options, cv=cv)
     return build(*data, **options, splits=False)
 
 
@@ -152,8 +149,7 @@ def _fit_given(
     problem: TuningProblem,
     precisions: FloatArray,
     start: FloatArray | None,
-    tolerance: float,
-    max_iterations: int,
+    run: PreparedRun,
     monitor: Monitor,
     passes: PassCount,
 ) -> TuningResult:
@@ -167,8 +163,8 @@ def _fit_given(
             penalty.precision,
             start,
             l1=None if problem.l1 is None else problem.groups.spread(problem.l1),
-            tolerance=tolerance,
-            max_iterations=max_iterations,
+            tolerance=run.tolerance,
+            max_iterations=run.max_iterations,
             monitor=monitor,
         )
     end = {"gradient_norm": found.gradient_norm} if risk.smooth else {}

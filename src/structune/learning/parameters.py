@@ -77,7 +77,22 @@ def check_number(name: str, value: Any, allowed: Range) -> None:
         raise DataError(f"{name}={value!r}: expected {allowed}")
 
 
-_OF_RUNS = {"max_seconds": Range(optional=True), "max_iterations": Range(1, whole=True)}
+class _Parts(Range):
+    """What is held out: a share of the examples, or a number of folds."""
+
+    def __contains__(self, value: Any) -> bool:
+        return value in Range(2, whole=True) or value in Range(0, 1, open=True)
+
+    def __str__(self) -> str:
+        return "a share between 0 and 1, or a whole number >= 2 of folds"
+
+
+PARTS = _Parts()
+_OF_RUNS = {
+    "max_seconds": Range(optional=True),
+    "max_iterations": Range(1, whole=True),
+    "tolerance": Range(optional=True),
+}
 
 
 # --- scikit-learn's protocol ------------------------------------------------------------------------------
@@ -237,6 +252,12 @@ class FitsOnExecutor(Parameters):
     run: Run | None = None
 
     _shared: ClassVar[tuple[str, ...]] = ("run",)  # a connection to a cluster cannot be copied
+    _tolerance: ClassVar[float] = TOLERANCE  # of a fit, where `run` has none
+
+    @property
+    def _fit_tolerance(self) -> float:
+        given = None if self.run is None else self.run.tolerance
+        return self._tolerance if given is None else given
 
     def _check_ranges(self) -> None:
         super()._check_ranges()
@@ -251,7 +272,7 @@ class FitsOnExecutor(Parameters):
         for name, value in ({} if run.checkpoint is None else self.get_params()).items():
             if name.rpartition("__")[2] not in _MAY_CHANGE:
                 work[name] = _as_told(value)
-        return run.prepared(self.n_jobs, verbose, work)
+        return run.prepared(self.n_jobs, verbose, work, self._fit_tolerance)
 
 
 def _as_told(value: Any) -> Any:

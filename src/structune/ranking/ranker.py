@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
 
 _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no finer steps apart
-_TOLERANCE = 1e-3  # nor do they tell finer gaps apart
 
 
 class ZeroWeightsWarning(UserWarning):
@@ -70,13 +69,9 @@ class Ranker(FeatureEstimator):
     convention : {"letor", "burges", "scikit-learn"}
         Convention for gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without
         relevant documents has an NDCG of 0 in all three.
-    folds : int, optional
-        Number of cross-validation folds of the queries for the tuner "grid"; None for a single held-out part.
-    holdout : float
-        Share of the queries in the held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends at a gap of ten times this, relative to the objective, and the
-        convex-concave procedure when a round gains less than that. A tuner object has a tolerance of its own.
+    cv : int or float
+        Number of cross-validation folds of the queries for the tuner "grid", such as 5, or share of the
+        queries that it holds out, such as 0.2.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -117,12 +112,13 @@ class Ranker(FeatureEstimator):
     [1, 2, 3, 1, 2, 3]
     """
 
+    _tolerance = 1e-3  # measures of rankings do not tell finer gaps apart
+
     loss: str | Loss = "ramp"
     tuning: str | Tuner | None = "grid"
     k: int | None = 10
     convention: str = "letor"
-    folds: int | None = 5
-    tolerance: float = _TOLERANCE
+    cv: float = 5
     l1: float = field(default=0.0, init=False)  # it needs a smooth loss, which rankings have none of
 
     _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries
@@ -256,7 +252,7 @@ class Ranker(FeatureEstimator):
         from structune.learning.tuning.grid import GridTuner
 
         if tuning == "grid":
-            return GridTuner(_GRID, fit_tolerance=self.tolerance)
+            return GridTuner(_GRID, fit_tolerance=self._fit_tolerance)
         return super()._make_tuner(tuning)
 
     # --- prediction ---------------------------------------------------------------------------------------

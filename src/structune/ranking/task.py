@@ -46,7 +46,7 @@ class RankingTask(Task):
     parts = "documents"
     learning_options = Learning
     space = ("k", "convention")
-    tuning = ("folds", "random_state")
+    tuning = ("cv", "random_state")
     methods = ("grid", "majorize")
     evaluates = (
         "Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model "

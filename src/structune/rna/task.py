@@ -128,7 +128,7 @@ class RNATask(Task):
     only = {"families": ("tune", "shard")}  # noqa: RUF012
     scoring_options = Scoring
     parameters = ("loss", "groups")
-    tuning = ("holdout", "folds", "random_state")
+    tuning = ("cv", "random_state")
     space = ("features", "outside", "min_hairpin", "noncanonical")
     own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
     evaluates = (

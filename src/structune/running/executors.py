@@ -192,6 +192,12 @@ class Run:
     max_iterations : int
         Largest number of iterations of a fit without tuning, or of each round of a convex-concave procedure.
         With margin and ramp losses it counts passes over the data. Tuners have limits of their own.
+    tolerance : float, optional
+        Relative tolerance of a fit: it ends when the norm of the gradient is at most this times that at w =
+        0, or where rounding hides what is left. With a Hessian as a matrix it is of what a Newton step gains.
+        With margin and ramp losses a fit ends at a gap of ten times this, relative to the objective, and the
+        convex-concave procedure when a round gains less. None is 1e-4, and 1e-3 for rankings and genes with
+        introns. A tuner object has a tolerance of its own.
 
     Examples
     --------
@@ -204,8 +210,11 @@ class Run:
     max_seconds: float | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
     max_iterations: int = 1000
+    tolerance: float | None = None
 
-    def prepared(self, n_jobs: int | None, verbose: int, work: Mapping[str, Any]) -> PreparedRun:
+    def prepared(
+        self, n_jobs: int | None, verbose: int, work: Mapping[str, Any], tolerance: float
+    ) -> PreparedRun:
         """The same for one fit, with what its estimator adds.
 
         By the plain settings in `work` a checkpoint knows that it is of the same work.
@@ -216,7 +225,7 @@ class Run:
 
             kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
         executor = make_executor(n_jobs, self.executor)
-        return PreparedRun(executor, verbose, self.max_seconds, self.max_iterations, kept, work)
+        return PreparedRun(executor, verbose, self.max_seconds, self.max_iterations, tolerance, kept, work)
 
 
 @dataclass(frozen=True)
@@ -227,6 +236,7 @@ class PreparedRun:
     verbose: int
     max_seconds: float | None
     max_iterations: int
+    tolerance: float
     checkpoint: Checkpoint | None
     work: Mapping[str, Any]  # plain settings, by which the checkpoint knows that it is of the same work
 

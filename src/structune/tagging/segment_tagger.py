@@ -69,15 +69,9 @@ class SegmentTagger(LabelPredictions):
         loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
-    holdout : float
-        Share of the examples that tuning holds out.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+    cv : float or int
+        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. Folds cost that many times as much, and are steadier.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

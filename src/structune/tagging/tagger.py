@@ -83,32 +83,20 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         What to do with training sequences whose labels break `forbidden`. "skip" leaves them out, with a
         warning. "trim" takes the labels that break it for unknown, with a warning (log loss only). "error"
         refuses them.
-    constraints : None or "validation"
+    constraints : None, "validation", or a ValidationConstraints
         Constraints that training meets (Chen et al. 2009). "validation": of all weights that label each of
-        `validation_sets` parts of the training data almost as annotated, those of the smallest loss and
-        penalty. "Almost" bounds the summed scores of the best labels minus those of the annotated ones by
-        `gamma`. Where no weights label a part right, this takes scores down until it holds, and probabilities
-        are close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
-        complete labels only.
-    validation_sets : int
-        Number of validation sets for `constraints`. The sequences are shared out to them at random. All stay
-        training data, and sequences stay whole: cut a single long one into several.
-    gamma : float
-        Bound of the constraints on the summed differences of scores.
+        several random parts of the training data almost as annotated, those of the smallest loss and penalty:
+        see `structune.learning.ValidationConstraints`. Where no weights label a part right, this takes scores
+        down until it holds, and probabilities are close to uniform. With `tuning`, precisions are tuned
+        first, without the constraints. Log loss and complete labels only.
     warm_start : bool
         Start at the weights of the previous fit, for features and labels that it had. Has no effect with
         `tuning`.
     random_state : int
         Random seed of held-out splits and validation sets.
-    holdout : float
-        Share of the examples that tuning holds out.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+    cv : float or int
+        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. Folds cost that many times as much, and are steadier.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
@@ -129,9 +117,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Of order 2, with None as above; empty for order 1.
     skipped_ : list of (int, str)
         Training sequences that were left out, and why; at most a thousand.
-    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
-        With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
-        if constraints could not be met.
+    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
+        "infeasible" if constraints could not be met.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 

@@ -44,7 +44,7 @@ class TaggingTask(Task):
     learning_options = Learning
     predicting_options = Predicting
     space: ClassVar[tuple[str, ...]] = ("forbidden", "outside", "states", "order")
-    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints", "validation_sets", "gamma")
+    parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints")
     penalties: ClassVar[tuple[str, ...]] = ("penalty", "l1")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("--outside", needs=("--forbidden",), because="without it no labels are ruled out"),

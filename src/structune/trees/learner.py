@@ -48,7 +48,7 @@ def learn_tasks(
     precision, hessian = groups.spread(precisions), model._hessian_method(examples.structure)
     ends: dict[str, Any] = {
         "executor": run.executor,
-        "tolerance": model.tolerance,
+        "tolerance": run.tolerance,
         "max_iterations": run.max_iterations,
     }
 
@@ -58,7 +58,7 @@ def learn_tasks(
         return node_risks(tree, examples.structure, loss, shards, run.executor, hessian)
 
     if tuning == "implicit":
-        tuning = ImplicitTuner(start=precisions, fit_tolerance=model.tolerance)
+        tuning = ImplicitTuner(start=precisions, fit_tolerance=run.tolerance)
     if not isinstance(tuning, ImplicitTuner | None):
         raise DataError(f"tuning={tuning!r}: expected None, 'implicit' or an ImplicitTuner")
     with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
@@ -104,11 +104,11 @@ def _heldout_parts(task: IntArray, n_tasks: int, held_out: HeldOut) -> list[NDAr
         own = np.flatnonzero(task == k)
         if own.size < 2:
             continue
-        if held_out.folds is None:  # at least one example, and one is left to learn from
-            n = min(int(np.ceil(held_out.holdout * own.size)), own.size - 1)
+        if held_out.cv < 1:  # a share: at least one example, and one is left to learn from
+            n = min(int(np.ceil(held_out.cv * own.size)), own.size - 1)
             splitter: Any = ShuffleSplit(1, test_size=n, random_state=seed)
         else:
-            splitter = KFold(min(held_out.folds, own.size), shuffle=True, random_state=seed)
+            splitter = KFold(min(int(held_out.cv), own.size), shuffle=True, random_state=seed)
         for f, (_, heldout) in enumerate(splitter.split(own)):
             fold[own[heldout]] = f
     return [fold == f for f in range(fold.max(initial=-1) + 1)]

@@ -16,13 +16,13 @@ from structune.files.models import save_model, unpack_model
 from structune.kinds import kind_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
-from structune.learning.parameters import FitsOnExecutor, Range, parameters
+from structune.learning.parameters import PARTS, FitsOnExecutor, parameters
 from structune.trees.task_tree import TaskTree
 
 if TYPE_CHECKING:
     from structune.learning.tuning.implicit import ImplicitTuner
 
-_SAVED = ("gammas", "factors", "holdout", "folds", "n_jobs", "random_state", "verbose")
+_SAVED = ("gammas", "factors", "cv", "n_jobs", "random_state", "verbose")
 _PREFIX = "estimator."  # of its arrays in a model file
 _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
@@ -47,11 +47,10 @@ class MultitaskEstimator(FitsOnExecutor):
         each node gets the best on held-out examples of the tasks below it.
     factors : sequence of float
         Factors of the penalty to try, chosen in the same way as `gammas`.
-    holdout : float
-        Share of the examples of each task that the choice holds out. Gene finders cut sequences into several.
-    folds : int, optional
-        Number of cross-validation folds for the choice, in place of `holdout`. It is slower, and better where
-        tasks have few examples.
+    cv : float or int
+        Share of the examples of each task that the choice holds out, such as 0.25, or number of
+        cross-validation folds, such as 5. Folds are slower, and better where tasks have few examples. Gene
+        finders cut sequences into several examples.
     n_jobs : int, optional
         Number of nodes that are worked on side by side; -1 uses all cores.
     random_state : int
@@ -89,12 +88,16 @@ class MultitaskEstimator(FitsOnExecutor):
     gammas: Sequence[float] = _GAMMAS
     factors: Sequence[float] = _FACTORS
     tuning: str | ImplicitTuner | None = None
-    holdout: float = 0.25
-    folds: int | None = None
+    cv: float = 0.25
     random_state: int = 0
     verbose: int = 0
 
-    _ranges: ClassVar = {"holdout": Range(0, 1, open=True), "folds": Range(2, whole=True, optional=True)}
+    _ranges: ClassVar = {"cv": PARTS}
+
+    @property
+    def _tolerance(self) -> float:  # type: ignore[override]
+        """That of the estimator: `run` is of the whole tree."""
+        return self.estimator._tolerance
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -140,7 +143,7 @@ class MultitaskEstimator(FitsOnExecutor):
             examples,
             grid=grid,
             tuning=self.tuning,
-            held_out=HeldOut(self.holdout, self.folds, self.random_state),
+            held_out=HeldOut(self.cv, self.random_state),
             groups=groups,
             run=self._prepared_run(self.verbose),
         )

@@ -83,32 +83,21 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Strands on which genes are predicted and learned.
     donors : sequence of {"GT", "GC"}
         First two bases of introns; several may be given.
-    constraints : None or "validation"
-        Constraints that training meets (Chen et al. 2009). "validation" bounds by `gamma`, for each of
-        `validation_sets` parts of the training genes, by how much the score of the best genes exceeds that of
-        the annotated ones. Log loss only. Where no weights find all genes of a part, the weights shrink until
-        their scores differ by so little, and probabilities say nothing then. With `tuning`, precisions are
-        tuned first, without the constraints.
-    validation_sets : int
-        Number of validation sets for `constraints`. The training examples are shared out to them at random;
-        all stay training data.
-    gamma : float
-        Bound of the constraints on the summed differences of scores.
+    constraints : None, "validation", or a ValidationConstraints
+        Constraints that training meets (Chen et al. 2009). "validation" bounds, for each of several random
+        parts of the training examples, by how much the score of the best genes exceeds that of the annotated
+        ones: see `structune.learning.ValidationConstraints`. Log loss only. Where no weights find all genes
+        of a part, the weights shrink until their scores differ by so little, and probabilities say nothing
+        then. With `tuning`, precisions are tuned first, without the constraints.
     flank : int
         Number of bases around each gene that training uses. Use more if no gene is unknown there.
     closed : bool
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
     random_state : int
         Random seed of held-out splits and validation sets.
-    holdout : float
-        Share of the examples that tuning holds out.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With margin and ramp losses it ends at a gap of ten times
-        this, relative to the objective, and the convex-concave procedure when a round gains less. A tuner
-        object has a tolerance of its own.
+    cv : float or int
+        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. Folds cost that many times as much, and are steadier.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int
@@ -129,9 +118,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
-    constraint_values_, multipliers_ : ndarray, shape (validation_sets,)
-        With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
-        if constraints could not be met.
+    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
+        "infeasible" if constraints could not be met.
     has_introns : bool
         That genes have introns, which those of other finders have not.
     genetic_code : (int, None)
@@ -161,12 +150,12 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     is_of_many = False
     genetic_code = 1, None
     _learns_tasks = True
+    _tolerance = 1e-3
     _natural_groups = "kind"
     _shared = (*ConstrainedEstimator._shared, "center")
 
     penalty: float | Mapping[str, float] | None = None
     center: Any = training.PRETRAINED
-    tolerance: float = 1e-3
     features: str = "full"
     strands: str = "both"
     donors: Sequence[str] = ("GT",)

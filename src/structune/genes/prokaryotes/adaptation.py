@@ -19,6 +19,7 @@ from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneF
 from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.starts.learning import learn_starts
 from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.running.executors import Run
 
 _SETTLED = 0.01  # share of genes that are new
 _TOLERANCE = 1e-3
@@ -39,8 +40,8 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     finder._check_fitted()
     _warn_of_little(letters)
     learner = _learner(finder)
-    tolerance, graph, parts = learner.tolerance, learner.graph_, _stretches(letters)
-    learner.set_params(tolerance=_LOOSE * tolerance)
+    run, graph, parts = learner.run, learner.graph_, _stretches(letters)
+    learner.run = replace(run or Run(), tolerance=_LOOSE * learner._fit_tolerance)
     lesson = graph.of_letters(parts, is_open=not finder.closed)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     # Self-training: each round learns from the genes that the one before found. Rounds by the ramp loss,
@@ -52,7 +53,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
         new, n = (int(np.count_nonzero(of)) for of in (genes > before, genes))
         if new / max(1, n) <= _SETTLED:
             break
-    learner.set_params(tolerance=tolerance)
+    learner.run = run
     _learn(learner, "log", lesson, genes)
     whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
@@ -77,11 +78,10 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
     if isinstance(finder, ProkaryoticGeneFinder):
         learner = copy(finder)
     else:
-        learner = ProkaryoticGeneFinder(
-            code=finder.graph_.rules.code, closed=finder.closed, tolerance=_TOLERANCE
-        )
+        learner = ProkaryoticGeneFinder(code=finder.graph_.rules.code, closed=finder.closed)
         learner.set_params(**{name: getattr(finder, name) for name in _OF_MACHINES})
-        learner.run = finder.run and replace(finder.run, checkpoint=None)  # one file is of one fit
+        # one file is of one fit
+        learner.run = replace(finder.run or Run(), checkpoint=None, tolerance=_TOLERANCE)
         learner.graph_ = learner._graph()
         learner._import(np.zeros(learner.graph_.n_weights))
     return learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)

@@ -75,13 +75,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         training genes, whose starts may be wrong (`StartModel`). "annotated": as the structure has learned
         from the annotated starts. Has no effect on folders of shards and trees of tasks, where genes begin as
         annotated.
-    holdout : float
-        Share of the examples that tuning holds out. An example is about five genes.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It is that of the norm of the gradient, and with margin and ramp losses a
-        tenth of the gap at which the fit ends. A tuner object has a tolerance of its own.
+    cv : float or int
+        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. An example is about five genes.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

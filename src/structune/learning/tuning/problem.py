@@ -101,8 +101,7 @@ class TuningProblem:
         groups: Groups,
         *,
         splits: bool = True,
-        holdout: float = 0.2,
-        folds: int | None = None,
+        cv: float = 0.2,
         example_groups: Any = None,
         random_state: Any = 0,
         executor: Executor | None = None,
@@ -116,10 +115,9 @@ class TuningProblem:
         ----------
         splits : bool
             Whether to hold anything out.
-        holdout : float
-            Share of the examples (or of their groups) to hold out, if `folds` is None.
-        folds : int, optional
-            Number of folds; each is held out once, and the held-out losses are added.
+        cv : float or int
+            Share of the examples (or of their groups) to hold out; or number of folds, each of which is held
+            out once, and the held-out losses are added.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split.
         strata : array-like, shape (n_examples,), optional
@@ -143,9 +141,9 @@ class TuningProblem:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-                pairs = list(_splits(len(shard), holdout, folds, example_groups, strata, random_state))
+                pairs = list(_splits(len(shard), cv, example_groups, strata, random_state))
         except ValueError as error:
-            found, what, least = len(shard), "examples", folds or 2
+            found, what, least = len(shard), "examples", max(2, cv)
             if example_groups is not None:
                 found, what = len(set(example_groups)), "groups of examples"
             reason: Any = error
@@ -163,25 +161,23 @@ class TuningProblem:
         groups: Groups,
         *,
         splits: bool = True,
-        holdout: float = 0.2,
-        folds: int | None = None,
+        cv: float = 0.2,
         **options: Any,
     ) -> TuningProblem:
         """The same on a folder of shards, of which whole ones are held out: the folds that it was dealt to.
 
         Parameters
         ----------
-        holdout : float
-            Share of the folds to hold out together, if `folds` is None; at least one, and not all.
-        folds : int, optional
-            How many to hold out, each in turn.
+        cv : float or int
+            Share of the folds to hold out together, at least one, and not all; or how many to hold out, each
+            in turn.
         **options
             Of the risks.
 
         Raises
         ------
         DataError
-            Fewer folds than two, or than `folds`.
+            Fewer folds than two, or than `cv`.
         """
 
         def risk(chosen: Sequence[int]) -> Risk:
@@ -193,37 +189,39 @@ class TuningProblem:
                 executor.place(data.of_folds([fold]))  # together, as splits take them
         if not splits:
             return cls(risk(every), groups)
-        if len(every) < max(2, folds or 2):
-            raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, folds or 2)}")
+        if len(every) < max(2, cv):
+            raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, cv)}")
         # each fold is a random sample of the examples, so that whole shards can be held out
-        n = min(len(every) - 1, max(1, round(holdout * len(every))))
-        parts = [[fold] for fold in every[:folds]] if folds else [every[:n]]
+        if cv < 1:
+            parts = [every[: min(len(every) - 1, max(1, round(cv * len(every))))]]
+        else:
+            parts = [[fold] for fold in every[: int(cv)]]
         pairs = [Split(risk([f for f in every if f not in part]), risk(part)) for part in parts]
         return cls(risk(every), groups, tuple(pairs))
 
 
-def _splits(n: int, holdout: float, folds: int | None, groups: Any, strata: Any, random_state: Any) -> Any:
+def _splits(n: int, cv: float, groups: Any, strata: Any, random_state: Any) -> Any:
     from sklearn import model_selection  # as large as all that fits without tuning import
 
     if strata is not None:  # every part is to have some of each; of folds, of the largest stratum at least
         counts = np.unique(strata, return_counts=True)[1]
-        smaller = min(holdout, 1.0 - holdout) * counts.sum()
-        if not (counts.max() >= folds if folds is not None else counts.min() >= 2 and smaller >= counts.size):
+        smaller = min(cv, 1.0 - cv) * counts.sum()
+        if not (counts.max() >= cv if cv > 1 else counts.min() >= 2 and smaller >= counts.size):
             strata = None
     labels = np.zeros(n) if strata is None else strata
-    if folds is not None:
+    if cv > 1:
         splitter = {
             (False, False): model_selection.KFold,
             (False, True): model_selection.StratifiedKFold,
             (True, False): model_selection.GroupKFold,
             (True, True): model_selection.StratifiedGroupKFold,
-        }[groups is not None, strata is not None](folds, shuffle=True, random_state=random_state)
+        }[groups is not None, strata is not None](int(cv), shuffle=True, random_state=random_state)
         return splitter.split(np.empty(n), labels, groups)
     if groups is not None:  # one part of groups is not stratified: scikit-learn has no such splitter
         splitter = model_selection.GroupShuffleSplit
     else:
         splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
-    return splitter(1, test_size=holdout, random_state=random_state).split(np.empty(n), labels, groups)
+    return splitter(1, test_size=cv, random_state=random_state).split(np.empty(n), labels, groups)
 
 
 def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) -> None:

@@ -74,15 +74,11 @@ class MetagenomeFinder(OrfFinder):
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
-    holdout : float
-        Share of the pieces that tuning holds out. Pieces of one organism stay together.
+    cv : float or int
+        Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
+        5. Pieces of one organism stay together.
     random_state : int
         Random seed of pieces and of held-out splits.
-    folds : int, optional
-        Number of cross-validation folds for tuning, in place of a single held-out part.
-    tolerance : float
-        Relative tolerance of a fit. It is that of the norm of the gradient, and with margin and ramp losses a
-        tenth of the gap at which the fit ends. A tuner object has a tolerance of its own.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int
