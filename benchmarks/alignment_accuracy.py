@@ -44,6 +44,7 @@ from structune.alignment import (
 )
 from structune.alignment.structure.rows import identity, parse_alignment, residues_of
 from structune.learning import paired_difference
+from structune.running import Run
 
 Array = NDArray[Any]
 Rows = tuple[str, str]
@@ -133,7 +134,7 @@ def recall(pairs: Pairs, found: list[Rows]) -> Array:
 
 
 def fit_crf(train: Pairs) -> tuple[SequenceAligner, dict[str, Any]]:
-    model = SequenceAligner(tuning="majorize", tolerance=1e-3).fit(train.sequences, train.rows)
+    model = SequenceAligner(tuning="majorize", run=Run(tolerance=1e-3)).fit(train.sequences, train.rows)
     return model, {"penalty": dict(zip(model.group_names_, model.penalty_.round(4).tolist(), strict=True))}
 
 
@@ -192,7 +193,7 @@ def align_with(name: str, pairs: Pairs) -> list[Rows]:
 # --- the run ----------------------------------------------------------------------------------------------
 
 
-class Run:
+class Results:
     """Results so far; each method on each part of a test set is written as soon as it is known."""
 
     def __init__(self, file: Path, quick: bool) -> None:
@@ -315,7 +316,7 @@ def report(summary: dict[str, Any]) -> None:
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
     folder = folder_for(NAME, quick)
-    run = Run(folder / f"{NAME}.json", quick)
+    run = Results(folder / f"{NAME}.json", quick)
     run.all()
     report(run.result["summary"])
 

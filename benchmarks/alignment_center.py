@@ -22,6 +22,7 @@ from alignment_accuracy import Pairs, half, pairs_of, recall
 from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import SequenceAligner
 from structune.alignment import load_protein_alignments
+from structune.running import Run
 
 NAME = "alignment_center"
 SIZES, DRAWS = (5, 10, 20, 40, 80, 160), 4
@@ -35,7 +36,7 @@ def drawn(pairs: Pairs, size: int, seed: int) -> Pairs:
 
 
 def fit(train: Pairs, center: str | None) -> SequenceAligner:
-    model = SequenceAligner(tuning="majorize", center=center, tolerance=1e-3)
+    model = SequenceAligner(tuning="majorize", center=center, run=Run(tolerance=1e-3))
     return model.fit(train.sequences, train.rows)
 
 

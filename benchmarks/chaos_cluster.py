@@ -56,7 +56,7 @@ def fit_beside(n_deaths: int) -> tuple[Any, float, Killer]:
     ):
         start = time.perf_counter()
         # hardly a penalty, and a tight end: some hundred evaluations
-        tagger = SequenceTagger(penalty=1e-4, tolerance=1e-9, run=Run(client))
+        tagger = SequenceTagger(penalty=1e-4, run=Run(client, tolerance=1e-9))
         return tagger.fit(x, y), time.perf_counter() - start, killer
 
 

@@ -73,9 +73,10 @@ def busy_loops() -> Any:
 def tagger(jobs: int) -> Any:
     from chaos_cluster import examples
     from structune import SequenceTagger
+    from structune.running import Run
 
     x, y = examples()
-    return lambda: SequenceTagger(penalty=1e-4, tolerance=1e-9, n_jobs=jobs).fit(x, y)
+    return lambda: SequenceTagger(penalty=1e-4, run=Run(tolerance=1e-9), n_jobs=jobs).fit(x, y)
 
 
 def classifier(jobs: int) -> Any:

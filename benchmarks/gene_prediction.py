@@ -46,16 +46,15 @@ from structune.genes import (
     load_genes,
 )
 from structune.genes.examples import cut_examples
-from structune.learning import ImplicitTuner
+from structune.learning import ImplicitTuner, ValidationConstraints
 
 NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")
 SPLITS, FLANK, MARGIN, GAMMA = 3, 1000, 500, 0.01
-BASE: dict[str, Any] = {"tolerance": 1e-3, "run": running.Run(max_iterations=200), "flank": FLANK}
+BASE: dict[str, Any] = {"run": running.Run(max_iterations=200), "flank": FLANK}
 TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tolerance=0.03)
 CONSTRAINED: dict[str, Any] = {
-    "constraints": "validation",
-    "gamma": GAMMA,
+    "constraints": ValidationConstraints(gamma=GAMMA),
     "run": replace(BASE["run"], max_seconds=300.0),
 }
 REGULARISATION: dict[str, dict[str, Any]] = {

@@ -85,8 +85,8 @@ def drawn(pieces: Pieces, n_genes: int, seed: int) -> tuple[Pieces, list[list[Tr
 
 
 def fitted(tree: TaskTree, gammas: Sequence[float], data: Mapping[str, Any]) -> MultitaskEstimator:
-    finder, run = ProkaryoticGeneFinder(tolerance=1e-3, n_jobs=1), Run(max_iterations=300)
-    return MultitaskEstimator(finder, tree, gammas=gammas, factors=FACTORS, folds=FOLDS, run=run).fit(data)
+    finder, run = ProkaryoticGeneFinder(run=Run(tolerance=1e-3), n_jobs=1), Run(max_iterations=300)
+    return MultitaskEstimator(finder, tree, gammas=gammas, factors=FACTORS, cv=FOLDS, run=run).fit(data)
 
 
 def models(tree: TaskTree, data: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

@@ -89,7 +89,7 @@ def weights(loss: str, k: int | None, penalty: float, fold: int) -> Any:
 
 def cross_validated(fold: int, quick: bool) -> Iterator[Candidate]:
     train = load_ohsumed(fold).train
-    model = Ranker(folds=2 if quick else 5, n_jobs=1).fit(train.X, train.relevance, train.queries)
+    model = Ranker(cv=2 if quick else 5, n_jobs=1).fit(train.X, train.relevance, train.queries)
     yield linear(float(model.penalty_[0]), model.coef_)
 
 

@@ -47,11 +47,11 @@ from structune.rna import (
 Array = NDArray[Any]
 NAME = "rna_hyperparameters"
 HELDOUT: dict[str, dict[str, Any]] = {
-    "a fifth": {"holdout": 0.2},
-    "a third": {"holdout": 1 / 3},
-    "2 folds": {"folds": 2},
-    "3 folds": {"folds": 3},
-    "5 folds": {"folds": 5},
+    "a fifth": {"cv": 0.2},
+    "a third": {"cv": 1 / 3},
+    "2 folds": {"cv": 2},
+    "3 folds": {"cv": 3},
+    "5 folds": {"cv": 5},
 }
 IMPLICIT_HELDOUT = "2 folds"  # --heldout: as good as more of them, at a third of the cost
 HELDOUT_SEEDS = (1000, 1001)  # of splits that no table uses
@@ -75,7 +75,7 @@ def grid(label: str, warm: bool) -> Method:
     """The papers' 21 values; warm starts come from the stronger penalty, whose fits take less."""
     values = tuple(2.0**k for k in range(-10, 11))
     tuner = GridTuner(values[::-1] if warm else values, warm=warm)
-    return Method(label, "single", tuner, {"folds": 5})
+    return Method(label, "single", tuner, {"cv": 5})
 
 
 METHODS = {
@@ -380,7 +380,7 @@ def compare_heldout(data: RNAData, settings: Settings) -> list[dict[str, Any]]:
 def warm_up(data: RNAData, settings: Settings) -> None:
     """Compile all kernels outside the times."""
     few = data.take(np.argsort([len(s) for s in data.sequences])[10:20])
-    folder = fit(Method("", "kind", ImplicitTuner(max_evaluations=1), {"folds": 2}), few, settings)
+    folder = fit(Method("", "kind", ImplicitTuner(max_evaluations=1), {"cv": 2}), few, settings)
     folder.predict(few.sequences)
     log("kernels are ready")
 

@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # what is simulate
 import simulated_genes
 import simulated_orfs
 from gene_files import genbank
+from structune.running import Run
 
 NAME = "shards"
 UNIT = 4_000_000  # bytes of text that are simulated
@@ -283,7 +284,7 @@ def difference(word: str, folder: Path) -> float:
     case, path = CASES[word], folder / f"small.{CASES[word].ending}"
     write_text(case, path, case.small)
     stage_shard(word, path, folder / "small")
-    options = {"n_jobs": 1, "tolerance": TOLERANCE}
+    options = {"n_jobs": 1, "run": Run(tolerance=TOLERANCE)}
     found = case.estimator(**options).fit_shards(folder / "small")
     return float(np.abs(found.coef_ - case.estimator(**options).fit(*case.read(path)).coef_).max())
 

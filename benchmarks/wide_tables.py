@@ -54,7 +54,7 @@ def off_by(model: Classifier, x: Any, y: Any) -> float:
     steps = [record for record in model.history_ if record["stage"] == "implicit"]
     best = min(steps, key=lambda record: record["heldout_loss"])
     again = Classifier(
-        tuning=OnePoint(best["log_precision"]), groups=model.groups, folds=model.folds, n_jobs=1
+        tuning=OnePoint(best["log_precision"]), groups=model.groups, cv=model.cv, n_jobs=1
     ).fit(x, y)
     true = again.history_[0]["heldout_loss"]
     return float(best["heldout_loss"] / true - 1.0)

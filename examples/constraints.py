@@ -28,7 +28,7 @@ X_test, y_test = draw(500, seed=1)
 penalties = [2.0**k for k in range(-10, 9, 3)]
 plain = [SequenceTagger(penalty=c).fit(X, y) for c in penalties]
 held = [SequenceTagger(penalty=c, constraints="validation").fit(X, y) for c in penalties]
-tuned = SequenceTagger(tuning="implicit", groups="single", folds=5).fit(X, y)
+tuned = SequenceTagger(tuning="implicit", groups="single", cv=5).fit(X, y)
 
 plt.plot(penalties, [model.score(X_test, y_test) for model in plain], "o-", label="plain")
 plt.plot(penalties, [model.score(X_test, y_test) for model in held], "o-", label="constrained")

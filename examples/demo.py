@@ -69,7 +69,7 @@ def simulated_sequences() -> None:
         for seed in range(5):
             x, y = draw_sequences(20, seed)
             start = time.perf_counter()
-            model = SequenceTagger(tuning=tuning, groups=weight_groups, folds=5, n_jobs=1).fit(x, y)
+            model = SequenceTagger(tuning=tuning, groups=weight_groups, cv=5, n_jobs=1).fit(x, y)
             seconds = time.perf_counter() - start
             runs.append((model.score(*test), seconds, model.passes_))
         row(results, groups, method, runs)

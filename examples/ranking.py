@@ -30,7 +30,7 @@ X_test, relevance_test, queries_test = draw(500)
 # %%
 # The penalty is chosen by the NDCG of held-out queries, a third of them.
 
-ranker = Ranker(k=5, folds=None, holdout=0.3).fit(X, relevance, queries)
+ranker = Ranker(k=5, cv=0.3).fit(X, relevance, queries)
 regression = Regressor().fit(X, relevance)
 print(f"penalty {ranker.penalty_[0]:g}")
 

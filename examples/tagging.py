@@ -48,7 +48,7 @@ sizes = [10, 20, 30]
 errors = {name: [] for name in settings}
 for n in sizes:
     for name, options in settings.items():
-        models = [SequenceTagger(folds=3, **options).fit(*draw(n, seed)) for seed in range(3)]
+        models = [SequenceTagger(cv=3, **options).fit(*draw(n, seed)) for seed in range(3)]
         errors[name].append(1 - np.mean([model.score(X_test, y_test) for model in models]))
 
 for name, values in errors.items():

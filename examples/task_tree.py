@@ -35,7 +35,7 @@ errors = {"alone": [], "one for all": [], "tree": []}
 for n in sizes:
     train = {task: draw(task, n, k) for k, task in enumerate(FLIPPED)}
     tagger = SequenceTagger(penalty=10.0)
-    tree = MultitaskEstimator(tagger, TREE, factors=[1.0], folds=3).fit(train)
+    tree = MultitaskEstimator(tagger, TREE, factors=[1.0], cv=3).fit(train)
     alone = MultitaskEstimator(tagger, TREE, factors=[1.0], gammas=[0.0]).fit(train)
     for name, model in (("alone", alone), ("tree", tree)):
         errors[name].append(1 - np.mean([model.score(task, *test[task]) for task in FLIPPED]))

@@ -60,9 +60,9 @@ train alignment families -m alignment.structune --penalty 5 --most-pairs 3 --tes
 train genes genes.gff3 -s genes.fa -m genes.structune --test genes.gff3 --test-sequences genes.fa
 train prokaryotic-genes orfs.gff3 -s orfs.fa -m orfs.structune --jobs 1
 tune tagging chunks.txt -m tuned.structune --method majorize --test more.txt --plot tuned.png
-tune tagging chunks.txt -m implicit.structune --folds 2 --seed 1 --groups single
+tune tagging chunks.txt -m implicit.structune --cv 2 --seed 1 --groups single
 tune rna known.dbn -m tuned-rna.structune --method majorize
-tune ranking letor.txt -m tuned-ranking.structune --folds 2
+tune ranking letor.txt -m tuned-ranking.structune --cv 2
 tune alignment families -m tuned-alignment.structune --method majorize --most-pairs 2
 tune genes genes.gff3 -s genes.fa -m tuned-genes.structune --method majorize --jobs 1
 tune prokaryotic-genes orfs.gff3 -s orfs.fa -m tuned-orfs.structune --method majorize --jobs 1
@@ -147,14 +147,14 @@ shard classifier classes.svm shards-classes
 shard regressor numbers.svm shards-numbers
 train tagging shards-tagging -m of-shards.structune --penalty 1
 train rna shards-rna -m of-shards.structune
-tune ranking shards-ranking -m of-shards.structune --folds 2
+tune ranking shards-ranking -m of-shards.structune --cv 2
 evaluate tagging chunks.structune known.dbn
 train rna chunks.txt -m none.structune
 train genes genes.gff3 -m none.structune
 train tagging chunks.txt -m none.structune --penalty -1
 train tagging chunks.txt -m none.structune --loss nothing
 train tagging chunks.txt
-tune tagging chunks.txt -m none.structune --method majorize --folds 3
+tune tagging chunks.txt -m none.structune --method majorize --cv 3
 predict rna.structune rna.fa
 predict missing.structune more.txt
 predict chunks.txt more.txt

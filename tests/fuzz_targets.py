@@ -66,6 +66,7 @@ from structune.genes import (
     read_gff3,
     read_gtf,
 )
+from structune.learning import ValidationConstraints
 from structune.ranking import read_letor, read_letor_blocks
 from structune.ranking.task import TASK as RANKING
 from structune.rna import (
@@ -439,10 +440,10 @@ _WORKS = (
     (_tagged, {}),
     (_tagged, {"loss": "margin"}),
     (_tagged, {"loss": "ramp"}),
-    (_tagged, {"tuning": "implicit", "folds": 2}),
+    (_tagged, {"tuning": "implicit", "cv": 2}),
     (_tagged, {"tuning": "majorize"}),
-    (_tagged, {"tuning": "grid", "folds": 2}),
-    (_contradicted, {"constraints": "validation", "validation_sets": 2}),
+    (_tagged, {"tuning": "grid", "cv": 2}),
+    (_contradicted, {"constraints": ValidationConstraints(n_sets=2)}),
     (_classified, {"tuning": None}),
     (_of_tasks, {"gammas": [0.5], "factors": [1.0]}),
     (_of_tasks, {"gammas": [0.0, 0.5], "factors": [1.0]}),

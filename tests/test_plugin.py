@@ -62,7 +62,7 @@ def structune(installed, files):
 
 def test_from_training_to_predictions(structune, files, tmp_path):
     model, page = tmp_path / "a.structune", tmp_path / "a.html"
-    told = structune("tune", "ordinal", "train.csv", *LEARNED, "--folds", 5, "-m", model, "--report", page)
+    told = structune("tune", "ordinal", "train.csv", *LEARNED, "--cv", 5, "-m", model, "--report", page)
     precision = {name: float(found) for name, found in re.findall(r"(useful|noise) +\d+ +([\d.]+)", told)}
     assert precision["noise"] > 10 * precision["useful"]
     assert "useful" in page.read_text(encoding="utf-8")

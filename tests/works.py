@@ -24,9 +24,9 @@ def by_sum(name):
     return str(sum(map(ord, name)) % 7)
 
 
-def tagger(max_iterations=1000, **settings):
+def tagger(max_iterations=1000, tolerance=None, **settings):
     return lambda checkpoint: SequenceTagger(
-        n_jobs=1, run=Run(checkpoint=checkpoint, max_iterations=max_iterations), **settings
+        n_jobs=1, run=Run(None, None, checkpoint, max_iterations, tolerance), **settings
     ).fit(X, Y)
 
 
@@ -53,20 +53,23 @@ WORKS = {  # functions of a checkpoint that give what was fitted; and every whic
     "l1 by newton": (classifier(tuning=None, l1=0.5), 5),
     "bundle of outputs": (tagger(loss="margin"), 5),
     "lbfgs to its limit": (tagger(max_iterations=8), 8),
-    "bundle to its limit": (tagger(loss="margin", penalty=1e-6, tolerance=1e-9, max_iterations=60), 15),
+    "bundle to its limit": (
+        tagger(loss="margin", penalty=1e-6, max_iterations=60, tolerance=1e-9),
+        15,
+    ),
     "bundle of planes": (classifier(loss="margin", tuning=None), 5),
     "ramp": (tagger(loss="ramp"), 8),
     "constraints": (tagger(constraints="validation"), 150),
-    "implicit": (tagger(tuning="implicit", folds=2, groups=by_sum), 100),
-    "implicit by newton": (classifier(tuning="implicit", folds=2, groups=by_sum), 100),
+    "implicit": (tagger(tuning="implicit", cv=2, groups=by_sum), 100),
+    "implicit by newton": (classifier(tuning="implicit", cv=2, groups=by_sum), 100),
     "majorize": (tagger(tuning="majorize"), 120),
     "effective": (tagger(tuning=MajorizeTuner(count="effective", tolerance=1e-3)), 120),
-    "calibrated": (tagger(tuning=MajorizeTuner(calibrated=True), folds=2), 200),
+    "calibrated": (tagger(tuning=MajorizeTuner(calibrated=True), cv=2), 200),
     "majorize margins": (classifier(tuning=MajorizeTuner(), loss="margin"), 12),
     "direct": (tagger(tuning=DirectTuner(beta=0.01)), 8),
-    "grid": (tagger(tuning=GridTuner(VALUES), folds=2), 20),
-    "warm grid": (tagger(tuning=GridTuner(VALUES, warm=True), folds=2), 20),
-    "grid of margins": (tagger(tuning=GridTuner(VALUES[:2]), folds=2, loss="margin"), 30),
+    "grid": (tagger(tuning=GridTuner(VALUES), cv=2), 20),
+    "warm grid": (tagger(tuning=GridTuner(VALUES, warm=True), cv=2), 20),
+    "grid of margins": (tagger(tuning=GridTuner(VALUES[:2]), cv=2, loss="margin"), 30),
     "tree": (tree(gammas=(0.5,)), 20),
     "chosen tree": (tree(gammas=(0.0, 0.5)), 40),
     "tuned tree": (tree(tuning="implicit"), 40),

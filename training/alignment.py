@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from structune import SequenceAligner
 from structune.alignment import ProteinAlignment, alignment_scores, load_protein_alignments
 from structune.alignment.structure.rows import parse_alignment, residues_of
+from structune.running import Run
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "alignment" / "pretrained.structune"
 GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -81,7 +82,9 @@ def has_known(rows: tuple[str, str]) -> bool:
 
 
 def fit(pairs: Pairs, gamma: float = GAMMAS[0], tolerance: float = 1e-3) -> SequenceAligner:
-    aligner = SequenceAligner(tuning="majorize", tolerance=tolerance, gamma=gamma, verbose=1, n_jobs=-1)
+    aligner = SequenceAligner(
+        tuning="majorize", run=Run(tolerance=tolerance), gamma=gamma, verbose=1, n_jobs=-1
+    )
     aligner.fit(pairs.sequences, pairs.rows, sample_weight=pairs.weights)
     say(f"fitted to {len(pairs.rows)} pairs: {aligner.status_}, {aligner.passes_:.0f} passes")
     return aligner

@@ -17,6 +17,7 @@ from asking import asked_to_be_quick
 
 from structune import MultitaskEstimator, ProkaryoticGeneFinder, TaskTree
 from structune.genes import PROKARYOTES, AnnotatedSequence, Transcript, load_genes
+from structune.running import Run
 
 MODEL = Path(__file__).parents[1] / "src/structune/genes/prokaryotes/pretrained.structune"
 GAMMA, FEW = 0.9, 30_000
@@ -25,7 +26,7 @@ GAMMA, FEW = 0.9, 30_000
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
     tree = TaskTree.from_nested(PROKARYOTES)
-    finder = ProkaryoticGeneFinder(tolerance=1e-3, n_jobs=1)
+    finder = ProkaryoticGeneFinder(run=Run(tolerance=1e-3), n_jobs=1)
     model = MultitaskEstimator(finder, tree, gammas=[GAMMA], factors=[1.0], verbose=1)
     model.fit({name: examples(name, quick) for name in tree.leaves})
     path = Path("prokaryotes.structune") if quick else MODEL

@@ -40,6 +40,7 @@ from structune.rna import (
     load_rna,
     read_energies,
 )
+from structune.running import Run
 
 MODEL = Path(__file__).parents[1] / "src" / "structune" / "rna" / "pretrained.structune"
 GAMMAS = (0.8, 1.0, 1.2, 1.5, 1.9, 2.3, 3.0)
@@ -197,7 +198,9 @@ def fit(
     X, y, weights = list(part.sequences), list[str | Constraints](part.structures), [1.0] * len(part)
     for sequences, known, shares in more:
         X, y, weights = X + sequences, y + known, weights + shares
-    folder = RNAFolder(features=features, outside="trim", penalty=precisions, tolerance=1e-3, n_jobs=-1)
+    folder = RNAFolder(
+        features=features, outside="trim", penalty=precisions, run=Run(tolerance=1e-3), n_jobs=-1
+    )
     folder.fit(X, y, sample_weight=weights)
     say(f"fitted to {len(X)} sequences: {folder.status_}, {folder.passes_:.0f} passes")
     return folder

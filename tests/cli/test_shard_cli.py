@@ -20,6 +20,7 @@ from structune.files.shards import ShardWriter, open_shards
 from structune.genes import task as gene_task
 from structune.rna import examples as rna_data
 from structune.rna import task as rna_task
+from structune.running import Run
 
 QUIET = ["--quiet", "--jobs", 1]
 RNA = (
@@ -88,9 +89,9 @@ def test_rna_is_read_block_by_block(files, tmp_path):
     for fold in range(3):
         of = {number % 3 for shard in folder.of_folds([fold]) for number in shard.numbers.tolist()}
         assert len(of) == 1
-    found = RNAFolder(penalty=0.1, n_jobs=1, tolerance=1e-8).fit_shards(tmp_path / "f")
+    found = RNAFolder(penalty=0.1, n_jobs=1, run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f")
     records = list(read(tmp_path / "train.dbn"))
-    expected = RNAFolder(penalty=0.1, n_jobs=1, tolerance=1e-8).fit(
+    expected = RNAFolder(penalty=0.1, n_jobs=1, run=Run(tolerance=1e-8)).fit(
         [record.sequence for record in records], [record.structure for record in records]
     )
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)
@@ -138,7 +139,7 @@ def test_alignments_are_read_one_by_one(tmp_path):
     folder = open_shards(tmp_path / "f")
     assert len(folder) == 24
     aligned = align_data.read_aligned([tmp_path / "a.sto"], "protein")
-    options = {"penalty": 0.1, "n_jobs": 1, "tolerance": 1e-8}
+    options = {"penalty": 0.1, "n_jobs": 1, "run": Run(tolerance=1e-8)}
     found = SequenceAligner(**options).fit_shards(tmp_path / "f")
     expected = SequenceAligner(**options).fit(aligned.pairs, aligned.rows)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)

@@ -177,7 +177,7 @@ def test_parameters_reach_the_estimator(verb, word, asked):
         others = [
             each for rule in rules if rule.needs[0] in options for each in given(options[rule.needs[0]])
         ]
-        if verb == "tune" and name in ("holdout", "folds", "random_state"):
+        if verb == "tune" and name in ("cv", "random_state"):
             others += ["--method", "implicit" if "implicit" in task.methods else "grid"]
         succeed(verb, word, *needed(command_of(verb, word)), *given(option), *others)
         _, values, model = asked.pop()
@@ -372,7 +372,7 @@ def test_penalties_come_from_a_file(asked, settings, text, expected):
         ("a: [1", "settings.yaml: not a YAML file ("),
         ("max-seconds: soon", "Invalid value for '--max-seconds'"),
         ("loss: [log, ramp]", "settings.yaml: loss is given a list; it takes one value."),
-        ("holdout: 0.3\nfolds: 3", "--holdout cannot be combined with --folds"),
+        ("method: majorize\ncv: 3", "--cv cannot be combined with --method majorize"),
     ],
 )
 def test_settings_that_are_refused(asked, settings, text, told):

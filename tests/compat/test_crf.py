@@ -12,6 +12,7 @@ import structune
 from structune import Classifier, SequenceTagger
 from structune.compat import CRF, CompatibilityWarning
 from structune.errors import DataError, ModelFileError
+from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = [[{"w": str(RNG.integers(6)), "n": float(RNG.integers(1, 4)) / 2} for _ in range(5)] for _ in range(30)]
@@ -109,7 +110,7 @@ def test_what_has_no_effect_is_told_once():
 )
 def test_weights_are_those_of_crfsuite(tmp_path, monkeypatch, params, options):
     monkeypatch.setattr(
-        CRF, "_tagger", lambda self, tagger=CRF._tagger: tagger(self).set_params(tolerance=1e-8)
+        CRF, "_tagger", lambda self, tagger=CRF._tagger: tagger(self).set_params(run=Run(tolerance=1e-8))
     )
     crf = CRF(**params).fit(X, Y)
     model = theirs(tmp_path / "m", X, Y, c2=params["c2"], **options)

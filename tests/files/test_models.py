@@ -98,7 +98,6 @@ def test_parameters_come_back(tmp_path):
     settings = {
         "penalty": {"w": 2.0},
         "transitions": "seen",
-        "tolerance": 1e-3,
         "random_state": np.int64(3),
         "forbidden": [("NOUN", "DET")],
     }
@@ -111,10 +110,10 @@ def test_parameters_come_back(tmp_path):
 
 
 def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
-    model = fitted(tuning=MajorizeTuner(max_iterations=1), groups=lambda name: name[0], holdout=0.3)
+    model = fitted(tuning=MajorizeTuner(max_iterations=1), groups=lambda name: name[0], cv=0.3)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    assert (again.tuning, again.groups, again.holdout) == (None, "template", 0.3)
+    assert (again.tuning, again.groups, again.cv) == (None, "template", 0.3)
 
 
 def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):

@@ -20,7 +20,7 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.running import Run
 
-UNTIED = {"tolerance": 1e-8}
+UNTIED = {"run": Run(tolerance=1e-8)}
 
 
 def test_there_are_examples_of_every_kind():
@@ -58,7 +58,7 @@ def test_a_fit_is_that_in_memory(folders, tmp_path, name):
 @pytest.mark.parametrize("name", ["rna", "ranking"])
 def test_a_margin_fit_is_that_in_memory(folders, name):
     kind = EXAMPLES[name]
-    options = {**UNTIED, "loss": kind.losses[-1], "run": Run(max_iterations=5)}
+    options = {**UNTIED, "loss": kind.losses[-1], "run": Run(max_iterations=5, tolerance=1e-8)}
     found = clone(kind.estimator).set_params(**options).fit_shards(folders / name)
     expected = clone(kind.estimator).set_params(**options).fit(*kind.data)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)

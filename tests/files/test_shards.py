@@ -19,6 +19,7 @@ from structune import RNAFolder, SegmentTagger, SequenceTagger
 from structune.errors import DataError
 from structune.files import shards as shard_files
 from structune.files.shards import ShardWriter, open_shards, write_shards
+from structune.running import Run
 from structune.tagging.data.hmm import simulate_hmm
 
 
@@ -46,8 +47,8 @@ def test_a_fit_is_that_in_memory(tmp_path, unknown):
     X, y = sentences(unknown=unknown)
     data = write_shards(SequenceTagger(), tmp_path / "f", X, y, n_folds=3)
     assert (len(data), sum(data.n_parts), sorted(data.fold)) == (60, 300, [0, 1, 2])
-    found = SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f")
-    expected = SequenceTagger(tolerance=1e-8).fit(X, y)
+    found = SequenceTagger(run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f")
+    expected = SequenceTagger(run=Run(tolerance=1e-8)).fit(X, y)
     assert_allclose(found.coef_, expected.coef_, atol=1e-5)
     assert found.predict(X) == expected.predict(X)
     assert found.classes_ == ["a", "b"]
@@ -69,9 +70,9 @@ def test_batches_add_up(tmp_path):
     assert len(data) == 60
     assert data.fold == (0, 0, 1, 0, 1)
     assert [sum(data.n_examples[k] for k in range(5) if data.fold[k] == fold) for fold in (0, 1)] == [30, 30]
-    expected = SequenceTagger(tolerance=1e-8).fit(*sentences())
+    expected = SequenceTagger(run=Run(tolerance=1e-8)).fit(*sentences())
     assert_allclose(
-        SequenceTagger(tolerance=1e-8).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
+        SequenceTagger(run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
     )
 
 
@@ -126,7 +127,7 @@ def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):
         RNAFolder().fit_shards(folder)
     with pytest.raises(DataError, match="found 5 folds, expected at least 9"):
-        SequenceTagger(tuning="grid", folds=9).fit_shards(folder)
+        SequenceTagger(tuning="grid", cv=9).fit_shards(folder)
     with pytest.raises(DataError, match="needs examples in memory"):
         SequenceTagger(constraints="validation").fit_shards(folder)
     with pytest.raises(DataError, match="n_folds=0"):

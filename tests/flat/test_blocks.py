@@ -30,7 +30,7 @@ NUMBERS = 100.0 + X @ [1.0, -1.0, 0.5, 0.0] + RNG.normal(size=N)
 LETTERS = np.array(["a", "b", "c"])[np.digitize(NUMBERS, [103.0, 105.0])]
 FEATURES = {"dense": X, "sparse": scipy.sparse.csr_array(np.where(X > 0.0, X, 0.0))}
 classifier, regressor = (
-    partial(cls, n_jobs=1, tuning=None, tolerance=1e-9, folds=None) for cls in (Classifier, Regressor)
+    partial(cls, n_jobs=1, tuning=None, run=Run(tolerance=1e-9), cv=0.2) for cls in (Classifier, Regressor)
 )
 MODELS = {
     "binary": (classifier(), LETTERS == "a"),

@@ -14,6 +14,7 @@ import structune
 from structune import Classifier
 from structune.errors import DataError
 from structune.learning.tuning import MajorizeTuner
+from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -51,7 +52,7 @@ def test_logistic_regression_agrees(case, penalty, form):
     peer = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000, solver="newton-cg", **options)
     peer.fit(x, y, **fit_options)
     for hessian in ("dense", "exact"):
-        model = classifier(penalty=penalty, tolerance=1e-9, hessian=hessian, **options)
+        model = classifier(penalty=penalty, run=Run(tolerance=1e-9), hessian=hessian, **options)
         model.fit(form(x), y, **fit_options)
         assert_allclose(model.coef_, peer.coef_, rtol=1e-6, atol=1e-6)
         assert_allclose(model.intercept_ + 0 * peer.intercept_, peer.intercept_, rtol=1e-6, atol=1e-6)
@@ -63,8 +64,8 @@ def test_logistic_regression_agrees(case, penalty, form):
 @TWO_AND_THREE
 def test_balanced_weights_count_as_so_many_examples(y):
     times = RNG.integers(0, 4, 90)
-    one = classifier(class_weight="balanced", tolerance=1e-9).fit(X, y, times)
-    other = classifier(class_weight="balanced", tolerance=1e-9)
+    one = classifier(class_weight="balanced", run=Run(tolerance=1e-9)).fit(X, y, times)
+    other = classifier(class_weight="balanced", run=Run(tolerance=1e-9))
     other.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert_allclose(one.coef_, other.coef_, atol=1e-6)
 
@@ -88,7 +89,7 @@ def test_class_weights_that_leave_nothing(given):
 
 @TWO_AND_THREE
 def test_the_tolerance_that_comes_by_default_is_good_enough(y):
-    expected = classifier(tolerance=1e-10).fit(X, y).predict_proba(X)
+    expected = classifier(run=Run(tolerance=1e-10)).fit(X, y).predict_proba(X)
     for options in ({}, {"hessian": "exact"}):
         assert_allclose(classifier(**options).fit(X, y).predict_proba(X), expected, atol=1e-3)
 

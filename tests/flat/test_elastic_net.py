@@ -13,6 +13,7 @@ from structune import Classifier, Regressor
 from structune.errors import DataError
 from structune.learning import LogLoss, Risk, elastic_net_path
 from structune.learning.tuning import GridTuner
+from structune.running import Run
 
 
 def data(n_classes=2, n=120, n_features=12, seed=0):
@@ -40,7 +41,7 @@ def saga(X, y, penalty, l1):
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
 def test_a_path_against_saga(n_classes, hessian):
     X, y = data(n_classes)
-    model = Classifier(tuning=None, penalty=0.5, hessian=hessian, tolerance=1e-8).fit(X, y)
+    model = Classifier(tuning=None, penalty=0.5, hessian=hessian, run=Run(tolerance=1e-8)).fit(X, y)
     structure = model._structure
     risk = Risk.over(structure, LogLoss(), structure.encode(X, y.tolist()), hessian=hessian)
     n_free = structure.n_weights - model.coef_.size
@@ -61,7 +62,9 @@ def test_a_path_against_saga(n_classes, hessian):
 def test_a_classifier_against_saga(n_classes, form, tmp_path):
     X, y = data(n_classes)
     X = X * (np.abs(X) > 0.3)
-    model = Classifier(tuning=None, penalty=0.1, l1=4.0, tolerance=1e-8, hessian="dense").fit(form(X), y)
+    model = Classifier(tuning=None, penalty=0.1, l1=4.0, run=Run(tolerance=1e-8), hessian="dense").fit(
+        form(X), y
+    )
     peer = saga(X, y, 0.1, 4.0)
     assert_allclose(model.coef_, peer.coef_, atol=1e-6)
     assert 0 < np.count_nonzero(model.coef_) < model.coef_.size
@@ -78,7 +81,7 @@ def test_a_regressor_against_coordinate_descent(l1, hessian):
     """Whatever the unit of the outputs."""
     X, _ = data()
     y = 40 * X[:, 0] - 5 * X[:, 1] + 3 * np.random.default_rng(1).normal(size=len(X)) + 100
-    model = Regressor(tuning=None, penalty=2.0, l1=l1, tolerance=1e-8, hessian=hessian).fit(X, y)
+    model = Regressor(tuning=None, penalty=2.0, l1=l1, run=Run(tolerance=1e-8), hessian=hessian).fit(X, y)
     n = len(X)
     peer = ElasticNet(alpha=(2.0 + l1) / n, l1_ratio=l1 / (2.0 + l1), tol=1e-13, max_iter=10**6).fit(X, y)
     assert_allclose(model.coef_, peer.coef_, atol=1e-5)
@@ -90,7 +93,7 @@ def test_a_regressor_against_coordinate_descent(l1, hessian):
 def test_the_lasso():
     X, _ = data()
     y = 4 * X[:, 0] - X[:, 1] + np.random.default_rng(1).normal(size=len(X))
-    model = Regressor(tuning=None, penalty=0, l1=20.0, tolerance=1e-9).fit(X, y)
+    model = Regressor(tuning=None, penalty=0, l1=20.0, run=Run(tolerance=1e-9)).fit(X, y)
     peer = ElasticNet(alpha=20.0 / len(X), l1_ratio=1.0, tol=1e-13, max_iter=10**6).fit(X, y)
     assert_allclose(model.coef_, peer.coef_, atol=1e-6)
     assert model.penalty_.tolist() == [0.0]

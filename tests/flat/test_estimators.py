@@ -79,7 +79,7 @@ def test_scikit_learns_checks(estimator, check):
 def test_what_these_checks_leave_out(kind):
     with pytest.raises(NotFittedError):
         model_of(kind).save("nowhere")
-    assert repr(KINDS[kind][0](tuning=None, folds=3)).endswith("(folds=3, tuning=None)")
+    assert repr(KINDS[kind][0](tuning=None, cv=3)).endswith("(folds=3, tuning=None)")
     y = KINDS[kind][1]
     search = GridSearchCV(model_of(kind), {"penalty": [1e5, 1.0]}, cv=3).fit(X, y)
     assert search.best_params_ == {"penalty": 1.0}
@@ -98,7 +98,7 @@ def test_forms_of_input(kind, form):
     given = form(x)
     if isinstance(given, pd.DataFrame):
         given.columns = list("abcd")
-    model, other = (fitted(kind, data, tolerance=1e-9) for data in (x, given))
+    model, other = (fitted(kind, data, run=Run(tolerance=1e-9)) for data in (x, given))
     assert_allclose(other.coef_, model.coef_, atol=1e-7)
     assert_allclose(predicted(other, given), predicted(model, x), atol=1e-7)
     assert model.coef_.dtype == other.coef_.dtype == np.float64
@@ -130,7 +130,7 @@ def test_data_that_are_refused(kind, x, weights, message):
         ({"groups": {"x0": 1}}, "expected one of"),
         ({"groups": "prefix"}, "groups='prefix' needs names of the features: fit with a data frame"),
         ({"groups": ["a"] * 3}, "found groups for 3 features, expected 4"),
-        ({"tuning": "grid", "folds": None, "holdout": 1.5}, "holdout=1.5: expected a number between 0 and 1"),
+        ({"tuning": "grid", "cv": 1.5}, "cv=1.5: expected a share between 0 and 1"),
     ],
 )
 def test_options_that_are_refused(kind, options, message):
@@ -164,7 +164,7 @@ def test_nor_that_of_sparse_features(kind, hessian):
 @EVERY_TUNING
 def test_collinear_and_constant_columns(kind, tuning):
     x = np.column_stack([X, X[:, 0], X[:, :2].sum(axis=1), np.ones(N), np.full(N, 1e6), np.zeros(N)])
-    model = fitted(kind, x, tuning=tuning, tolerance=1e-6)
+    model = fitted(kind, x, tuning=tuning, run=Run(tolerance=1e-6))
     coef = np.atleast_2d(model.coef_)
     assert_allclose(coef[:, 0], coef[:, 4], atol=1e-2)
     assert_allclose(coef[:, 6:] * [1.0, 1e6, 1.0], 0.0, atol=1e-3)
@@ -179,7 +179,7 @@ def test_collinear_and_constant_columns(kind, tuning):
 def test_as_many_features_as_examples(kind, tuning, n, groups):
     rng = np.random.default_rng(0)
     x, y = np.hstack([X[:20], rng.normal(size=(20, n - 4))]), KINDS[kind][1][:20]
-    model = model_of(kind, tuning=tuning, groups=groups, folds=2).fit(x, y)
+    model = model_of(kind, tuning=tuning, groups=groups, cv=2).fit(x, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.penalty_).all()
     assert model.score(x, y) > (0.4 if kind == "classes" else -1e-9)
@@ -189,7 +189,7 @@ def test_as_many_features_as_examples(kind, tuning, n, groups):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("tuning", TUNINGS[1:])
 def test_what_tuning_leaves(kind, tuning, form):
-    options = {"groups": ["a", "a", "b", "b"], "tolerance": 1e-6}
+    options = {"groups": ["a", "a", "b", "b"], "run": Run(tolerance=1e-6)}
     model = fitted(kind, form(X), tuning=tuning, **options)
     assert model.status_ == "converged"
     assert model.group_names_ == ("a", "b")
@@ -237,10 +237,10 @@ def test_groups(kind, groups, names, sizes):
 @BOTH
 def test_penalties_by_group(kind):
     """Those not named are 1; the intercept has none."""
-    model = fitted(kind, FRAME, groups="prefix", penalty={"size": 1e8}, tolerance=1e-9)
+    model = fitted(kind, FRAME, groups="prefix", penalty={"size": 1e8}, run=Run(tolerance=1e-9))
     assert model.penalty_.tolist() == [1e8, 1.0, 1.0]
     assert_allclose(model.coef_[..., :2], 0.0, atol=1e-5)
-    other = fitted(kind, X[:, 2:], tolerance=1e-9)
+    other = fitted(kind, X[:, 2:], run=Run(tolerance=1e-9))
     assert_allclose(model.coef_[..., 2:], other.coef_, atol=1e-4)
     assert_allclose(model.intercept_, other.intercept_, atol=1e-4)
 
@@ -264,7 +264,7 @@ def test_blocks_of_a_column_transformer(kind):
 @EVERY_KIND
 @pytest.mark.parametrize("options", [{}, {"hessian": "exact"}, {"fit_intercept": False}])
 def test_a_warm_start_is_quick(kind, options):
-    model = fitted(kind, X + 5.0, warm_start=True, tolerance=1e-6, **options)
+    model = fitted(kind, X + 5.0, warm_start=True, run=Run(tolerance=1e-6), **options)
     coef, passes = model.coef_.copy(), model.passes_
     model.fit(X + 5.0, KINDS[kind][1])
     assert model.passes_ <= passes
@@ -294,8 +294,8 @@ def test_the_number_of_threads_does_not_matter(kind, tuning):
     y = y[:, 0] if kind == "numbers" else y[:, : 2 + (kind == "classes")].argmax(axis=1)
     options = {
         "tuning": GridTuner((1.0, 30.0)) if tuning == "grid" else tuning,
-        "folds": 2,
-        "tolerance": 1e-2,
+        "cv": 2,
+        "run": Run(tolerance=1e-2),
     }
     form = sp.csr_array if tuning == "majorize" else np.asarray
     one, two = (model_of(kind, **options, n_jobs=n).fit(form(x), y) for n in (1, 2))
@@ -310,7 +310,7 @@ def test_the_number_of_threads_does_not_matter(kind, tuning):
 @pytest.mark.parametrize("n", [2, 5])
 def test_ctrl_c_leaves_a_model(kind, tuning, hessian, n, monkeypatch):
     press_ctrl_c_at_evaluations(monkeypatch, n)
-    model = fitted(kind, tuning=tuning, hessian=hessian, tolerance=1e-12)
+    model = fitted(kind, tuning=tuning, hessian=hessian, run=Run(tolerance=1e-12))
     assert model.status_ == "interrupted" or (tuning is None and model.status_ in ("converged", "stalled"))
     assert np.isfinite(predicted(model, X)).all()
     assert np.isfinite(model.penalty_).all()
@@ -328,7 +328,7 @@ def test_no_time_at_all(kind, tuning):
 @pytest.mark.parametrize(("tuning", "fit_intercept"), [(None, False), ("majorize", True), ("grid", True)])
 def test_what_is_saved_comes_back(kind, tuning, fit_intercept, tmp_path):
     data = X if tuning else FRAME
-    options = {"groups": ["a", "b", "a", "b"], "holdout": 0.3, "fit_intercept": fit_intercept}
+    options = {"groups": ["a", "b", "a", "b"], "cv": 0.3, "fit_intercept": fit_intercept}
     model = fitted(kind, data, tuning=tuning, **options)
     model.save(tmp_path / "model", {"note": "é"})
     again = structune.load(tmp_path / "model")

@@ -101,14 +101,16 @@ def test_linear_svc_agrees(case):
     y, weights, options = CASES[case]
     how = {"loss": "hinge"} if y is Y else {"multi_class": "crammer_singer"}
     peer = LinearSVC(**how, **options, C=10.0, fit_intercept=False, tol=1e-9, max_iter=10**7)
-    model = classifier(**options, penalty=0.1, fit_intercept=False, tolerance=1e-8).fit(X, y, weights)
+    model = classifier(**options, penalty=0.1, fit_intercept=False, run=Run(tolerance=1e-8)).fit(
+        X, y, weights
+    )
     assert_allclose(model.coef_, peer.fit(X, y, weights).coef_, atol=1e-3)
     assert model.score(X, y) == pytest.approx(peer.score(X, y), abs=0.05)
 
 
 @BOTH_LOSSES
 def test_the_intercept_follows_the_features(loss):
-    plain, moved = (classifier(loss=loss, tolerance=1e-6).fit(x, Y) for x in (X, X + 100.0))
+    plain, moved = (classifier(loss=loss, run=Run(tolerance=1e-6)).fit(x, Y) for x in (X, X + 100.0))
     assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
     assert_allclose(moved.decision_function(X + 100.0), plain.decision_function(X), atol=1e-6)
     assert plain.intercept_.any()
@@ -227,7 +229,7 @@ def test_no_time_at_all(kind, tuning):
 @EVERY_KIND
 def test_ctrl_c_leaves_a_model(kind, loss, tuning, n, monkeypatch):
     press_ctrl_c(monkeypatch, n)
-    model = fitted(kind, loss=loss, tuning=tuning, penalty=0.01, tolerance=1e-8)
+    model = fitted(kind, loss=loss, tuning=tuning, penalty=0.01, run=Run(tolerance=1e-8))
     assert model.status_ == "interrupted"
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.penalty_).all()

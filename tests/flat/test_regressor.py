@@ -38,7 +38,9 @@ def test_ridge_agrees(penalty, fit_intercept, weights, form):
     x = 0.5 + X
     peer = Ridge(alpha=penalty, fit_intercept=fit_intercept).fit(x, Y, weights)
     for hessian in ("dense", "exact"):
-        model = regressor(penalty=penalty, fit_intercept=fit_intercept, tolerance=1e-9, hessian=hessian)
+        model = regressor(
+            penalty=penalty, fit_intercept=fit_intercept, run=Run(tolerance=1e-9), hessian=hessian
+        )
         model.fit(form(x), Y, weights)
         assert_allclose(model.coef_, peer.coef_, rtol=1e-6)
         assert model.intercept_ == pytest.approx(peer.intercept_, rel=1e-6)
@@ -255,7 +257,7 @@ def test_one_column_is_a_matrix():
 
 
 def test_warm_starts_of_columns():
-    model = regressor(warm_start=True, hessian="exact", tolerance=1e-9).fit(X, BOTH)
+    model = regressor(warm_start=True, hessian="exact", run=Run(tolerance=1e-9)).fit(X, BOTH)
     cold = model.coef_
     assert_allclose(model.fit(X, BOTH).coef_, cold, rtol=1e-6)
     assert_allclose(model.fit(X, BOTH[:, ::-1]).coef_, cold[::-1], rtol=1e-6)

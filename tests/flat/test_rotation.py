@@ -12,6 +12,7 @@ from structune.flat import regressor, rotation
 from structune.flat.rotation import Rotation
 from structune.flat.structure.design import Design
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
+from structune.running import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 90))
@@ -61,7 +62,7 @@ def test_the_same_models(kind, groups, tuning, monkeypatch):
     if loss and tuning is not None:
         pytest.skip("takes a minute, or needs a smooth loss")
     make, y = (Regressor, NUMBERS) if kind == "numbers" else (Classifier, CLASSES)
-    options = {"tuning": tuning, "groups": groups, "tolerance": 1e-5 if loss else 1e-9, **loss}
+    options = {"tuning": tuning, "groups": groups, "run": Run(tolerance=1e-5 if loss else 1e-9), **loss}
     plain = make(**options).fit(X, y)
     monkeypatch.setattr(rotation, "_LEAST_FEATURES", 31)
     monkeypatch.setattr(rotation, "_WIDER", 1)

@@ -150,10 +150,9 @@ def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):
 
 
 def test_the_share_that_is_held_out(files, tmp_path):
-    """A share takes the place of the folds that are the default."""
     args = ["--target", "species", "--drop", "name", "--method", "grid", "-m", tmp_path / "m", *QUIET]
-    succeed("tune", "classifier", files / "train.csv", *args, "--holdout", "0.3")
-    assert (structune.load(tmp_path / "m").folds, structune.load(tmp_path / "m").holdout) == (None, 0.3)
+    succeed("tune", "classifier", files / "train.csv", *args, "--cv", "0.3")
+    assert structune.load(tmp_path / "m").cv == 0.3
 
 
 def test_unknown_classes_are_told(files, tmp_path):

@@ -61,7 +61,7 @@ def test_convex_homogeneous_and_zero_at_zero(problem, seed):
 @pytest.mark.parametrize("n_sets", [0, 17, 1.5])
 def test_bad_numbers_of_sets(n_sets):
     structure, shard = small("chain")
-    with pytest.raises(DataError, match=rf"found 16 examples and validation_sets={n_sets!r}, expected"):
+    with pytest.raises(DataError, match=rf"found 16 examples for {n_sets!r} validation sets, expected"):
         validation_constraints(structure, shard, n_sets)
 
 

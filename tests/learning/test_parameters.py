@@ -118,7 +118,7 @@ def test_other_options_of_a_constructor_are_no_parameters():
         def __init__(self, *given):
             super().__init__()
 
-    assert clone(Plain(folds=3)).get_params() == {"penalty": 2.0}
+    assert clone(Plain(cv=3)).get_params() == {"penalty": 2.0}
     with pytest.raises(TypeError, match="expected parameters with names"):
         Wrong().get_params()
 
@@ -195,8 +195,7 @@ def test_ranges_are_told():
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
-        ("tolerance", (-1, "a"), "a number >= 0"),
-        ("folds", (1,), "None or a whole number >= 2"),
+        ("cv", (1, 1.5), "a share between 0 and 1, or a whole number >= 2"),
         ("penalty", (-1,), "finite numbers > 0"),
         ("gamma", (-1,), "a (finite )?number >=? 0"),
     ],
@@ -214,6 +213,7 @@ def test_every_fit_refuses_what_is_out_of_range(word, name, values, expected):
     [
         (Run(max_seconds=-1), "^max_seconds=-1: expected None or a number >= 0"),
         (Run(max_seconds="a"), "^max_seconds='a': expected"),
+        (Run(tolerance=-1), "^tolerance=-1: expected None or a number >= 0"),
         (Run(max_iterations=0), "^max_iterations=0: expected a whole number >= 1"),
         (Run(max_iterations=1.5), "^max_iterations=1.5: expected a whole number >= 1"),
         ("dask", "^run='dask': expected None or a structune.running.Run"),

@@ -20,6 +20,7 @@ from structune.learning.risk import cut_shard
 from structune.ranking import first_weights
 from structune.ranking import letor as letor_files
 from structune.ranking.letor import read_letor_blocks
+from structune.running import Run
 
 N, SIZE = 20, 7
 RNG = np.random.default_rng(0)
@@ -29,7 +30,7 @@ Y = np.digitize(X @ [1.0, -1.0, 0.5, 0.0] + 2.0 * RNG.normal(size=N * SIZE), [3.
 Y[: 2 * SIZE] = 1  # queries of which there is nothing to learn
 WEIGHTS = 1.0 + RNG.random(N)
 FEATURES = {"dense": X, "sparse": scipy.sparse.csr_array(np.where(X > 0.0, X, 0.0))}
-OPTIONS = {"n_jobs": 1, "tuning": None, "tolerance": 1e-7, "penalty": 0.1}
+OPTIONS = {"n_jobs": 1, "tuning": None, "run": Run(tolerance=1e-7), "penalty": 0.1}
 
 
 def in_blocks(features, n_queries=3):

@@ -73,13 +73,13 @@ def test_all_positions_are_counted_with_k_0(files, tmp_path):
 
 def test_tune(files, tmp_path):
     path, plot = tmp_path / "m.structune", ["--plot", tmp_path / "t.png"]
-    args = ["--method", "grid", "--loss", "equivalent", "--folds", 2, "--seed", 1, *plot]
+    args = ["--method", "grid", "--loss", "equivalent", "--cv", 2, "--seed", 1, *plot]
     out = succeed("tune", "ranking", files / "train.txt", "--model", path, *args, *QUIET)
     assert "held-out loss" in out
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     loaded = structune.load(path)
-    assert (loaded.tuning, loaded.folds, loaded.random_state, loaded.k) == ("grid", 2, 1, 10)
+    assert (loaded.tuning, loaded.cv, loaded.random_state, loaded.k) == ("grid", 2, 1, 10)
 
 
 def test_several_files_and_their_features(files, tmp_path):
@@ -132,7 +132,7 @@ def test_training_data_that_is_refused(files, tmp_path):
         assert message in fail("train", "ranking", tmp_path / "bad.txt", *args)
     (tmp_path / "bad.txt").write_text("1 qid:1 1:x\n")
     assert "bad.txt:1" in fail("train", "ranking", files / "train.txt", "--test", tmp_path / "bad.txt", *args)
-    assert "cannot split 13 examples" in fail("tune", "ranking", files / "train.txt", "--folds", 16, *args)
+    assert "cannot split 13 examples" in fail("tune", "ranking", files / "train.txt", "--cv", 16, *args)
     assert not (tmp_path / "m").exists()
 
 

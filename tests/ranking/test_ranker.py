@@ -18,6 +18,7 @@ from structune.learning.tuning import GridTuner, MajorizeTuner
 from structune.ranking import first_weights
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import OneQueryWarning, ZeroWeightsWarning
+from structune.running import Run
 
 W = np.array([2.0, -1.0, 0.5, 0.0])
 LOSSES = ["ramp", "equivalent", "margin"]
@@ -114,7 +115,7 @@ def test_every_measure_is_learned(loss, k, convention):
     [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))],
 )
 def test_tuning(loss, tuning):
-    model = Ranker(loss=loss, tuning=tuning, folds=3, n_jobs=1)
+    model = Ranker(loss=loss, tuning=tuning, cv=3, n_jobs=1)
     model.fit(*NOISY)
     assert model.tuning is tuning
     assert model.status_ == "converged"
@@ -124,7 +125,7 @@ def test_tuning(loss, tuning):
 
 
 def test_the_grid_holds_out_queries_and_their_ndcg():
-    model = Ranker(folds=4, n_jobs=1).fit(*NOISY)
+    model = Ranker(cv=4, n_jobs=1).fit(*NOISY)
     grid = [record for record in model.history_ if record["stage"] == "grid"]
     assert_allclose([record["log_precision"] for record in grid], np.log(8.0) * np.arange(-3, 4)[:, None])
     assert all(0.0 <= record["heldout_loss"] <= 12.0 for record in grid)
@@ -136,7 +137,8 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
     x, y, queries = planted(n_queries=10)
     y[:16] = 2.0 - y[:16]
     ramp, margin = (
-        quietly(ranker(loss=loss, penalty=1e-2, tolerance=1e-4), x, y, queries) for loss in ("ramp", "margin")
+        quietly(ranker(loss=loss, penalty=1e-2, run=Run(tolerance=1e-4)), x, y, queries)
+        for loss in ("ramp", "margin")
     )
     assert ramp.score(*TEST) > 0.95
     assert ramp.score(*TEST) >= margin.score(*TEST)
@@ -169,7 +171,7 @@ def test_regressions_see_training_parts_only(monkeypatch):
     monkeypatch.setattr(
         first_weights, "ridge_regression", lambda shards: seen.append(shards) or regress(shards)
     )
-    Ranker(tuning=GridTuner((1.0,)), folds=3, n_jobs=1).fit(X, Y, QUERIES)
+    Ranker(tuning=GridTuner((1.0,)), cv=3, n_jobs=1).fit(X, Y, QUERIES)
     assert sorted(sum(map(len, shards)) for shards in seen) == [8, 8, 8, 12]
     seen.clear()
     ranker(loss="margin", penalty=1e-3).fit(X, Y, QUERIES)
@@ -182,7 +184,7 @@ def test_weights_count_as_so_many_queries(loss, tuning):
     times = np.random.default_rng(0).integers(0, 4, 12)
     rows = np.concatenate([np.flatnonzero(queries == q) for q in np.repeat(np.arange(12), times)])
     repeated = np.repeat(np.arange(times.sum()), 12)
-    one, other = (ranker(loss=loss, tuning=tuning, k=None, tolerance=1e-6) for _ in range(2))
+    one, other = (ranker(loss=loss, tuning=tuning, k=None, run=Run(tolerance=1e-6)) for _ in range(2))
     quietly(one, x, y, queries, times)
     quietly(other, x[rows], y[rows], repeated)
     assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-3)
@@ -256,7 +258,7 @@ def test_queries_that_teach_nothing_are_left_out(loss):
 
 
 def test_the_unit_of_the_features_is_that_of_the_penalty():
-    options = {"loss": "margin", "tolerance": 1e-4}
+    options = {"loss": "margin", "run": Run(tolerance=1e-4)}
     model = quietly(ranker(penalty=1e-3, **options), X, Y, QUERIES)
     other = quietly(ranker(penalty=1e9, **options), 1e6 * X, Y, QUERIES)
     assert_allclose(1e6 * other.coef_, model.coef_, rtol=0.05, atol=0.05 * np.abs(model.coef_).max())
@@ -299,7 +301,7 @@ def test_documents_may_come_in_any_order(loss):
     )
     assert_array_equal(other.coef_, one.coef_)
     assert_array_equal(other.rank(X[mixed], QUERIES[mixed]), one.rank(X, QUERIES)[mixed])
-    tuned = [Ranker(loss=loss, tuning=GridTuner((0.1, 1.0)), folds=3, n_jobs=1) for _ in range(2)]
+    tuned = [Ranker(loss=loss, tuning=GridTuner((0.1, 1.0)), cv=3, n_jobs=1) for _ in range(2)]
     quietly(tuned[0], *NOISY)
     quietly(tuned[1], NOISY[0][mixed], NOISY[1][mixed], QUERIES[mixed])
     assert_array_equal(tuned[1].coef_, tuned[0].coef_)

@@ -647,7 +647,7 @@ def test_families(files, tmp_path, monkeypatch):
     rows = zip(TRAIN, families, strict=True)
     (tmp_path / "f.tsv").write_text("".join(f"{record.name}\t{family}\n" for record, family in rows))
     data = ["tune", "rna", files / "train.dbn", "-m", tmp_path / "m"]
-    args = ["--method", "grid", "--folds", 2, "--groups", "single", *QUIET]
+    args = ["--method", "grid", "--cv", 2, "--groups", "single", *QUIET]
     succeed(*data, "--families", tmp_path / "f.tsv", *args)
     assert seen == [families]
     for text, message in (

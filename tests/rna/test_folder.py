@@ -24,6 +24,7 @@ from structune.rna import RNA, Constraints, partners
 from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.metrics import partner_entropy
+from structune.running import Run
 
 TRNA_PHE = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 CLOVERLEAF = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
@@ -191,7 +192,7 @@ def risk_of(model, weights=None):
 
 def test_the_fit_is_the_minimum():
     weights, penalty = np.arange(12.0), {"helix stacking": 0.1, "hairpin lengths": 7}
-    found = folder(penalty=penalty, tolerance=1e-7).fit(X, Y, sample_weight=weights)
+    found = folder(penalty=penalty, run=Run(tolerance=1e-7)).fit(X, Y, sample_weight=weights)
     groups = found.rna_.groups()
     assert found.penalty_.tolist() == [penalty.get(name, 1.0) for name in groups.names]
     precision, risk = found.penalty_[groups.index], risk_of(found, weights)
@@ -208,7 +209,9 @@ def test_a_prior_around_another_model():
     assert_allclose(tight.coef_, own.coef_, atol=1e-6)
     assert tight.set_params(gamma=own.gamma).predict(X) == own.predict(X)
     center = folder(penalty=0.1).fit(X, Y)
-    near = RNAFolder(features="extended", center=center, penalty=3.0, tolerance=1e-8, n_jobs=1).fit(X, Y)
+    near = RNAFolder(features="extended", center=center, penalty=3.0, run=Run(tolerance=1e-8), n_jobs=1).fit(
+        X, Y
+    )
     _, gradient = Risk.over(near.rna_, LogLoss(), near.rna_.encode(X, Y)).value_and_gradient(near.coef_)
     names = center.rna_.weight_names()
     mean = np.zeros(near.coef_.size)
@@ -245,9 +248,13 @@ def test_losses_name_the_sequence():
 
 
 def test_a_warm_start_begins_at_the_weights_before(model):
-    begun = copy.deepcopy(model).set_params(warm_start=True, tolerance=1e9).fit(X[:3], Y[:3])
+    begun = copy.deepcopy(model).set_params(warm_start=True, run=Run(tolerance=1e9)).fit(X[:3], Y[:3])
     assert_allclose(begun.coef_, model.coef_, rtol=1e-12)
-    wider = copy.deepcopy(model).set_params(warm_start=True, tolerance=1e9, features="extended").fit(X, Y)
+    wider = (
+        copy.deepcopy(model)
+        .set_params(warm_start=True, run=Run(tolerance=1e9), features="extended")
+        .fit(X, Y)
+    )
     known = dict(zip(wider.rna_.weight_names(), wider.coef_, strict=True))
     assert_allclose([known.pop(name) for name in model.rna_.weight_names()], model.coef_, rtol=1e-12)
     assert not any(known.values())
@@ -257,7 +264,7 @@ def test_a_warm_start_begins_at_the_weights_before(model):
     ("tuning", "groups"), [("implicit", "kind"), ("majorize", "single"), ("grid", "single")]
 )
 def test_tuning(tuning, groups):
-    found = folder(tuning=tuning, groups=groups, penalty=1e9, holdout=0.3).fit(X, Y)
+    found = folder(tuning=tuning, groups=groups, penalty=1e9, cv=0.3).fit(X, Y)
     assert found.penalty_.shape == (len(found.group_names_),) == ((15,) if groups == "kind" else (1,))
     assert np.all(np.isfinite(found.penalty_) & (found.penalty_ > 0))
     assert found.penalty_.max() < 1e8  # `penalty` plays no part
@@ -435,7 +442,7 @@ def test_contrafold_files(tmp_path):
     assert read_contrafold(tmp_path / "p") == dict(zip(model.rna_.weight_names(), model.coef_, strict=True))
     with pytest.raises(DataError, match="features='extended', expected 'contrafold'"):
         RNAFolder.pretrained().to_contrafold(tmp_path / "p")
-    model.set_params(warm_start=True, tolerance=1e9).fit(X, Y)  # goes on from there
+    model.set_params(warm_start=True, run=Run(tolerance=1e9)).fit(X, Y)  # goes on from there
     assert_allclose(again.coef_, model.coef_, rtol=1e-12)
 
 

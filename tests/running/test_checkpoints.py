@@ -33,7 +33,7 @@ def cut_short(path, **settings):
 def test_what_fails_at_once_leaves_no_file(tmp_path):
     path = tmp_path / "c"
     with pytest.raises(ValueError, match="cannot split 20 examples"):
-        SequenceTagger(run=Run(checkpoint=path), tuning=GridTuner(), folds=30).fit(X, Y)
+        SequenceTagger(run=Run(checkpoint=path), tuning=GridTuner(), cv=30).fit(X, Y)
     assert not path.exists()
 
 
@@ -248,7 +248,7 @@ test_checkpoints.tuned(path)
 def tuned(checkpoint=None):
     """Written as often as can be."""
     checkpoint = checkpoint and Checkpoint(checkpoint, seconds=0.0)
-    return SequenceTagger(tuning="implicit", folds=3, run=Run(checkpoint=checkpoint)).fit(X, Y)
+    return SequenceTagger(tuning="implicit", cv=3, run=Run(checkpoint=checkpoint)).fit(X, Y)
 
 
 @pytest.mark.slow

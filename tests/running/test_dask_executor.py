@@ -293,7 +293,7 @@ def undisturbed_and_disturbed(work, period=7, n=2):
 def test_tuning_survives():
     tuner = ImplicitTuner()
     one, other = undisturbed_and_disturbed(
-        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, folds=2), monitor), 4
+        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, cv=2), monitor), 4
     )
     assert other.status == one.status
     assert_allclose(other.w, one.w, atol=1e-9)
@@ -341,7 +341,7 @@ def test_a_local_cluster_allows_deaths_that_its_scheduler_would_not(tmp_path, mo
 
 
 def go_on(checkpoint, executor):
-    return SequenceTagger(tolerance=1e-9, run=Run(executor, checkpoint=checkpoint))
+    return SequenceTagger(run=Run(executor, checkpoint=checkpoint, tolerance=1e-9))
 
 
 class Late(Checkpoint):
@@ -429,9 +429,9 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"]] * 4
 
 
 def test_an_estimator_on_a_cluster(client, tmp_path):
-    tagger = SequenceTagger(run=Run(client), tuning="implicit", folds=2)
+    tagger = SequenceTagger(run=Run(client), tuning="implicit", cv=2)
     found = clone(tagger).fit(X, Y)
-    assert_allclose(found.coef_, SequenceTagger(tuning="implicit", folds=2).fit(X, Y).coef_, atol=1e-6)
+    assert_allclose(found.coef_, SequenceTagger(tuning="implicit", cv=2).fit(X, Y).coef_, atol=1e-6)
     assert found.predict(X) == Y
     found.save(tmp_path / "model")
     assert load(tmp_path / "model").run is None
@@ -442,7 +442,7 @@ def test_parts_of_what_is_placed(client, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_executor, "_BLOCKS_PER_WORKER", 1)
     folder = tmp_path / "shards"
     write_shards(SequenceTagger(), folder, X, Y)
-    settings = {"tuning": "implicit", "folds": 2}
+    settings = {"tuning": "implicit", "cv": 2}
     one = SequenceTagger(**settings).fit_shards(folder)
     other = SequenceTagger(run=Run(client), **settings).fit_shards(folder)
     assert_allclose(other.coef_, one.coef_, atol=1e-6)

@@ -70,8 +70,8 @@ def forms_of_input():
 
 @pytest.mark.parametrize("form", forms_of_input())
 def test_forms_of_input_give_the_same_model(form):
-    data, model = forms_of_input()[form], tagger(tolerance=1e-8).fit(X, Y)
-    other = tagger(tolerance=1e-8).fit(data, Y)
+    data, model = forms_of_input()[form], tagger(run=Run(tolerance=1e-8)).fit(X, Y)
+    other = tagger(run=Run(tolerance=1e-8)).fit(data, Y)
     assert_same(model, other, atol=1e-6)
     assert model.predict(data) == other.predict(X) == Y
     assert_allclose(model.score(data, Y), 1.0)
@@ -121,10 +121,10 @@ def test_embeddings_in_dicts_are_columns_of_one_group():
     ]
     lists = [[{**token, "e": token["e"].tolist()} for token in sequence] for sequence in both]
     table = AttributeTable.from_items(words).with_columns("e", np.concatenate(arrays))
-    model = tagger(tolerance=1e-8).fit(table, y)
+    model = tagger(run=Run(tolerance=1e-8)).fit(table, y)
     assert set(model.group_names_) == {"w", "e", "transitions"}
     for x in (both, lists):
-        assert_same(model, tagger(tolerance=1e-8).fit(x, y), atol=1e-6)
+        assert_same(model, tagger(run=Run(tolerance=1e-8)).fit(x, y), atol=1e-6)
         assert model.predict(x) == model.predict(table)
 
 
@@ -216,7 +216,7 @@ def test_attributes_of_a_fitted_model():
 
 
 def test_a_penalty_by_group():
-    model = tagger(penalty={"w": 0.1, "transitions": 7}, tolerance=1e-8).fit(X, Y)
+    model = tagger(penalty={"w": 0.1, "transitions": 7}, run=Run(tolerance=1e-8)).fit(X, Y)
     assert dict(zip(model.group_names_, model.penalty_, strict=True)) == {
         "w": 0.1,
         "bias": 1,
@@ -255,17 +255,19 @@ def test_partial_labels():
     for partial in (masked, loose):
         assert tagger().fit(x, partial).score(test_x, test_y) > full - 0.03
     complete = [[{label} for label in row] for row in y]
-    assert_same(tagger(tolerance=1e-8).fit(x, complete), tagger(tolerance=1e-8).fit(x, y), atol=1e-5)
+    assert_same(
+        tagger(run=Run(tolerance=1e-8)).fit(x, complete), tagger(run=Run(tolerance=1e-8)).fit(x, y), atol=1e-5
+    )
 
 
 def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     model = tagger(warm_start=True).fit(X, Y)
     before = weights(model)
     other = [[["w=the", "bias"], ["w=new"]]], [["N", "Z"]]
-    begun = weights(model.set_params(tolerance=1e9).fit(*other))  # every start is good enough
+    begun = weights(model.set_params(run=Run(tolerance=1e9)).fit(*other))  # every start is good enough
     assert begun == {name: before.get(name, 0.0) for name in begun}
     assert np.count_nonzero(list(begun.values())) > 1
-    assert not tagger(tolerance=1e9).fit(*other).coef_.any()
+    assert not tagger(run=Run(tolerance=1e9)).fit(*other).coef_.any()
 
 
 def test_iterations_and_time_run_out():
@@ -283,9 +285,9 @@ def test_iterations_and_time_run_out():
 @pytest.mark.parametrize("n", [2, 8])
 def test_ctrl_c_gives_the_best_so_far(n, monkeypatch):
     x, y = hmm_data()
-    end = tagger(tolerance=1e-8).fit(x, y).history_[-1]["objective"]
+    end = tagger(run=Run(tolerance=1e-8)).fit(x, y).history_[-1]["objective"]
     press_ctrl_c_at_evaluations(monkeypatch, n)  # the first evaluation is of the zero that all is measured by
-    model = tagger(tolerance=1e-8).fit(x, y)
+    model = tagger(run=Run(tolerance=1e-8)).fit(x, y)
     monkeypatch.undo()
     at_zero = risk_of(model, x, y).value(np.zeros_like(model.coef_))
     objective = risk_of(model, x, y).value(model.coef_) + 0.5 * model.coef_ @ model.coef_

@@ -11,6 +11,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import GridTuner
+from structune.running import Run
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
 
@@ -61,11 +62,11 @@ def test_only_what_has_no_weight_is_forgotten():
 
 
 def test_groups_without_weights_are_forgotten():
-    model = tagger(l1={"noise": 100.0}, tolerance=1e-6).fit(X, Y)
+    model = tagger(l1={"noise": 100.0}, run=Run(tolerance=1e-6)).fit(X, Y)
     assert model.group_names_ == ("bias", "w", "transitions")
     assert model.group_sizes_.sum() == model.coef_.size
     assert_array_equal(model.l1_, np.zeros(3))
-    model = tagger(l1={"noise": 100.0, "w": 0.1}, tolerance=1e-6).fit(X, Y)
+    model = tagger(l1={"noise": 100.0, "w": 0.1}, run=Run(tolerance=1e-6)).fit(X, Y)
     assert model.l1_.tolist() == [0.0, 0.1, 0.0]
 
 
@@ -95,10 +96,10 @@ def test_files_of_models_without_l1_have_no_word_of_it(tmp_path):
 
 def test_a_warm_start_knows_weights_by_their_names():
     """And those that were forgotten may come back."""
-    strong = tagger(l1=5.0, tolerance=1e-6, warm_start=True).fit(X, Y)
+    strong = tagger(l1=5.0, run=Run(tolerance=1e-6), warm_start=True).fit(X, Y)
     n = strong.coef_.size
     strong.set_params(l1=0.5).fit(X, Y)
-    cold = tagger(l1=0.5, tolerance=1e-6).fit(X, Y)
+    cold = tagger(l1=0.5, run=Run(tolerance=1e-6)).fit(X, Y)
     assert n < strong.coef_.size
     assert strong.passes_ < cold.passes_
     assert strong.history_[-1]["objective"] == pytest.approx(cold.history_[-1]["objective"], rel=1e-6)
@@ -116,7 +117,10 @@ def test_the_grid_chooses_both_penalties():
 
 def test_shards_from_files(tmp_path):
     structune.write_shards(tagger(), tmp_path / "shards", X, Y)
-    model, other = tagger(tolerance=1e-7).fit_shards(tmp_path / "shards"), tagger(tolerance=1e-7).fit(X, Y)
+    model, other = (
+        tagger(run=Run(tolerance=1e-7)).fit_shards(tmp_path / "shards"),
+        tagger(run=Run(tolerance=1e-7)).fit(X, Y),
+    )
     assert set(model.chain_.attributes) == set(other.chain_.attributes)
     assert_allclose(sorted(model.coef_), sorted(other.coef_), atol=1e-4)
     assert model.predict(X) == other.predict(X)

@@ -15,7 +15,8 @@ from structune.trees.tree_fit import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 ONE = {"gammas": [0.5], "factors": [1.0]}
-TIGHT = {"tolerance": 1e-8, "states": "all"}  # and not the pairs that tasks happen to have
+WHOLE = {"states": "all"}  # and not the pairs that tasks happen to have
+TIGHT = Run(tolerance=1e-8)
 
 
 def drawn(n, seed, twist=0.0):
@@ -36,9 +37,9 @@ def three(n=12):
 
 def test_the_root_is_the_union():
     data = three()
-    model = MultitaskEstimator(SequenceTagger(**TIGHT), TREE, **ONE).fit(data)
+    model = MultitaskEstimator(SequenceTagger(**WHOLE), TREE, run=TIGHT, **ONE).fit(data)
     X, y = ([row for task in data for row in data[task][k]] for k in (0, 1))
-    union = SequenceTagger(**TIGHT).fit(X, y)
+    union = SequenceTagger(**WHOLE, run=TIGHT).fit(X, y)
     assert_allclose(model.model("root").coef_, union.coef_, atol=1e-5)
     assert model.nodes_["root"]["n_examples"] == 36
     assert model.nodes_["inner"]["n_examples"] == 24
@@ -58,7 +59,7 @@ def test_folds_hold_out_every_example_once(n, monkeypatch):
 
     monkeypatch.setattr(learner, "choose_priors", spy)
     data = {"a": drawn(n, 0), "b": drawn(n, 1), "c": drawn(1, 2)}
-    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], folds=4).fit(data)
+    model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], cv=4).fit(data)
     assert len(held) == (min(n, 4) if n > 1 else 0)
     assert sum(held) == (2 * n if n > 1 else 0)
     assert model.nodes_["c"]["gamma"] == 1.0  # nothing of it is held out: the strongest
@@ -131,8 +132,8 @@ def test_the_estimator_is_left_as_it_was():
         ({"run": Run()}, {}, None, r"run=Run\(.*: expected None"),
         ({}, {"gammas": [2.0]}, None, "gamma=2"),
         ({}, {"gammas": 0.5}, None, "gammas=0.5: expected a sequence of numbers"),
-        ({}, {"folds": 1}, None, "folds=1: expected None or a whole number >= 2"),
-        ({}, {"holdout": 1.0}, None, "holdout=1.0: expected a number between 0 and 1"),
+        ({}, {"cv": 1}, None, "cv=1: expected a share between 0 and 1, or a whole number >= 2"),
+        ({}, {"cv": 1.0}, None, "cv=1.0: expected a share between 0 and 1"),
         ({}, {"tuning": "grid"}, None, "tuning='grid': expected None, 'implicit' or an ImplicitTuner"),
     ],
 )
@@ -151,7 +152,7 @@ def test_other_tasks_and_estimators_are_refused():
 
 def test_files(tmp_path):
     data = three() | {"b": ([], [])}
-    settings = {"gammas": np.array([0.0, 0.5]), "factors": np.array([1]), "folds": np.int64(2)}
+    settings = {"gammas": np.array([0.0, 0.5]), "factors": np.array([1]), "cv": np.int64(2)}
     model = MultitaskEstimator(SequenceTagger(penalty=2.0), TREE, **settings).fit(data)
     model.save(tmp_path / "model", extra={"columns": ["word"]})
     again = load(tmp_path / "model")
@@ -162,7 +163,7 @@ def test_files(tmp_path):
         assert_array_equal(again.model(task).coef_, model.model(task).coef_)
     assert again.nodes_ == model.nodes_
     assert (again.tree_, again.estimator.penalty) == (TREE, 2.0)
-    assert (list(again.gammas), list(again.factors), again.folds) == ([0.0, 0.5], [1], 2)
+    assert (list(again.gammas), list(again.factors), again.cv) == ([0.0, 0.5], [1], 2)
     again.fit(data)
 
 
@@ -173,7 +174,7 @@ def test_files(tmp_path):
         (lambda header, arrays: header.update(tree="(a,b);"), "nodes with weights"),
         (lambda header, arrays: header.update(tree="(" * 5000 + "a" + ")" * 5000), "Newick"),
         (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
-        (lambda header, arrays: header["parameters"].pop("folds"), "damaged.*'folds'"),
+        (lambda header, arrays: header["parameters"].pop("cv"), "damaged.*'cv'"),
     ],
 )
 def test_damaged_files(tmp_path, change, said):

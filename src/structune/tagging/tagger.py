@@ -85,10 +85,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         refuses them.
     constraints : None, "validation", or a ValidationConstraints
         Constraints that training meets (Chen et al. 2009). "validation": of all weights that label each of
-        several random parts of the training data almost as annotated, those of the smallest loss and penalty:
-        see `structune.learning.ValidationConstraints`. Where no weights label a part right, this takes scores
-        down until it holds, and probabilities are close to uniform. With `tuning`, precisions are tuned
-        first, without the constraints. Log loss and complete labels only.
+        several random parts of the training data almost as annotated, those of the smallest loss and
+        penalty. Where no weights label a part right, this takes scores down until it holds, and probabilities
+        are close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
+        complete labels only. Others are objects of `structune.learning.ValidationConstraints`.
     warm_start : bool
         Start at the weights of the previous fit, for features and labels that it had. Has no effect with
         `tuning`.

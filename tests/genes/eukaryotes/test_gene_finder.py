@@ -93,7 +93,10 @@ def test_donors():
 
 def test_weights_of_sequences():
     """A weight of 2 is as good as being there twice, one of 0 as not being there."""
-    options = {"features": "paper", "tolerance": 1e-8}  # there are no lengths, which no weight changes
+    options = {
+        "features": "paper",
+        "run": Run(tolerance=1e-8),
+    }  # there are no lengths, which no weight changes
     weighted = finder(**options).fit(TRAIN[:3], sample_weight=[2, 1, 0])
     copies = finder(**options).fit([TRAIN[0], TRAIN[0], TRAIN[1]])
     assert_allclose(weighted.coef_, copies.coef_, atol=1e-4)

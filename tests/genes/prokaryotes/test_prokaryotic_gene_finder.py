@@ -20,7 +20,7 @@ from structune.genes.metrics import gene_scores, stop_codons
 from structune.genes.prokaryotes import prokaryotic_gene_finder
 from structune.genes.prokaryotes.orf_finder import known_pieces
 from structune.genes.prokaryotes.structure.candidates import STARTS
-from structune.running import memory
+from structune.running import Run, memory
 
 TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 
@@ -101,7 +101,7 @@ def test_tasks():
     """Their genes begin as annotated, whatever the setting of the finder."""
     genomes = {name: simulated.genome(k, n_contigs=15) for k, name in enumerate("ab")}
     data = {name: (genome, [each.transcripts for each in genome]) for name, genome in genomes.items()}
-    estimator = ProkaryoticGeneFinder(n_jobs=1, tolerance=0.1)
+    estimator = ProkaryoticGeneFinder(n_jobs=1, run=Run(tolerance=0.1))
     model = MultitaskEstimator(estimator, ["a", "b"], gammas=[0.5], factors=[1.0], n_jobs=1).fit(data)
     assert [model.model(node).starts_ for node in model.nodes_] == [None] * 3
     assert model.score("a", TEST, [each.transcripts for each in TEST]) > 0.85

@@ -166,7 +166,7 @@ def test_the_system_follows_the_risk():
 @pytest.mark.parametrize("kind", FLAT)
 def test_hypergradients_are_slopes_of_the_held_out_loss(kind):
     """Of the problem solved anew: with biases that have no penalty, too."""
-    problem = tuning_problem(kind, "free", hessian="dense", holdout=0.4)
+    problem = tuning_problem(kind, "free", hessian="dense", cv=0.4)
     (split,), groups = problem.splits, problem.groups
     d = np.linspace(-0.5, 1.0, len(groups))
 

@@ -18,7 +18,7 @@ FACTORS = np.linspace(-5.0, 5.0, 41)
 def problem_of(kind, folds=3):
     structure, shard = small(kind)
     groups = group(structure, "grouped")
-    return TuningProblem.build(structure, LogLoss(), shard, groups, folds=folds)
+    return TuningProblem.build(structure, LogLoss(), shard, groups, cv=folds)
 
 
 def judged(problem, d, factor):

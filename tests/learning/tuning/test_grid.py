@@ -42,7 +42,7 @@ def test_a_product_grid():
     assert_array_equal(result.log_precision, points[int(np.argmin(losses))])
 
 
-@pytest.mark.parametrize(("splits", "warm"), [({"holdout": 0.3}, False), ({"folds": 3}, True)])
+@pytest.mark.parametrize(("splits", "warm"), [({"cv": 0.3}, False), ({"cv": 3}, True)])
 def test_one_value_for_all(splits, warm):
     problem = tuning_problem(**splits)
     result = GridTuner(warm=warm, fit_tolerance=1e-7).tune(problem)
@@ -56,7 +56,7 @@ def test_one_value_for_all(splits, warm):
 
 
 def test_refit_or_not():
-    problem = tuning_problem(folds=3)
+    problem = tuning_problem(cv=3)
     again, once = (GridTuner(refit=refit, fit_tolerance=1e-7).tune(problem) for refit in (True, False))
     precision = np.exp(again.log_precision)[problem.groups.index]
     assert_allclose(again.w, exact_fit(problem.full, precision), atol=1e-5)
@@ -81,7 +81,7 @@ def test_it_needs_heldout_data():
 
 
 def test_ctrl_c_at_any_time_leaves_the_best():
-    problem = tuning_problem(executor=(fuse := Fuse(10**9)), folds=2)
+    problem = tuning_problem(executor=(fuse := Fuse(10**9)), cv=2)
     before = fuse.left
     GridTuner(VALUES).tune(problem)
     n = before - fuse.left
@@ -91,7 +91,7 @@ def test_ctrl_c_at_any_time_leaves_the_best():
 
 def check_cut(stop):
     fuse = Fuse(10**9)
-    problem = tuning_problem(executor=fuse, folds=2)
+    problem = tuning_problem(executor=fuse, cv=2)
     fuse.left = stop
     result = GridTuner(VALUES).tune(problem)
     losses = [r["heldout_loss"] for r in grid_records(result)]
@@ -120,7 +120,7 @@ def test_a_spent_budget_leaves_the_best():
 
 @pytest.mark.parametrize("loss", [MarginLoss(), RampLoss()])
 def test_the_cost_of_predictions_is_held_out(loss):
-    problem = margin_problem("classes", loss, folds=2)
+    problem = margin_problem("classes", loss, cv=2)
     result = GridTuner(VALUES).tune(problem)
     costs = []
     for value in VALUES:

@@ -36,10 +36,10 @@ def slope(problem, d, direction):
 @pytest.mark.parametrize(
     ("kind", "which", "splits"),
     [
-        ("chain", "grouped", {"folds": 3}),
-        ("chain", "separate", {"holdout": 0.3}),
-        ("classes", "single", {"holdout": 0.3}),
-        ("partial", "grouped", {"holdout": 0.3}),
+        ("chain", "grouped", {"cv": 3}),
+        ("chain", "separate", {"cv": 0.3}),
+        ("classes", "single", {"cv": 0.3}),
+        ("partial", "grouped", {"cv": 0.3}),
     ],
 )
 @settings(max_examples=4)

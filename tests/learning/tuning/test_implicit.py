@@ -33,7 +33,7 @@ from tiny import (
 TIGHT = {"tolerance": 1e-12, "cg_tolerance": 1e-12}
 
 
-@pytest.mark.parametrize(("which", "splits"), [("grouped", {"folds": 3}), ("separate", {"holdout": 0.3})])
+@pytest.mark.parametrize(("which", "splits"), [("grouped", {"cv": 3}), ("separate", {"cv": 0.3})])
 def test_the_heldout_loss_falls(which, splits):
     problem, monitor = hmm_tuning_problem(which=which, **splits), Monitor()
     result = ImplicitTuner().tune(problem, monitor)
@@ -68,7 +68,7 @@ def test_gamma_is_learned():
 
 
 def test_it_ends_where_the_gradient_is_small():
-    problem = hmm_tuning_problem(folds=3)
+    problem = hmm_tuning_problem(cv=3)
     result = ImplicitTuner(tolerance=1e-7, fit_tolerance=1e-8, cg_tolerance=1e-6, max_evaluations=100).tune(
         problem
     )
@@ -81,7 +81,7 @@ def test_it_ends_where_the_gradient_is_small():
 
 @pytest.mark.parametrize("start", [1e-2, 1e2])
 def test_the_start_hardly_matters(start):
-    problem = hmm_tuning_problem(folds=3)
+    problem = hmm_tuning_problem(cv=3)
     result = ImplicitTuner(start=start, max_evaluations=40).tune(problem)
     assert result.status == "converged"
     assert result.heldout_loss == pytest.approx(ImplicitTuner().tune(problem).heldout_loss, rel=0.005)
@@ -101,7 +101,7 @@ def test_the_model_is_fitted_again_on_all_data():
 
 
 def test_the_number_of_evaluations_is_kept():
-    problem = hmm_tuning_problem(which="separate", folds=3)
+    problem = hmm_tuning_problem(which="separate", cv=3)
     for most in (1, 3):
         result = ImplicitTuner(max_evaluations=most, tolerance=1e-9).tune(problem)
         assert result.status == "iterations"
@@ -109,13 +109,13 @@ def test_the_number_of_evaluations_is_kept():
 
 
 def test_ctrl_c_at_any_time_leaves_the_best():
-    problem, seen = tuning_problem(executor=(whole := Fuse(10**9)), folds=2), set()
+    problem, seen = tuning_problem(executor=(whole := Fuse(10**9)), cv=2), set()
     before = whole.left
     ImplicitTuner().tune(problem)
     n = before - whole.left
     for stop in {*range(0, 12, 3), *range(12, n, 1 + n // 8), n - 5}:
         fuse = Fuse(10**9)
-        problem = tuning_problem(executor=fuse, folds=2)
+        problem = tuning_problem(executor=fuse, cv=2)
         fuse.left = stop
         result = ImplicitTuner().tune(problem)
         assert result.status == "interrupted"

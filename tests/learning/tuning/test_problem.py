@@ -32,7 +32,7 @@ def sides(problem):
 
 
 def test_one_split():
-    ((train, heldout),) = sides(build(holdout=0.3))
+    ((train, heldout),) = sides(build(cv=0.3))
     assert heldout.size == 6
     assert_array_equal(np.sort(np.concatenate((train, heldout))), np.arange(N))
     assert_array_equal(train, np.sort(train))  # examples keep their order
@@ -40,14 +40,14 @@ def test_one_split():
 
 @pytest.mark.parametrize("folds", [3, N])
 def test_folds_hold_out_each_example_once(folds):
-    pairs = sides(build(folds=folds))
+    pairs = sides(build(cv=folds))
     assert len(pairs) == folds
     for train, heldout in pairs:
         assert_array_equal(np.sort(np.concatenate((train, heldout))), np.arange(N))
     assert_array_equal(np.sort(np.concatenate([heldout for _, heldout in pairs])), np.arange(N))
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.4}, {"folds": 3}])
+@pytest.mark.parametrize("splits", [{"cv": 0.4}, {"cv": 3}])
 def test_groups_of_examples_stay_together(splits):
     groups = np.arange(N) // 4
     for train, heldout in sides(build(example_groups=groups, **splits)):
@@ -55,9 +55,7 @@ def test_groups_of_examples_stay_together(splits):
         assert train.size + heldout.size == N
 
 
-@pytest.mark.parametrize(
-    ("splits", "example_groups"), [({"holdout": 0.4}, None), ({"folds": 3}, np.arange(N) % 7)]
-)
+@pytest.mark.parametrize(("splits", "example_groups"), [({"cv": 0.4}, None), ({"cv": 3}, np.arange(N) % 7)])
 def test_the_seed_decides(splits, example_groups):
     a, b, *others = (
         sides(build(example_groups=example_groups, random_state=seed, **splits))[0][1]
@@ -71,17 +69,23 @@ def test_the_seed_decides(splits, example_groups):
     ("n", "options"),
     [
         (1, {}),
-        (3, {"folds": 4}),
-        (5, {"folds": 1}),
-        (5, {"holdout": 1.5}),
+        (3, {"cv": 4}),
         (5, {"example_groups": [0] * 5}),
-        (5, {"folds": 2, "example_groups": [0] * 5}),
+        (5, {"cv": 2, "example_groups": [0] * 5}),
         (5, {"example_groups": [0] * 4}),
     ],
 )
 def test_what_cannot_be_split(n, options):
     with pytest.raises(DataError, match=f"cannot split {n} examples"):
         build(n, **options)
+
+
+@pytest.mark.parametrize("cv", [1, 1.0, 1.5, 0, True, None])
+def test_neither_a_share_nor_a_number_of_folds(cv):
+    with pytest.raises(
+        DataError, match=f"^cv={cv!r}: expected a share between 0 and 1, or a whole number >= 2"
+    ):
+        build(cv=cv)
 
 
 def test_groups_must_fit_the_weights():
@@ -97,7 +101,7 @@ def shares(indices, strata=STRATA):
     return np.array([np.sum(strata[indices] == name) for name in np.unique(strata)])
 
 
-@pytest.mark.parametrize("splits", [{"holdout": 0.5}, {"folds": 2}])
+@pytest.mark.parametrize("splits", [{"cv": 0.5}, {"cv": 2}])
 def test_strata_are_shared_out(splits):
     for train, heldout in sides(build(strata=STRATA, **splits)):
         assert_array_equal(shares(train), [5, 3, 2])
@@ -106,14 +110,14 @@ def test_strata_are_shared_out(splits):
 
 def test_strata_too_small_to_share_out_do_not_matter():
     lonely = np.array(["rare"] + ["common"] * (N - 1))
-    (found,), (plain,) = sides(build(strata=lonely, holdout=0.3)), sides(build(holdout=0.3))
+    (found,), (plain,) = sides(build(strata=lonely, cv=0.3)), sides(build(cv=0.3))
     assert_array_equal(found[1], plain[1])
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_rare_stratum_does_not_keep_folds_from_sharing_out_the_others():
     strata = np.where(np.arange(N) == 0, "rare", np.where(np.arange(N) % 2, "a", "b"))
-    pairs = sides(build(strata=strata, folds=3))
+    pairs = sides(build(strata=strata, cv=3))
     assert_array_equal(np.sort(np.concatenate([heldout for _, heldout in pairs])), np.arange(N))
     for _, heldout in pairs:
         assert abs(np.sum(strata[heldout] == "a") - np.sum(strata[heldout] == "b")) <= 1
@@ -121,7 +125,7 @@ def test_a_rare_stratum_does_not_keep_folds_from_sharing_out_the_others():
 
 def test_strata_of_groups_of_examples():
     groups = np.arange(N) % 8
-    pairs = sides(build(strata=STRATA, example_groups=groups, folds=2))
+    pairs = sides(build(strata=STRATA, example_groups=groups, cv=2))
     assert_array_equal(np.sort(np.concatenate([heldout for _, heldout in pairs])), np.arange(N))
     for train, heldout in pairs:
         assert not set(groups[train]) & set(groups[heldout])
@@ -129,7 +133,7 @@ def test_strata_of_groups_of_examples():
 
 
 def test_passes_are_passes_over_all_training_data():
-    problem = build(folds=4)
+    problem = build(cv=4)
     w = np.zeros(4)
     problem.full.value(w)
     count = PassCount(*problem.risks)

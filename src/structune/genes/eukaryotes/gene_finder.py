@@ -86,9 +86,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     constraints : None, "validation", or a ValidationConstraints
         Constraints that training meets (Chen et al. 2009). "validation" bounds, for each of several random
         parts of the training examples, by how much the score of the best genes exceeds that of the annotated
-        ones: see `structune.learning.ValidationConstraints`. Log loss only. Where no weights find all genes
-        of a part, the weights shrink until their scores differ by so little, and probabilities say nothing
-        then. With `tuning`, precisions are tuned first, without the constraints.
+        ones. Log loss only. Where no weights find all genes of a part, the weights shrink until their scores
+        differ by so little, and probabilities say nothing then. With `tuning`, precisions are tuned first,
+        without the constraints. Others are objects of `structune.learning.ValidationConstraints`.
     flank : int
         Number of bases around each gene that training uses. Use more if no gene is unknown there.
     closed : bool

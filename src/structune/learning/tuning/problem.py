@@ -12,7 +12,7 @@ import numpy as np
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
-from structune.learning.parameters import Range, check_ranges
+from structune.learning.parameters import PARTS, Range, check_number, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
@@ -132,6 +132,8 @@ class TuningProblem:
             Too few examples to split.
         """
 
+        check_number("cv", cv, PARTS)
+
         def risk(indices: Any) -> Risk:
             part = shard if indices is None else shard.take(np.sort(indices))
             return Risk.over(structure, loss, part, executor, hessian, origin)
@@ -179,6 +181,8 @@ class TuningProblem:
         DataError
             Fewer folds than two, or than `cv`.
         """
+
+        check_number("cv", cv, PARTS)
 
         def risk(chosen: Sequence[int]) -> Risk:
             return Risk(structure, loss, data.of_folds(chosen), **options)

@@ -128,7 +128,7 @@ def test_losses_of_starts_and_stops(monkeypatch):
 def test_tuning(monkeypatch):
     monkeypatch.setattr(organisms, "_SIZES", {250: 20, 1000: 10})
     tuner = ImplicitTuner(max_evaluations=2, fit_tolerance=1e-2)
-    tuned = MetagenomeFinder(n_jobs=1, tuning=tuner, tolerance=1e-2).fit(TRAIN, groups=ORGANISMS)
+    tuned = MetagenomeFinder(n_jobs=1, tuning=tuner, run=Run(tolerance=1e-2)).fit(TRAIN, groups=ORGANISMS)
     assert tuned.score(NEAR) > 0.8
     assert set(tuned.group_names_) >= {"words", "ends", "gaps"}
 
