@@ -13,8 +13,9 @@ import pytest
 
 from commands import fail, succeed
 from structune.cli import verbs
-from structune.cli.fields import GroupedNumbers
+from structune.cli.fields import GroupedNumbers, Number
 from structune.kinds import kinds
+from structune.learning import ValidationConstraints
 
 TASKS = {kind.word: kind.make_task() for kind in kinds().values() if kind.task}
 COMMANDS = [
@@ -58,7 +59,7 @@ def given(option, value=None):
         return [option.secondary_opts[0] if option.default else name]
     if value is None and isinstance(option.type, click.Choice):
         value = option.type.choices[-1]
-    if value is None and isinstance(option.type, GroupedNumbers | type(click.FLOAT)):
+    if value is None and isinstance(option.type, GroupedNumbers | Number | type(click.FLOAT)):
         value = 0.5
     if value is None and isinstance(option.type, type(click.INT)):
         value = 2
@@ -183,6 +184,10 @@ def test_parameters_reach_the_estimator(verb, word, asked):
         _, values, model = asked.pop()
         expected = values[name][0][1] if isinstance(by_name[name].type, GroupedNumbers) else values[name]
         assert getattr(model, name) == expected != by_name[name].default
+    if "constraints" in task.parameters:
+        options = ["--constraints", "validation", "--validation-sets", 2, "--gamma", 0.5]
+        succeed(verb, word, *needed(command_of(verb, word)), *options)
+        assert asked.pop()[2].constraints == ValidationConstraints(2, 0.5)
 
 
 def rules_of(verb, word):

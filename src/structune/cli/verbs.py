@@ -398,7 +398,8 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
 
         asked = given_parameters()
         found = {name: asked[option] for option, name in _OF_CONSTRAINTS.items() if option in asked}
-        given["constraints"] = ValidationConstraints(**found)
+        if found:
+            given["constraints"] = ValidationConstraints(**found)
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
         model._check_ranges()
@@ -477,7 +478,7 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
         yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
     if getattr(model, "constraints", None) is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
-        yield "constraints", f"{values}, expected at most {model.constraints.gamma:g}"
+        yield "constraints", f"{values}, expected at most {model._asked_constraints().gamma:g}"
     yield "saved", str(path)
 
 
