@@ -57,7 +57,7 @@ def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
 
 
 def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeypatch):
-    defaults = *Run.__init__.__defaults__[:-1], 1  # max_iterations is the last
+    defaults = *Run.__init__.__defaults__[:-2], 1, None  # max_iterations, and the tolerance after it
     monkeypatch.setattr(Run.__init__, "__defaults__", defaults)
     result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", *SMALL)
     assert result.exit_code == 0
