@@ -7,6 +7,7 @@ from structune.files import data_sets
 
 settings.register_profile(
     "structune",
+    max_examples=40,  # each costs a fit or an enumeration; tests that are cheap, or need more, say so
     deadline=None,  # the first example may compile kernels
     suppress_health_check=[HealthCheck.too_slow],  # so do machines differ, and what they run besides
 )

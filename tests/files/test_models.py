@@ -220,13 +220,14 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
 def test_a_file_of_before_the_first_release(word, saved, scratch):
     """Another word for its kind, no order, and parameters of the fit: one table has what they stand for."""
     header, _ = parts(rewrite(scratch, saved))
-    del header["order"]
+    del header["order"], header["parameters"]["cv"]
+    old = {"hessian": "exact", "max_seconds": 9.0, "tolerance": 1e-3, "holdout": 0.3, "folds": None}
     header["kind"], header["parameters"] = (
         word,
-        header["parameters"] | {"hessian": "exact", "max_seconds": 9.0},
+        header["parameters"] | old | {"validation_sets": 3, "gamma": 0.01},
     )
     model = structune.load(rewrite(scratch, saved, raw_header=json.dumps(header)))
-    assert (model.order, model.run) == (1, None)
+    assert (model.order, model.run, model.cv) == (1, None, 0.3)
     assert model.predict(X) == fitted(tuning="majorize").predict(X)
 
 
