@@ -85,7 +85,7 @@ def drawn(pieces: Pieces, n_genes: int, seed: int) -> tuple[Pieces, list[list[Tr
 
 
 def fitted(tree: TaskTree, gammas: Sequence[float], data: Mapping[str, Any]) -> MultitaskEstimator:
-    finder, run = ProkaryoticGeneFinder(run=Run(tolerance=1e-3), n_jobs=1), Run(max_iterations=300)
+    finder, run = ProkaryoticGeneFinder(n_jobs=1), Run(max_iterations=300, tolerance=1e-3)
     return MultitaskEstimator(finder, tree, gammas=gammas, factors=FACTORS, cv=FOLDS, run=run).fit(data)
 
 

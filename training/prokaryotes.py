@@ -26,8 +26,8 @@ GAMMA, FEW = 0.9, 30_000
 def main() -> None:
     quick = asked_to_be_quick(__doc__)
     tree = TaskTree.from_nested(PROKARYOTES)
-    finder = ProkaryoticGeneFinder(run=Run(tolerance=1e-3), n_jobs=1)
-    model = MultitaskEstimator(finder, tree, gammas=[GAMMA], factors=[1.0], verbose=1)
+    finder, run = ProkaryoticGeneFinder(n_jobs=1), Run(tolerance=1e-3)
+    model = MultitaskEstimator(finder, tree, gammas=[GAMMA], factors=[1.0], verbose=1, run=run)
     model.fit({name: examples(name, quick) for name in tree.leaves})
     path = Path("prokaryotes.structune") if quick else MODEL
     model.save(path)

@@ -177,7 +177,7 @@ class _Parameter:
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
-        if self.type in ("float or int", "int or float"):
+        if "float" in self.type and "int" in self.type:
             return {"type": Number(), "metavar": "NUMBER"}
         if "dict" in self.type:
             return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}

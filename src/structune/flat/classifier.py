@@ -64,10 +64,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         weights.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
-    cv : int or float
+    cv : int, float, or splitter
         Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
         holds out, such as 0.2. "implicit" and "grid" use all folds all along, "majorize" at the end, and as
-        many of them as have 250 examples.
+        many of them as have 250 examples. Or a splitter of scikit-learn, or a list of its splits.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
         L-BFGS; "auto" does what is faster.

@@ -42,7 +42,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
     tuning: str | Tuner | None = "majorize"
     fit_intercept: bool = True
-    cv: float = 5
+    cv: Any = 5
     hessian: str = "auto"
 
     intercept_: Any = field(init=False)

@@ -82,9 +82,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
     fit_intercept : bool
         Fit an intercept. It has no penalty.
-    cv : int or float
+    cv : int, float, or splitter
         Number of cross-validation folds for the tuners "implicit" and "grid", such as 5, or share of the
-        examples that they hold out, such as 0.2.
+        examples that they hold out, such as 0.2. Or a splitter of scikit-learn, or a list of its splits.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
         multiplies with it in conjugate gradients, "auto" does what is faster.

@@ -26,7 +26,7 @@ from structune.learning.estimator_file import (
     unpack_names,
 )
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import PARTS, FitsOnExecutor, Range, check_number, parameters
+from structune.learning.parameters import SPLITS, FitsOnExecutor, Range, check_number, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
@@ -89,9 +89,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     groups : "kind", "single", "separate", or callable
         Which weights share a regularization strength: those of one kind of feature; all; none; or those that
         a function of a weight's name gives the same group name.
-    cv : float or int
+    cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier.
+        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
+        its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -128,7 +129,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     l1: float | Mapping[str, float] = 0.0
     tuning: str | Tuner | None = None
     groups: Any = "kind"
-    cv: float = 0.2
+    cv: Any = 0.2
     warm_start: bool = False
     random_state: int = 0
     verbose: int = 0
@@ -147,7 +148,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
     _ranges: ClassVar = {
-        "cv": PARTS,
+        "cv": SPLITS,
     }
 
     @property

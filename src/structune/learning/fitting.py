@@ -39,13 +39,13 @@ _PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What tuning holds out: a share of the examples, or so many folds.
+    """What tuning holds out: a share of the examples, so many folds, or what scikit-learn splits by.
 
     Examples of one of `groups` stay on one side of every split; every part has about the same share of
     `strata`.
     """
 
-    cv: float = 0.2
+    cv: Any = 0.2
     random_state: int = 0
     groups: Any = None
     strata: Any = None

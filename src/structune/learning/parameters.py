@@ -87,7 +87,15 @@ class _Parts(Range):
         return "a share between 0 and 1, or a whole number >= 2 of folds"
 
 
-PARTS = _Parts()
+class _Splits(_Parts):
+    """The same, or splits as scikit-learn has them."""
+
+    def __contains__(self, value: Any) -> bool:
+        are_splits = isinstance(value, list | tuple) or hasattr(value, "split")
+        return (are_splits and not isinstance(value, str)) or super().__contains__(value)
+
+
+PARTS, SPLITS = _Parts(), _Splits()
 _OF_RUNS = {
     "max_seconds": Range(optional=True),
     "max_iterations": Range(1, whole=True),

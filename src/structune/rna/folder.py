@@ -103,9 +103,10 @@ class RNAFolder(BlockEstimator):
         Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
         not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
         pretrained).
-    cv : float or int
+    cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier.
+        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
+        its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

@@ -94,9 +94,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         `tuning`.
     random_state : int
         Random seed of held-out splits and validation sets.
-    cv : float or int
+    cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier.
+        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
+        its splits.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional

@@ -101,8 +101,8 @@ def test_tasks():
     """Their genes begin as annotated, whatever the setting of the finder."""
     genomes = {name: simulated.genome(k, n_contigs=15) for k, name in enumerate("ab")}
     data = {name: (genome, [each.transcripts for each in genome]) for name, genome in genomes.items()}
-    estimator = ProkaryoticGeneFinder(n_jobs=1, run=Run(tolerance=0.1))
-    model = MultitaskEstimator(estimator, ["a", "b"], gammas=[0.5], factors=[1.0], n_jobs=1).fit(data)
+    estimator, options = ProkaryoticGeneFinder(n_jobs=1), {"gammas": [0.5], "factors": [1.0], "n_jobs": 1}
+    model = MultitaskEstimator(estimator, ["a", "b"], run=Run(tolerance=0.1), **options).fit(data)
     assert [model.model(node).starts_ for node in model.nodes_] == [None] * 3
     assert model.score("a", TEST, [each.transcripts for each in TEST]) > 0.85
 

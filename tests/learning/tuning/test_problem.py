@@ -88,6 +88,16 @@ def test_neither_a_share_nor_a_number_of_folds(cv):
         build(cv=cv)
 
 
+def test_splits_of_scikit_learn():
+    from sklearn.model_selection import LeaveOneGroupOut
+
+    groups = np.arange(N) % 2
+    for cv in (LeaveOneGroupOut(), list(LeaveOneGroupOut().split(groups, groups=groups))):
+        (train, _), (_, heldout) = sides(build(cv=cv, example_groups=groups))
+        assert_array_equal(heldout, np.arange(0, N, 2) + 1)
+        assert_array_equal(train, heldout)
+
+
 def test_groups_must_fit_the_weights():
     problem = build()
     with pytest.raises(DataError, match="found groups for 3 weights, expected 4"):

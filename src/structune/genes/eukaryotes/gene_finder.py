@@ -95,9 +95,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
     random_state : int
         Random seed of held-out splits and validation sets.
-    cv : float or int
+    cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier.
+        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
+        its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     verbose : int

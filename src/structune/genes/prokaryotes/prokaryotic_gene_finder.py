@@ -75,9 +75,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         training genes, whose starts may be wrong (`StartModel`). "annotated": as the structure has learned
         from the annotated starts. Has no effect on folders of shards and trees of tasks, where genes begin as
         annotated.
-    cv : float or int
+    cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. An example is about five genes.
+        5. An example is about five genes. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int

@@ -12,7 +12,7 @@ import numpy as np
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
-from structune.learning.parameters import PARTS, Range, check_number, check_ranges
+from structune.learning.parameters import PARTS, SPLITS, Range, check_number, check_ranges
 from structune.learning.risk import Risk
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
@@ -101,7 +101,7 @@ class TuningProblem:
         groups: Groups,
         *,
         splits: bool = True,
-        cv: float = 0.2,
+        cv: Any = 0.2,
         example_groups: Any = None,
         random_state: Any = 0,
         executor: Executor | None = None,
@@ -117,7 +117,7 @@ class TuningProblem:
             Whether to hold anything out.
         cv : float or int
             Share of the examples (or of their groups) to hold out; or number of folds, each of which is held
-            out once, and the held-out losses are added.
+            out once, and the held-out losses are added; or a splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split.
         strata : array-like, shape (n_examples,), optional
@@ -132,7 +132,7 @@ class TuningProblem:
             Too few examples to split.
         """
 
-        check_number("cv", cv, PARTS)
+        check_number("cv", cv, SPLITS)
 
         def risk(indices: Any) -> Risk:
             part = shard if indices is None else shard.take(np.sort(indices))
@@ -145,7 +145,7 @@ class TuningProblem:
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 pairs = list(_splits(len(shard), cv, example_groups, strata, random_state))
         except ValueError as error:
-            found, what, least = len(shard), "examples", max(2, cv)
+            found, what, least = len(shard), "examples", max(2, cv) if cv in PARTS else 2
             if example_groups is not None:
                 found, what = len(set(example_groups)), "groups of examples"
             reason: Any = error
@@ -204,9 +204,12 @@ class TuningProblem:
         return cls(risk(every), groups, tuple(pairs))
 
 
-def _splits(n: int, cv: float, groups: Any, strata: Any, random_state: Any) -> Any:
+def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any:
     from sklearn import model_selection  # as large as all that fits without tuning import
 
+    if cv not in PARTS:
+        labels = np.zeros(n) if strata is None else strata
+        return model_selection.check_cv(cv, labels).split(np.empty(n), labels, groups)
     if strata is not None:  # every part is to have some of each; of folds, of the largest stratum at least
         counts = np.unique(strata, return_counts=True)[1]
         smaller = min(cv, 1.0 - cv) * counts.sum()

@@ -74,9 +74,9 @@ class MetagenomeFinder(OrfFinder):
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
-    cv : float or int
+    cv : float, int, or splitter
         Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Pieces of one organism stay together.
+        5. Pieces of one organism stay together. Or a splitter of scikit-learn, or a list of its splits.
     random_state : int
         Random seed of pieces and of held-out splits.
     warm_start : bool
