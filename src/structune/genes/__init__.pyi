@@ -81,7 +81,7 @@ from .plots import plot_genes as plot_genes
 from .prokaryotes.adaptation import LittleToLearnWarning as LittleToLearnWarning
 from .prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder
 from .prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
-from .prokaryotes.starts.model import StartModel as StartModel
+from .prokaryotes.starts import StartModel as StartModel
 from .prokaryotes.structure.candidates import OrfRules as OrfRules
 from .prokaryotes.structure.orf_graph import OrfGraph as OrfGraph
 from .prokaryotes.suitable_model import nearest_node as nearest_node

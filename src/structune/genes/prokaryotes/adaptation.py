@@ -16,8 +16,7 @@ from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.genes.prokaryotes.starts.choices import open_ends
-from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.starts import learn_starts
 from structune.genes.prokaryotes.structure.shard import OrfShard
 
 _SETTLED = 0.01  # share of genes that are new
@@ -57,7 +56,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
     # a gene that may begin before its sequence does not teach where genes begin: its start may not be seen
-    seen = np.where(whole.frame_sums(open_ends(whole)) > 0, np.int8(0), genes)
+    seen = np.where(whole.frame_sums(whole.begin_before) > 0, np.int8(0), genes)
     learner.starts_ = learn_starts(graph, whole, seen, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner

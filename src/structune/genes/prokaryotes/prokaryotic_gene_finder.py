@@ -17,8 +17,7 @@ from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
+from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks

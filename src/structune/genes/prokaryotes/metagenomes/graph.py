@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.starts.choices import open_ends
 from structune.genes.prokaryotes.structure.candidates import CODON, LENGTHS, WORD, OrfRules, OrfWeights
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, LEVELS, OrfShard
@@ -96,7 +95,7 @@ class ContigGraph(OrfGraph):
         # a whole gene has two codons more than words; one with fewer bases goes on behind its contig
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
-        before, behind = open_ends(shard), seen < CODON * (n_words + 2)
+        before, behind = shard.begin_before, seen < CODON * (n_words + 2)
         self.weights.forget(signals, before, behind)
         columns, number = np.zeros((seen.size, len(_WORD_COLUMNS))), np.zeros(seen.size)
         kernels.score_words(shard.frames, _KNOWN, number)

@@ -25,7 +25,7 @@ from structune.genes.prokaryotes.metagenomes.words import (
     with_words,
 )
 from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
+from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
 from structune.genes.prokaryotes.suitable_model import suited_code

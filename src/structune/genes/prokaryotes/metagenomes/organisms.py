@@ -13,7 +13,7 @@ from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
 from structune.genes.prokaryotes.examples import cut_genomes
 from structune.genes.prokaryotes.metagenomes.words import N_WORDS, Composition, gc_share, log_words
-from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.starts import learn_starts
 from structune.genes.prokaryotes.structure.candidates import CODON, WORD, OrfRules
 from structune.genes.prokaryotes.structure.encoding import count_words, numbers
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph

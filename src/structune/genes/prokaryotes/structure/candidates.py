@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
 from structune.genes.nucleotides import Letters, reverse_complement
-from structune.genes.prokaryotes.kernels.candidates import (
+from structune.genes.prokaryotes.kernels.ribosome_sites import (
     MOST_SPACING,
     RUNS,
     SHORTEST_RUN,

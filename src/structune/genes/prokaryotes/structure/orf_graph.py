@@ -14,7 +14,7 @@ from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.structure.candidates import OrfRules, OrfWeights
-from structune.genes.prokaryotes.structure.encoding import find_frames
+from structune.genes.prokaryotes.structure.encoding import encode_frames
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
@@ -90,9 +90,8 @@ class OrfGraph(Structure):
         self, letters: Sequence[NDArray[np.int8]], is_open: bool, weights: FloatArray | None = None
     ) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
-        n_bases = np.array([part.size for part in letters], np.int64)
         weights = np.ones(len(letters)) if weights is None else weights
-        return find_frames(letters, self.weights, is_open).assembled(n_bases, weights)
+        return encode_frames(letters, self.weights, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -33,9 +33,6 @@ LEVELS = {
 }
 _POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: LEVELS[LEFTS], RIGHTS: LEVELS[RIGHTS]}
 _MOST_BASES = 1 << 40  # of a sequence: sums of them fit
-_OF_FRAMES = ("sequence", "reverse", "n_candidates", "n_words")
-_OF_CANDIDATES = ("bounds", "signals", "skipped", "chosen")
-_IN_BOTH = ("n_candidates", "n_words", "words", *_OF_CANDIDATES)  # arrays of frames that shards have, too
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 
 
@@ -78,11 +75,6 @@ class OrfShard(Shard):
         """Where the words, frames, ... of a sequence are."""
         return slice(self.offsets[level, s], self.offsets[level, s + 1])
 
-    def arrays(self, s: int) -> dict[str, Array]:
-        """Those of a sequence, by name."""
-        named = ((name, self.part(s, level)) for level, names in self.levels.items() for name in names)
-        return {name: getattr(self, name)[part] for name, part in named}
-
     @property
     def ends(self) -> tuple[Ends, Begins]:
         """The ends of the candidates of all sequences."""
@@ -101,6 +93,12 @@ class OrfShard(Shard):
     def by_candidate(self, values: Array) -> Array:
         """Of each candidate, what is given by sequence."""
         return np.repeat(values, np.diff(self.offsets[CANDIDATES]))
+
+    @property
+    def begin_before(self) -> NDArray[np.bool_]:
+        """Whether candidates may begin before their sequence, as all within its first codon."""
+        behind = self.by_candidate(self.n_bases) - self.bounds[:, 1]
+        return np.asarray(np.where(self.reverse, behind, self.bounds[:, 0]) < CODON)
 
     @property
     def frames(self) -> Words:
@@ -145,42 +143,45 @@ class OrfShard(Shard):
                 raise DataError("found frames that do not add up to their sequences")
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
             raise DataError("found a candidate that ends behind its sequence")
-        for s in range(n):
-            try:
-                _check_candidates(self.arrays(s), rules)
-            except DataError as error:
-                raise DataError(f"sequence {s}: {error}") from None
+        self._check_candidates(rules)
 
+    def _check_candidates(self, rules: OrfRules) -> None:
+        """Refuse arrays that do not follow from the bounds of the candidates."""
+        bounds, counts = self.bounds, self.n_candidates
+        first = offsets_of(counts)[:-1]
+        frame, of_frame = self.frame, self.reverse[first]
+        sequence = np.repeat(np.arange(len(self)), np.diff(self.offsets[FRAMES]))
 
-def _check_candidates(parts: Mapping[str, Array], rules: OrfRules) -> None:
-    """Refuse arrays of a sequence that do not follow from the bounds of its candidates."""
-    bounds, counts = parts["bounds"], parts["n_candidates"]
-    ends = np.cumsum(counts)
-    n_forward = len(bounds) - int(np.count_nonzero(parts["reverse"]))
-    if n_forward not in (0, *ends):
-        raise DataError("found candidates that frames do not share out")
-    # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions are
-    # negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
-    first = np.repeat(ends - counts, counts)
-    is_reverse = np.arange(len(bounds)) >= n_forward
-    starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
-    stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
-    lengths, same_frame = stops - starts, np.diff(first) == 0
-    if np.any(lengths % CODON) or np.any(lengths < rules.shortest):
-        raise DataError(f"found candidates that are not whole codons of {rules.shortest} bases or more")
-    if not np.array_equal(stops, stops[first]) or np.any(np.diff(starts)[same_frame] <= 0):
-        raise DataError("found candidates of a frame with several stops, or not in the order of their starts")
-    # the rest follows from bounds: a file that says something else was damaged or made up
-    of_frame = is_reverse[ends - counts]
-    expected = {
-        "reverse": is_reverse,
-        "n_words": (lengths // CODON - 2)[ends - counts],
-        "skipped": (starts - starts[first]) // CODON,
-        **_ends_of(np.zeros(counts.size, np.int64), of_frame, counts, bounds, 1)[0],
-    }
-    for name, array in expected.items():
-        if not np.array_equal(parts[name], array):
-            raise DataError(f"found {name} that are not those of the candidates")
+        def refuse(wrong: Array, level: int, problem: str) -> None:
+            if wrong.any():
+                s = np.searchsorted(self.offsets[level], np.argmax(wrong), side="right") - 1
+                raise DataError(f"sequence {s}: found {problem}")
+
+        # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions
+        # are negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
+        is_reverse = of_frame[frame]
+        refuse(
+            np.diff(2 * sequence + of_frame, prepend=0) < 0, FRAMES, "candidates that frames do not share out"
+        )
+        refuse(self.reverse != is_reverse, CANDIDATES, "reverse that are not those of the candidates")
+        starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
+        stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
+        lengths, is_later = stops - starts, np.diff(frame, prepend=-1) == 0
+        problem = f"candidates that are not whole codons of {rules.shortest} bases or more"
+        refuse((lengths % CODON > 0) | (lengths < rules.shortest), CANDIDATES, problem)
+        problem = "candidates of a frame with several stops, or not in the order of their starts"
+        wrong = (stops != stops[first][frame]) | (is_later & (np.diff(starts, prepend=0) <= 0))
+        refuse(wrong, CANDIDATES, problem)
+        # the rest follows from bounds: a file that says something else was damaged or made up
+        ends, of_ends = _ends_of(sequence, of_frame, counts, bounds, len(self))
+        if not np.array_equal(self.offsets[LEFTS:], of_ends):
+            raise DataError("found ends that are not those of the candidates")
+        words = {"n_words": lengths[first] // CODON - 2, "skipped": (starts - starts[first][frame]) // CODON}
+        expected = words | ends
+        for level, names in LEVELS.items():
+            for name in expected.keys() & set(names):
+                problem = f"{name} that are not those of the candidates"
+                refuse(getattr(self, name) != expected[name], level, problem)
 
 
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
@@ -199,77 +200,60 @@ def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen
 # --- frames -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Frames and their candidates, one frame after the other, by their starts along the strand."""
+def shard_of_frames(
+    sequence: IntArray, reverse: NDArray[np.bool_], n_bases: IntArray, weights: FloatArray, **arrays: Any
+) -> OrfShard:
+    """A shard of frames by their sequences and strands, and of the arrays that are not of ends."""
+    # `first`: where the frames of each sequence begin, and with them its words and candidates
+    first, counts = np.searchsorted(sequence, np.arange(len(n_bases) + 1)), arrays["n_candidates"]
+    ends, of_ends = _ends_of(sequence, reverse, counts, arrays["bounds"], len(n_bases))
+    offsets = [offsets_of(arrays["n_words"])[first], first, offsets_of(counts)[first], *of_ends]
+    return OrfShard(weights, n_bases, np.array(offsets), reverse=np.repeat(reverse, counts), **arrays, **ends)
 
-    sequence: IntArray  # of each frame
-    reverse: NDArray[np.bool_]
-    n_candidates: IntArray
-    n_words: IntArray
-    bounds: IntArray  # of each candidate, within the sequence
-    signals: NDArray[np.uint8]
-    skipped: IntArray
-    words: NDArray[np.int16]
-    chosen: NDArray[np.int8]  # of each candidate, or none
 
-    @classmethod
-    def from_shard(cls, shard: OrfShard) -> Frames:
-        first = offsets_of(shard.n_candidates)[:-1]
+def with_candidates(
+    shard: OrfShard,
+    inside: NDArray[np.bool_],
+    sequence: IntArray | None = None,
+    n_bases: IntArray | None = None,
+    weights: FloatArray | None = None,
+) -> OrfShard:
+    """A shard of some of the candidates: of a frame those from one on.
+
+    The sequences may be others: `sequence` is then that of each frame, `n_bases` and `weights` are theirs.
+    """
+    frame, every = shard.frame, offsets_of(shard.n_candidates)
+    if sequence is None:
         sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
-        shared = {name: getattr(shard, name) for name in _IN_BOTH}
-        return cls(sequence=sequence, reverse=shard.reverse[first], **shared)
+    counts = np.bincount(frame, inside, minlength=sequence.size).astype(np.int64)
+    frames = np.flatnonzero(counts)
+    reverse, sequence, counts = shard.reverse[every[frames]], sequence[frames], counts[frames]
+    # frames of a strand of a sequence keep their order
+    order = np.argsort(2 * sequence + reverse, kind="stable")
+    frames, reverse, sequence, counts = (each[order] for each in (frames, reverse, sequence, counts))
+    # Of a frame the last candidates stay, with the last starts: its words now begin at the first of these, so
+    # the words before, which `skipped` counts, go.
+    first = every[frames + 1] - counts
+    before = shard.skipped[first]
+    n_words, kept = shard.n_words[frames] - before, _runs(first, counts)
+    return shard_of_frames(
+        sequence,
+        reverse,
+        shard.n_bases if n_bases is None else n_bases,
+        shard.weights if weights is None else weights,
+        n_candidates=counts,
+        n_words=n_words,
+        words=shard.words[_runs(offsets_of(shard.n_words)[frames] + before, n_words)],
+        skipped=shard.skipped[kept] - np.repeat(before, counts),
+        bounds=shard.bounds[kept],
+        signals=shard.signals[kept],
+        chosen=shard.chosen[kept] if shard.chosen.size else shard.chosen,
+    )
 
-    @property
-    def frame(self) -> IntArray:
-        """That of each candidate."""
-        return np.repeat(np.arange(self.sequence.size), self.n_candidates)
 
-    def take(self, frames: IntArray) -> Frames:
-        """Some of them, in their order."""
-        own = segment_indices(offsets_of(self.n_candidates), frames)
-        return self._taken(frames, own, segment_indices(offsets_of(self.n_words), frames))
-
-    def within(self, inside: NDArray[np.bool_]) -> Frames:
-        """With some of the candidates: of a frame those from one on."""
-        first = offsets_of(self.n_candidates)
-        counts = np.bincount(self.frame, inside, minlength=self.sequence.size).astype(np.int64)
-        frames = np.flatnonzero(counts)
-        # Of a frame the last candidates stay, with the last starts: its words now begin at the first of
-        # these, so the words before, which `skipped` counts, go.
-        before = self.skipped[first[frames + 1] - counts[frames]]  # words of a frame that are left out
-        n_words = self.n_words[frames] - before
-        words = offsets_of(self.n_words)[frames] + before
-        places = np.repeat(words - offsets_of(n_words)[:-1], n_words) + np.arange(n_words.sum())
-        return replace(
-            self._taken(frames, inside, places),
-            n_candidates=counts[frames],
-            n_words=n_words,
-            skipped=self.skipped[inside] - np.repeat(before, counts[frames]),
-        )
-
-    def _taken(self, frames: IntArray, candidates: Array, words: IntArray) -> Frames:
-        some = {name: getattr(self, name)[frames] for name in _OF_FRAMES}
-        some |= {name: getattr(self, name)[candidates] for name in _OF_CANDIDATES if getattr(self, name).size}
-        return replace(self, words=self.words[words], **some)
-
-    def beside(self, others: Frames) -> Frames:
-        """These, and others behind them."""
-        return Frames(*(np.concatenate((array, getattr(others, name))) for name, array in vars(self).items()))
-
-    def assembled(self, n_bases: IntArray, weights: FloatArray) -> OrfShard:
-        """A shard; frames of a strand of a sequence keep their order."""
-        frames, place = self, 2 * self.sequence + self.reverse
-        if np.any(np.diff(place) < 0):  # not of one sequence: moving words takes as long as finding them
-            frames = self.take(np.argsort(place, kind="stable"))
-        # `first`: where the frames of each sequence begin, and with them its words and candidates
-        first = np.searchsorted(frames.sequence, np.arange(len(n_bases) + 1))
-        counts = frames.n_candidates
-        ends, of_ends = _ends_of(frames.sequence, frames.reverse, counts, frames.bounds, len(n_bases))
-        offsets = [offsets_of(frames.n_words)[first], first, offsets_of(counts)[first], *of_ends]
-        shared = {name: getattr(frames, name) for name in _IN_BOTH}
-        reverse = np.repeat(frames.reverse, counts)
-        return OrfShard(weights, n_bases, np.array(offsets), reverse=reverse, **shared, **ends)
+def _runs(first: IntArray, sizes: IntArray) -> IntArray:
+    """Places of runs of these sizes from the first of each on."""
+    return np.repeat(first - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
 def _ends_of(
@@ -322,27 +306,22 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
 
     Rows of `pieces` are a sequence, first base, and the one behind the last: rising, and apart.
     """
-    frames, at = Frames.from_shard(shard), offsets_of(shard.n_bases)
-    of, first = frames.frame, offsets_of(frames.n_candidates)[:-1]
-    bounds = frames.bounds + at[frames.sequence[of]][:, None]
-    begin, end = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    at, first, frame = offsets_of(shard.n_bases), offsets_of(shard.n_candidates)[:-1], shard.frame
+    bounds = shard.bounds + shard.by_candidate(at[:-1])[:, None]
     # Candidates of a frame share its stop, so the piece of the stop is that of all that are kept. A start
     # that lies before this piece does not count: then a later start of the frame may.
-    stops = np.where(frames.reverse, bounds[first, 0] + 1, bounds[first, 1])  # behind one of the stop's bases
-    piece = np.searchsorted(begin, stops, side="left") - 1
-    last = np.append(end, 0)[piece]  # of none, nothing
-    inside = (bounds[:, 0] >= np.append(begin, 0)[piece][of]) & (bounds[:, 1] <= last[of])
-    kept = frames.within(inside)
-    piece = piece[np.bincount(of, inside, minlength=first.size) > 0]
-    kept.bounds[:] -= np.repeat(begin[piece] - at[kept.sequence], kept.n_candidates)[:, None]
-    return replace(kept, sequence=piece).assembled(pieces[:, 2] - pieces[:, 1], np.ones(len(pieces)))
+    stops = np.where(shard.reverse[first], bounds[first, 0] + 1, bounds[first, 1])  # behind one of its bases
+    begins, ends = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    piece = np.searchsorted(begins, stops, side="left") - 1
+    begin, end = np.append(begins, 0)[piece][frame], np.append(ends, 0)[piece][frame]  # of none, nothing
+    moved = replace(shard, bounds=bounds - begin[:, None])
+    inside = (bounds[:, 0] >= begin) & (bounds[:, 1] <= end)
+    return with_candidates(moved, inside, piece, pieces[:, 2] - pieces[:, 1], np.ones(len(pieces)))
 
 
 def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
     """Without the candidates that have more than so many bases that are to be avoided, which are marked."""
-    frames, before = Frames.from_shard(shard), np.concatenate(([0], np.cumsum(avoided)))
-    first = np.repeat(offsets_of(shard.n_bases)[frames.sequence], frames.n_candidates)
-    bounds = frames.bounds + first[:, None]
     # `before` counts marked bases up to each position, over all sequences one behind the other
-    clear = before[bounds[:, 1]] - before[bounds[:, 0]] <= most
-    return frames.within(clear).assembled(shard.n_bases, shard.weights)
+    before = offsets_of(avoided)
+    bounds = shard.bounds + shard.by_candidate(offsets_of(shard.n_bases)[:-1])[:, None]
+    return with_candidates(shard, before[bounds[:, 1]] - before[bounds[:, 0]] <= most)
