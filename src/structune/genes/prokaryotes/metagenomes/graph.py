@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import CODON, LENGTHS, WORD, OrfRules, OrfWeights
+from structune.genes.prokaryotes.structure.candidates import CODON, LENGTHS, WORD, OrfWeights
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, LEVELS, OrfShard
 from structune.structure import Array, FloatArray, IntArray
@@ -27,10 +27,12 @@ class ContigWeights(OrfWeights):
     """
 
     @cached_property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        own = {"words": (len(_WORD_COLUMNS),), "ends": (len(_ENDS), len(LENGTHS))}
-        known = super().shapes
-        return own | {name: shape for name, shape in known.items() if name not in ("codons", "hexamers")}
+    def labels(self) -> dict[str, list[str]]:
+        ends = [f"{kind} {length}" for kind in _ENDS for length in LENGTHS]
+        known = {
+            name: labels for name, labels in super().labels.items() if name not in ("codons", "hexamers")
+        }
+        return {"words": list(_WORD_COLUMNS), "ends": ends, **known}
 
     def ends(self, before: NDArray[np.bool_], behind: NDArray[np.bool_], seen: Array) -> NDArray[np.int16]:
         """Places among the weights of ends of candidates that go on there; one of none for others.
@@ -45,18 +47,13 @@ class ContigWeights(OrfWeights):
 
     def end_table(self, w: Array) -> Array:
         """Scores by place, with one of 0 for none."""
-        return np.append(self.part(w, "ends").ravel(), 0.0)
+        return np.append(self.part(w, "ends"), 0.0)
 
     def add_ends(self, ends: NDArray[np.int16], used: FloatArray, out: Array) -> None:
         """Add the places of candidates, as often as they are used, to the weights."""
         counts = self.end_table(np.zeros_like(out))
         np.add.at(counts, ends, used)
-        self.part(out, "ends")[:] += counts[:-1].reshape(self.shapes["ends"])
-
-    def names(self) -> list[str]:
-        words = [f"words: {name}" for name in _WORD_COLUMNS]
-        ends = [f"ends: {kind} {length}" for kind in _ENDS for length in LENGTHS]
-        return words + ends + self.signal_and_gap_names()
+        self.part(out, "ends")[:] += counts[:-1]
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,8 @@ class ContigGraph(OrfGraph):
     """
 
     name = "contig-graph"
+    _weights = ContigWeights
     weights: ContigWeights
-
-    def __init__(self, rules: OrfRules) -> None:
-        self.rules, self.weights = rules, ContigWeights(rules)
 
     def of_contigs(self, shard: OrfShard) -> ContigShard:
         """What is seen at the ends of contigs; of words nothing yet but how many they are.
@@ -107,14 +102,11 @@ class ContigGraph(OrfGraph):
             organism=np.zeros(len(shard), np.int64),
         )
 
-    def _scores(self, w: Array, shard: Any) -> Array:
-        scores = shard.columns @ self.weights.part(w, "words") + self.weights.end_table(w)[shard.beyond]
-        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
-        return np.asarray(scores)
+    def _word_scores(self, w: Array, shard: Any) -> Array:
+        return np.asarray(
+            shard.columns @ self.weights.part(w, "words") + self.weights.end_table(w)[shard.beyond]
+        )
 
-    def _add(self, shard: Any, used: Array, out: Array) -> None:
+    def _add_words(self, shard: Any, used: Array, out: Array) -> None:
         self.weights.part(out, "words")[:] += used @ shard.columns
         self.weights.add_ends(shard.beyond, used, out)
-        signals = self.weights.signal_table(np.zeros_like(out))
-        kernels.count_signals(shard.signals, used, signals)
-        self.weights.add_signals(signals, out)

@@ -16,11 +16,13 @@ from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
-from structune.genes.prokaryotes.metagenomes.organisms import Organism, composition_of, labelled
 from structune.genes.prokaryotes.metagenomes.words import (
     N_WORDS,
     Composition,
+    Organism,
+    composition_of,
     gc_share,
+    labelled,
     with_own_words,
     with_words,
 )

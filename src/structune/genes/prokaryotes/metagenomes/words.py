@@ -1,18 +1,29 @@
-"""Words of genes: how they follow the share of G and C, what is an organism's own, and what is a contig's."""
+"""Words of genes: how they follow the share of G and C, what is an organism's own, and what is a contig's.
+
+And what is learned from an organism: its words, and pieces of its genome as contigs.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
 import numpy as np
+from scipy.special import log_softmax
 
-from structune.genes.formats.record import genetic_code
-from structune.genes.nucleotides import Letters
+from structune.errors import DataError
+from structune.genes.formats.record import AnnotatedSequence, Transcript, genetic_code
+from structune.genes.nucleotides import Letters, encode_letters, reverse_complement
+from structune.genes.prokaryotes.examples import cut_genomes
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
-from structune.genes.prokaryotes.structure.candidates import BACTERIAL, CODON, WORD
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, FRAMES, WORDS
+from structune.genes.prokaryotes.starts import learn_starts
+from structune.genes.prokaryotes.structure.candidates import BACTERIAL, CODON, WORD, OrfRules
+from structune.genes.prokaryotes.structure.encoding import count_words, numbers
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, FRAMES, WORDS, Gene, OrfShard, mark_genes
 from structune.structure import FloatArray, IntArray
 
 N_WORDS, _N_CODONS = 4**WORD, 4**CODON
@@ -23,20 +34,15 @@ _RARE = 1e-12
 _DIGITS = 2  # of shares of G and C that are told apart
 _OWN = 10_000.0  # words of a contig that count as much as what other organisms tell
 _ROUNDS = 2
-
-
-def _amino_acids() -> IntArray:
-    """By the number of the codon, in the code of nearly all organisms; stop codons are all one."""
-    table = genetic_code(BACTERIAL).forward_table
-    codons = [a + b + c for a in "ACGT" for b in "ACGT" for c in "ACGT"]
-    letters = sorted(set(table.values()))
-    return np.array([letters.index(table[codon]) if codon in table else len(letters) for codon in codons])
-
-
-_OF_CODON = _amino_acids()
-_STOP = int(_OF_CODON.max())
-_PAIR = ((_STOP + 1) * _OF_CODON[:, None] + _OF_CODON).ravel()  # of amino acids, by the number of the word
-_HAS_STOP = ((_OF_CODON[:, None] == _STOP) | (_OF_CODON == _STOP)).ravel()
+_SIZES = {250: 300, 500: 200, 1000: 100, 3000: 40, 10_000: 10}  # bases, and pieces of each organism
+_Piece = tuple[Letters, list[Gene]]
+_TABLE = genetic_code(BACTERIAL).forward_table  # of nearly all organisms; stop codons are all one
+_ACIDS, _OF_CODON = np.unique(
+    [_TABLE.get("".join(codon), "*") for codon in product("ACGT", repeat=CODON)], return_inverse=True
+)
+_PAIR = (_ACIDS.size * _OF_CODON[:, None] + _OF_CODON).ravel()  # of amino acids, by the number of the word
+_IS_STOP = _ACIDS[_OF_CODON] == "*"
+_HAS_STOP = (_IS_STOP[:, None] | _IS_STOP).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +73,7 @@ class Composition:
         # an organism as it would be with another share: its residuals go along with the line
         row = _design(np.array([share]))
         genes = row @ self.genes + np.vstack((np.zeros(N_WORDS), self.own))
-        return _normalised(genes), _normalised(row @ self.everywhere)[0]
+        return log_softmax(genes, axis=1), log_softmax(row @ self.everywhere, axis=1)[0]
 
 
 def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,11 +99,6 @@ def gc_share(letters: Letters) -> float:
 
 def _design(shares: FloatArray) -> FloatArray:
     return np.column_stack((np.ones(len(shares)), (shares - _USUAL) / _SPREAD))
-
-
-def _normalised(logs: FloatArray) -> FloatArray:
-    highest = logs.max(axis=1, keepdims=True)
-    return np.asarray(logs - highest - np.log(np.exp(logs - highest).sum(axis=1, keepdims=True)))
 
 
 def log_words(counts: IntArray) -> FloatArray:
@@ -174,3 +175,103 @@ def _own(
     others = organisms @ chances / organisms.sum()
     own = np.log((_OWN * others + known) / (_OWN + known.sum()))
     return own, int(np.argmax(likely[1:]))
+
+
+# --- organisms --------------------------------------------------------------------------------------------
+
+
+class Organism:
+    """An annotated genome: its words, where its genes begin, and pieces of it at random places.
+
+    Raises
+    ------
+    DataError
+        It has no gene.
+    """
+
+    def __init__(
+        self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator
+    ) -> None:
+        texts = [encode_letters(each.sequence, each.name) for each in genome]
+        examples = cut_genomes(genome, graph.rules)
+        if not examples.sequences:
+            raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
+        self.skipped = examples.skipped  # genes that words could not be counted in
+        letters = [encode_letters(text, "example") for text in examples.sequences]
+        counts = np.zeros(N_WORDS + 1, np.int64)
+        for text, genes in zip(letters, examples.genes, strict=True):
+            for start, end, strand in genes:
+                own = text[start:end] if strand == "+" else reverse_complement(text[start:end])
+                words = numbers(own, WORD)[CODON : -2 * CODON + 1 : CODON]  # behind the start codon
+                counts += np.bincount(words, minlength=N_WORDS + 1)
+        # logs of words of two codons, shape (4096,): in genes, and at any place of both strands
+        self.in_genes = log_words(counts[:-1])
+        self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
+        shard = graph.encode(examples.sequences, examples.genes)
+        self.starts = learn_starts(graph, shard, shard.chosen, letters)  # None if there are too few
+        self.share = gc_share(np.concatenate(texts))
+        self.pieces = list(_pieces(genome, texts, graph.rules, rng))
+
+
+def composition_of(organisms: Sequence[Organism]) -> Composition:
+    """How their words follow the share of G and C."""
+    in_genes, everywhere = (
+        np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
+    )
+    return Composition.fitted_to(in_genes, everywhere, np.array([each.share for each in organisms]))
+
+
+def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[int]]:
+    """A shard of the pieces whose genes are candidates, and their places among all."""
+    shard, kept = graph.of_letters([letters for letters, _ in pieces], is_open=True), list[int]()
+    chosen = np.zeros(len(shard.bounds), np.int8)
+    for s, (_, genes) in enumerate(pieces):
+        try:
+            mark_genes(shard, s, genes, f"piece {s}", chosen)
+        except DataError:
+            continue
+        kept.append(s)
+    return replace(shard, chosen=chosen).take(kept), kept
+
+
+def _pieces(
+    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: np.random.Generator
+) -> Iterator[_Piece]:
+    """Pieces with the genes that are seen in them, from their first whole codon to their stop or the end.
+
+    None where there is anything else: genes in several parts, or of which not all is known.
+    """
+    sizes = np.array([text.size for text in texts], np.float64)
+    whole = [[t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)] for each in genome]
+    spans = [_spans([(t.start, t.end) for t in some]) for some in whole]
+    others = []
+    for each in genome:
+        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
+        others.append(_spans(unsound + [one.span for one in each.skipped if one.span is not None]))
+    # about a hundred thousand bases of each size
+    for size, n in _SIZES.items():
+        for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
+            start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))
+            letters = texts[s][start : start + size]
+            end = start + letters.size
+            if _inside(others[s], start, end).size:
+                continue
+            genes = sorted({_seen(whole[s][k], start, end) for k in _inside(spans[s], start, end).tolist()})
+            if all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
+                yield letters, [gene for gene in genes if gene[1] - gene[0] >= rules.shortest]
+
+
+def _spans(given: Sequence[tuple[int, int]]) -> IntArray:
+    return np.array(given, np.int64).reshape(-1, 2)
+
+
+def _inside(spans: IntArray, start: int, end: int) -> IntArray:
+    return np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
+
+
+def _seen(t: Transcript, start: int, end: int) -> Gene:
+    """A gene as a candidate of the piece: from its first whole codon, or to the end that it goes beyond."""
+    n, first, last = end - start, t.start - start, t.end - start
+    if t.strand == "+":
+        return (first % CODON if first < 0 else first), min(last, n), "+"
+    return max(first, 0), (n - (n - last) % CODON if last > n else last), "-"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import OrfRules, OrfWeights
+from structune.genes.prokaryotes.structure.candidates import N_PLACES, NEIGHBOURS, WORD, OrfRules, OrfWeights
 from structune.genes.prokaryotes.structure.encoding import encode_frames
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
@@ -34,11 +34,10 @@ class OrfGraph(Structure):
 
     name = "orf-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+    _weights: type[OrfWeights] = OrfWeights
 
     def __init__(self, rules: OrfRules) -> None:
-        self.rules = rules
-        self.weights = OrfWeights(rules)
-        self._tables = self.weights.word_table, self.weights.signal_table
+        self.rules, self.weights = rules, self._weights(rules)
 
     @property
     def n_weights(self) -> int:
@@ -94,8 +93,7 @@ class OrfGraph(Structure):
         return encode_frames(letters, self.weights, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
-        n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
-        shard.check(n_words, n_places, self.rules)
+        shard.check(4**WORD + 1, N_PLACES, self.rules)
         names = [f"sequence {s}" for s in range(len(shard))]
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
 
@@ -107,7 +105,7 @@ class OrfGraph(Structure):
         chosen = shard.chosen if outputs is None else outputs
         factors = shard.weights if weights is None else weights
         self._add(shard, chosen * shard.by_candidate(factors), out)
-        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
+        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors).ravel()
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
         chosen = shard.chosen if outputs is None else outputs
@@ -118,13 +116,17 @@ class OrfGraph(Structure):
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
-    def _add(self, shard: OrfShard, used: Array, out: Array) -> None:
+    def _add(self, shard: Any, used: Array, out: Array) -> None:
         """Add the features of candidates, as often as they are `used`, to `out`."""
-        words, signals = (table(np.zeros_like(out)) for table in self._tables)
-        kernels.count_words(shard.frames, used, words)
+        self._add_words(shard, used, out)
+        signals = np.zeros(N_PLACES, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
-        self.weights.add_words(words, out)
         self.weights.add_signals(signals, out)
+
+    def _add_words(self, shard: Any, used: Array, out: Array) -> None:
+        words = np.zeros(4**WORD + 1, out.dtype)
+        kernels.count_words(shard.frames, used, words)
+        self.weights.add_words(words, out)
 
     def _count_gaps(
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
@@ -148,13 +150,18 @@ class OrfGraph(Structure):
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
         """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
-        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
+        scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
+        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)
 
-    def _scores(self, w: Array, shard: OrfShard) -> Array:
+    def _scores(self, w: Array, shard: Any) -> Array:
         """Of all candidates."""
+        scores = self._word_scores(w, shard)
+        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        return scores
+
+    def _word_scores(self, w: Array, shard: Any) -> Array:
         scores = np.zeros(len(shard.bounds), w.dtype)
         kernels.score_words(shard.frames, self.weights.word_table(w), scores)
-        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
         return scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -173,7 +180,7 @@ class OrfGraph(Structure):
         values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
         if expected is not None:
             self._add(shard, used, expected)
-            self.weights.part(expected, "gaps")[:] += gaps
+            self.weights.part(expected, "gaps")[:] += gaps.ravel()
         return values
 
     def _sums(
