@@ -105,7 +105,6 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
 
 
 def _first_of(lines: Lines) -> str:
-    """The first line that is not blank."""
     return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 

@@ -286,7 +286,6 @@ def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
 
 
 def columns_of(text: str) -> list[str]:
-    """The columns of a line."""
     columns = text.split("\t", _N_COLUMNS - 1)
     if len(columns) == _N_COLUMNS - 1:
         columns.append("")  # the last one was empty, and the ends of lines are cut
@@ -296,7 +295,6 @@ def columns_of(text: str) -> list[str]:
 
 
 def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, str]) -> Part:
-    """What a line says, without its phase."""
     start, end, score = columns[3:6]
     if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
         raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
@@ -311,7 +309,6 @@ def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, 
 
 
 def _coding(part: Part, phase: str) -> Part:
-    """A coding part, with its phase."""
     if part.strand not in ("+", "-"):
         raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
     # codon_start k means that k - 1 bases come before the first whole codon, which is what a phase is

@@ -193,7 +193,6 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
 
 
 def _told(columns: list[str]) -> str:
-    """Type and source of a feature."""
     return f"{columns[2]} ({columns[1]})" if columns[1] else columns[2]
 
 
@@ -237,7 +236,6 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
 
 
 def _read_support(text: str) -> float:
-    """How many reads or alignments support a hint."""
     try:
         found = float(text)
     except ValueError:

@@ -99,7 +99,6 @@ class Transcript:
 
     @property
     def length(self) -> int:
-        """Number of coding bases."""
         return sum(b - a for a, b in self.exons)
 
     @property
@@ -197,7 +196,6 @@ def check_name(text: str) -> None:
 
 
 def along_strand(bases: str, strand: str) -> str:
-    """Bases of a contig, read along a strand."""
     along: str = bases if strand == "+" else reverse_complement(bases)
     return along
 

@@ -92,7 +92,6 @@ def region_text(of: AnnotatedSequence) -> str:
 
 
 def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
-    """Marks of what goes on beyond its span."""
     marks = [f";start_range=.,{span[0] + 1}"] if before else []
     marks += [f";end_range={span[1]},."] if behind else []
     return ";partial=true" + "".join(marks) if marks else ""

@@ -162,7 +162,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     def _encoded_with_texts(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> tuple[Encoded, list[str]]:
-        """The examples, and their sequences."""
         if self.starts not in _STARTS:
             raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
         annotated, graph = annotated_sequences(X, y), self._graph()

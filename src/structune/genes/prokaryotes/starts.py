@@ -372,7 +372,6 @@ class StartModel:
 
 
 def weighed(parts: dict[str, FloatArray]) -> FloatArray:
-    """The sum of parts by their weights."""
     return np.asarray(sum(WEIGHTS[name] * part for name, part in parts.items()))
 
 
@@ -409,7 +408,6 @@ def learn_starts(
     all_codons = np.bincount(of.kinds, minlength=len(STARTS)) + 1.0
 
     def model_of(used: FloatArray, classes: FloatArray, motifs: Mapping[str, Motif]) -> StartModel:
-        """The model by how probable starts are."""
         words = np.zeros(_N_WORDS)
         kernels.count_words(of.words, used, words)
         words = words[:-1] + len(everywhere) / 2 * everywhere

@@ -150,7 +150,6 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
 
 
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
-    """Enough bases, of the longest pieces."""
     found, n, pieces = list[Letters](), 0, (piece.letters for piece in known_pieces(sequences))
     for letters in sorted(pieces, key=lambda letters: -letters.size):
         found.append(letters[: ENOUGH - n])

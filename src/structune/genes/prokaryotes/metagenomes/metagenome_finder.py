@@ -197,7 +197,6 @@ class MetagenomeFinder(OrfFinder):
         return super()._precisions(groups)
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
-        """Encoded sequences, of which the letters are given, with the words of each."""
         shares = np.array([gc_share(part) for part in letters])
         contigs = self.graph_.of_contigs(shard)
         return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)

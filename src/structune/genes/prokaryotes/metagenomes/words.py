@@ -214,7 +214,6 @@ class Organism:
 
 
 def composition_of(organisms: Sequence[Organism]) -> Composition:
-    """How their words follow the share of G and C."""
     in_genes, everywhere = (
         np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
     )

@@ -157,7 +157,6 @@ class OrfWeights:
         return int(self._slices["gaps"].stop)
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of the weights of a group."""
         return w[self._slices[name]]
 
     def word_table(self, w: Array) -> Array:
@@ -168,7 +167,6 @@ class OrfWeights:
         return np.append(words.ravel(), 0.0)
 
     def add_words(self, counts: Array, out: Array) -> None:
-        """Add counts of words, by number, to the weights."""
         words = counts[:-1].reshape(4**CODON, 4**CODON)
         self.part(out, "hexamers")[:] += words.ravel()
         self.part(out, "codons")[:] += words.sum(axis=0)
@@ -224,7 +222,6 @@ class OrfWeights:
         return np.append(w[self._signals], 0.0)
 
     def add_signals(self, counts: Array, out: Array) -> None:
-        """Add counts of signals, by place, to the weights."""
         out[self._signals] += counts[:-1]
 
     def names(self) -> list[str]:

@@ -148,13 +148,11 @@ class OrfGraph(Structure):
     # --- scores -------------------------------------------------------------------------------------------
 
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
-        """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
         scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
         return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)
 
     def _scores(self, w: Array, shard: Any) -> Array:
-        """Of all candidates."""
         scores = self._word_scores(w, shard)
         kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
         return scores
@@ -237,6 +235,5 @@ class OrfGraph(Structure):
 
 
 def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
-    """Of what is given by candidate."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))

@@ -77,12 +77,10 @@ class OrfShard(Shard):
 
     @property
     def ends(self) -> tuple[Ends, Begins]:
-        """The ends of the candidates of all sequences."""
         return Ends(*(getattr(self, name) for name in Ends._fields)), Begins(*self.offsets[CANDIDATES:])
 
     @property
     def frame(self) -> IntArray:
-        """That of each candidate."""
         return np.repeat(np.arange(self.n_candidates.size), self.n_candidates)
 
     def frame_sums(self, values: Array) -> Array:
@@ -102,7 +100,6 @@ class OrfShard(Shard):
 
     @property
     def frames(self) -> Words:
-        """The words of all sequences."""
         return Words(self.words, self.n_words, self.n_candidates, self.skipped)
 
     def take(self, indices: Any) -> Self:
