@@ -93,7 +93,7 @@ class OrfGraph(Structure):
         return encode_frames(letters, self.weights, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
-        shard.check(4**WORD + 1, N_PLACES, self.rules)
+        shard.check(self.rules)
         names = [f"sequence {s}" for s in range(len(shard))]
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
-from structune.genes.prokaryotes.structure.candidates import CODON, N_SIGNALS, OrfRules
+from structune.genes.prokaryotes.structure.candidates import CODON, N_PLACES, N_SIGNALS, WORD, OrfRules
 from structune.structure import (
     Array,
     FloatArray,
@@ -112,11 +112,8 @@ class OrfShard(Shard):
             taken |= {name: getattr(self, name)[places] for name in names if getattr(self, name).size}
         return replace(self, offsets=np.array([offsets_of(each) for each in counts]), **taken)
 
-    def check(self, n_words: int, n_places: int, rules: OrfRules) -> None:
-        """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates.
-
-        There are `n_words` words, and `n_places` signals.
-        """
+    def check(self, rules: OrfRules) -> None:
+        """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates."""
         n, offsets = len(self), self.offsets
         if offsets.shape != (len(LEVELS), n + 1):
             raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(LEVELS), n + 1)}")
@@ -124,13 +121,13 @@ class OrfShard(Shard):
         for level, size in sizes.items():
             check_offsets(offsets[level], n, size)
         check_range("bases", self.n_bases, np.int64, (n,), 0, _MOST_BASES)
-        check_range("words", self.words, np.int16, (sizes[WORDS],), 0, n_words)
+        check_range("words", self.words, np.int16, (sizes[WORDS],), 0, 4**WORD + 1)
         frames, candidates = (sizes[FRAMES],), (sizes[CANDIDATES],)
         check_range("numbers of words", self.n_words, np.int64, frames, 0, sizes[WORDS] + 1)
         check_range("numbers of candidates", self.n_candidates, np.int64, frames, 1, sizes[CANDIDATES] + 1)
         check_range("bounds", self.bounds, np.int64, (*candidates, 2), 0, _MOST_BASES)
         check_range("strands", self.reverse, bool, candidates, 0, 2)
-        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, n_places)
+        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, N_PLACES)
         check_range("genes", self.chosen, np.int8, candidates, 0, 2)
         for level, names in _POSITIONS.items():
             for name in names:
@@ -157,10 +154,8 @@ class OrfShard(Shard):
         # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions
         # are negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
         is_reverse = of_frame[frame]
-        refuse(
-            np.diff(2 * sequence + of_frame, prepend=0) < 0, FRAMES, "candidates that frames do not share out"
-        )
-        refuse(self.reverse != is_reverse, CANDIDATES, "reverse that are not those of the candidates")
+        back = np.diff(2 * sequence + of_frame, prepend=0) < 0
+        refuse(back, FRAMES, "candidates that frames do not share out")
         starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
         stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
         lengths, is_later = stops - starts, np.diff(frame, prepend=-1) == 0
@@ -170,15 +165,19 @@ class OrfShard(Shard):
         wrong = (stops != stops[first][frame]) | (is_later & (np.diff(starts, prepend=0) <= 0))
         refuse(wrong, CANDIDATES, problem)
         # the rest follows from bounds: a file that says something else was damaged or made up
-        ends, of_ends = _ends_of(sequence, of_frame, counts, bounds, len(self))
-        if not np.array_equal(self.offsets[LEFTS:], of_ends):
-            raise DataError("found ends that are not those of the candidates")
-        words = {"n_words": lengths[first] // CODON - 2, "skipped": (starts - starts[first][frame]) // CODON}
-        expected = words | ends
+        given = {name: getattr(self, name) for name in ("words", "bounds", "signals", "chosen")}
+        n_words, skipped = lengths[first] // CODON - 2, (starts - starts[first][frame]) // CODON
+        given |= {"n_candidates": counts, "n_words": n_words, "skipped": skipped}
+        expected = shard_of_frames(sequence, of_frame, self.n_bases, self.weights, **given)
+        same = (self.offsets[LEFTS:] == expected.offsets[LEFTS:]).all(axis=0)
+        if not same.all():
+            raise DataError(
+                f"sequence {np.argmin(same) - 1}: found ends that are not those of the candidates"
+            )
         for level, names in LEVELS.items():
-            for name in expected.keys() & set(names):
+            for name in names:
                 problem = f"{name} that are not those of the candidates"
-                refuse(getattr(self, name) != expected[name], level, problem)
+                refuse(getattr(self, name) != getattr(expected, name), level, problem)
 
 
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
