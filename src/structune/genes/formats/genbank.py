@@ -43,10 +43,6 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     source : path or file object
         A file object may be binary or text; it is left open.
 
-    Yields
-    ------
-    AnnotatedSequence
-
     Raises
     ------
     DataError
