@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from laws import Problem
 from simulated_genes import flip
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
-from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, with_words
+from structune.genes.prokaryotes.metagenomes.contigs import (
+    Composition,
+    ContigGraph,
+    gc_share,
+    log_odds,
+    with_words,
+)
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 

@@ -4,8 +4,7 @@ import pytest
 from Bio.Seq import reverse_complement as complement
 
 from genes import reverse_complement
-from structune.genes.formats.checks import CodingProblem, coding_problems, overlapping_genes
-from structune.genes.formats.record import Transcript
+from structune.genes.formats.record import CodingProblem, Transcript, coding_problems, overlapping_genes
 
 #           0         1         2
 #           012345678901234567890123456

@@ -14,8 +14,7 @@ from structune import MultitaskEstimator, ProkaryoticGeneFinder
 from structune.errors import DataError, ModelFileError
 from structune.files.models import load_shipped, read_model, save_model
 from structune.genes.data import load_genes
-from structune.genes.formats.checks import coding_problems
-from structune.genes.formats.record import AnnotatedSequence
+from structune.genes.formats.record import AnnotatedSequence, coding_problems
 from structune.genes.metrics import gene_scores, stop_codons
 from structune.genes.prokaryotes import prokaryotic_gene_finder
 from structune.genes.prokaryotes.orf_finder import known_pieces

@@ -12,11 +12,10 @@ from typing import TypeVar
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.checks import is_cut
 from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
 from structune.genes.formats.gff import GeneAnnotation, parse_annotation, parse_gff3
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, genetic_code
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, genetic_code, is_cut
 
 S = TypeVar("S")
 T = TypeVar("T")

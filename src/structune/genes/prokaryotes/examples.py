@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from structune.genes.examples import Examples
-from structune.genes.formats.checks import CodingProblem, coding_problems
 from structune.genes.formats.dna import without_u
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
+from structune.genes.formats.record import (
+    AnnotatedSequence,
+    CodingProblem,
+    Skipped,
+    Transcript,
+    by_position,
+    coding_problems,
+)
 from structune.genes.prokaryotes.structure.candidates import STARTS, WITHOUT_TGA, OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, cut
 

@@ -14,8 +14,14 @@ from structune.errors import ModelFileError
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SPACINGS
-from structune.genes.prokaryotes.structure.candidates import CODON, CONTEXT, STARTS, WORD, OrfWeights
-from structune.genes.prokaryotes.structure.encoding import count_words
+from structune.genes.prokaryotes.structure.candidates import (
+    CODON,
+    CONTEXT,
+    STARTS,
+    WORD,
+    OrfWeights,
+    count_words,
+)
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard, with_candidates
 from structune.learning.estimator_file import Arrays, check_array
@@ -496,12 +502,11 @@ def unpack(every: Arrays, prefix: str) -> StartModel | None:
         raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(shapes)}")
     for name, shape in shapes.items():
         check_array(arrays, name, np.float64, shape)
-    for name in ("classes", "background", *(shapes.keys() - _TABLES.keys())):
-        if np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0):
+        is_share = name in ("classes", "background") or name not in _TABLES
+        if is_share and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
             raise ModelFileError(f"found {name!r} of starts that are no probabilities")
-    motifs = {}
+    known: dict[str, Any] = {name: arrays[name] for name in _TABLES}
     for name, (_, first, *_) in _MOTIFS.items():
         bases, places, (share,) = (arrays[f"{name}_{part}"] for part in ("bases", "places", "share"))
-        motifs[name] = Motif(first, bases, places, float(share))
-    known: dict[str, Any] = {name: arrays[name] for name in _TABLES} | motifs
+        known[name] = Motif(first, bases, places, float(share))
     return StartModel(**known)

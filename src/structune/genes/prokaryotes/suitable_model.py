@@ -55,7 +55,7 @@ def nearest(
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
-    sample = _sample(annotated_sequences(X, None))
+    sample = _sample(X)
     return _suited(model, sample)[:2] if code is None else (_surest(model, sample, code)[0], code)
 
 
@@ -80,19 +80,19 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
     CapabilityError
         Not such a model, or one without probabilities.
     """
-    return _suited(model, _sample(annotated_sequences(X, None)))[1]
+    return _suited(model, _sample(X))[1]
 
 
 def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple[int, float] | None:
     """The code of `suited_code`, if it is not that of the finder, and how many times as many bases the finder
     is sure of by it."""
-    _, code, gain = _suited(finder, _sample(annotated_sequences(X, None)))
+    _, code, gain = _suited(finder, _sample(X))
     return None if code == finder.graph_.rules.code else (code, gain)
 
 
 def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
     """The share of a genome's bases that a finder is sure of; 0 of less than 50,000."""
-    sample = _sample(annotated_sequences(X, None))
+    sample = _sample(X)
     n = sum(letters.size for letters in sample)
     return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
 
@@ -149,8 +149,9 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
     return found
 
 
-def _sample(sequences: Sequence[AnnotatedSequence]) -> list[Letters]:
-    found, n, pieces = list[Letters](), 0, (piece.letters for piece in known_pieces(sequences))
+def _sample(X: Sequence[str | AnnotatedSequence]) -> list[Letters]:
+    found, n = list[Letters](), 0
+    pieces = (piece.letters for piece in known_pieces(annotated_sequences(X, None)))
     for letters in sorted(pieces, key=lambda letters: -letters.size):
         found.append(letters[: ENOUGH - n])
         n += found[-1].size

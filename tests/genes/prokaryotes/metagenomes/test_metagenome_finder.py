@@ -12,10 +12,9 @@ from structune.errors import CapabilityError, DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.genes import AnnotatedSequence
 from structune.genes.examples import SkippedGenesWarning
-from structune.genes.formats.checks import coding_problems
-from structune.genes.formats.record import Skipped
+from structune.genes.formats.record import Skipped, coding_problems
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes import words
+from structune.genes.prokaryotes.metagenomes import contigs
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.structure.candidates import STARTS
 from structune.learning.tuning import ImplicitTuner
@@ -30,7 +29,7 @@ NEAR, FAR = simulated.genome(11, n_contigs=3), simulated.genome(12, codons=OTHER
 @pytest.fixture(scope="module", autouse=True)
 def few_pieces():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "_SIZES", {250: 60, 500: 40, 1000: 20, 3000: 8})
+        patch.setattr(contigs, "_SIZES", {250: 60, 500: 40, 1000: 20, 3000: 8})
         yield
 
 
@@ -118,7 +117,7 @@ def test_the_same_pieces_are_drawn_again(finder):
 
 
 def test_losses_of_starts_and_stops(monkeypatch):
-    monkeypatch.setattr(words, "_SIZES", {250: 20, 1000: 10})
+    monkeypatch.setattr(contigs, "_SIZES", {250: 20, 1000: 10})
     model = MetagenomeFinder(n_jobs=1, loss="ramp", penalty=0.1).fit(TRAIN, groups=ORGANISMS)
     assert model.score(NEAR) > 0.9
     assert all(t.score is None for genes in model.predict(NEAR) for t in genes)
@@ -126,7 +125,7 @@ def test_losses_of_starts_and_stops(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:tuning has not converged")  # a whole search takes a minute
 def test_tuning(monkeypatch):
-    monkeypatch.setattr(words, "_SIZES", {250: 20, 1000: 10})
+    monkeypatch.setattr(contigs, "_SIZES", {250: 20, 1000: 10})
     tuner = ImplicitTuner(max_evaluations=2, fit_tolerance=1e-2)
     tuned = MetagenomeFinder(n_jobs=1, tuning=tuner, tolerance=1e-2).fit(TRAIN, groups=ORGANISMS)
     assert tuned.score(NEAR) > 0.8

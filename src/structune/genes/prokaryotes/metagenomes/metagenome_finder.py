@@ -15,10 +15,11 @@ from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
-from structune.genes.prokaryotes.metagenomes.words import (
+from structune.genes.prokaryotes.metagenomes.contigs import (
     N_WORDS,
     Composition,
+    ContigGraph,
+    ContigShard,
     Organism,
     composition_of,
     gc_share,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
+from structune.genes.kernels.words import words
 from structune.genes.nucleotides import Letters, reverse_complement
 from structune.genes.prokaryotes.kernels.ribosome_sites import (
     MOST_SPACING,
@@ -234,3 +235,21 @@ class OrfWeights:
 
 def _words(length: int) -> list[str]:
     return ["".join(letters) for letters in product(_BASES, repeat=length)]
+
+
+def numbers(letters: Letters, length: int) -> NDArray[np.int16]:
+    """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
+    return _both_strands(letters, length)[0, length - 1 :]
+
+
+def _both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
+    """Words of both strands, as numbers: those that end at each position, and that end there on the other."""
+    found = np.empty((2, letters.size), np.int16)
+    words(letters, length, *found)
+    return found
+
+
+def count_words(letters: Letters) -> IntArray:
+    """How often each word of two codons is at any place of both strands, by number."""
+    counts = [np.bincount(strand, minlength=4**WORD + 1) for strand in _both_strands(letters, WORD)]
+    return np.sum(counts, axis=0)[:-1]

@@ -14,8 +14,7 @@ from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.structure.candidates import N_PLACES, NEIGHBOURS, WORD, OrfRules, OrfWeights
-from structune.genes.prokaryotes.structure.encoding import encode_frames
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, encode_frames, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
@@ -105,7 +104,7 @@ class OrfGraph(Structure):
         chosen = shard.chosen if outputs is None else outputs
         factors = shard.weights if weights is None else weights
         self._add(shard, chosen * shard.by_candidate(factors), out)
-        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors).ravel()
+        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
         chosen = shard.chosen if outputs is None else outputs
@@ -132,18 +131,25 @@ class OrfGraph(Structure):
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
     ) -> FloatArray:
         """Sums over gaps between genes; an error names the sequence."""
-        gaps = self.gaps()
-        counts = np.zeros(gaps.scores.shape)
-        if not chosen.size:
-            return counts
-        s, wrong = kernels.count_gaps(*shard.ends, gaps, chosen, factors, counts)
-        if wrong >= 0 and names is not None:
-            start, end = shard.bounds[shard.part(s, CANDIDATES)][wrong].tolist()
+        # genes by their left ends, and pairs of those that are next to each other in one sequence
+        genes, sequence = np.flatnonzero(chosen), shard.by_candidate(np.arange(len(shard)))
+        genes = genes[np.lexsort((shard.reverse[genes], shard.bounds[genes, 0], sequence[genes]))]
+        together = np.flatnonzero(np.diff(sequence[genes]) == 0)
+        before, after = genes[together], genes[together + 1]
+        distances = shard.bounds[after, 0] - shard.bounds[before, 1] + self.rules.overlap
+        if names is not None and np.any(distances < 0):
+            wrong = after[np.argmax(distances < 0)]
+            start, end = shard.bounds[wrong].tolist()
             raise DataError(
-                f"{names[s]}: found a gene at {start}-{end} that overlaps the one before it by more than "
-                f"{self.rules.overlap} bases"
+                f"{names[sequence[wrong]]}: found a gene at {start}-{end} that overlaps the one before it by "
+                f"more than {self.rules.overlap} bases"
             )
-        return counts
+        bins, counts = self.weights.gap_bins, np.zeros(self.gaps().scores.shape)
+        strands = shard.reverse[before], shard.reverse[after]
+        kinds = np.where(strands[0] == strands[1], 0, 1 + strands[0])
+        of_pairs = np.append(bins, counts.shape[1] - 1)[np.clip(distances, 0, bins.size)]
+        np.add.at(counts, (kinds, of_pairs), factors[sequence[before]])
+        return counts.ravel()
 
     # --- scores -------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, log_words
+from structune.genes.prokaryotes.metagenomes.contigs import Composition, gc_share, log_odds, log_words
 
 WORDS = ["".join("ACGT"[k >> 2 * (5 - i) & 3] for i in range(6)) for k in range(4**6)]
 OF_GC = np.array([sum(base in "GC" for base in word) for word in WORDS])
