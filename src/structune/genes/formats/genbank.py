@@ -55,26 +55,21 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
 def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
     """Read records of lines that are whole; of those without genes no feature is looked at."""
     formats = "GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA"
-    with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
-        yield from _each(lines, with_genes)
-
-
-def _each(lines: Lines, with_genes: bool) -> Iterator[AnnotatedSequence]:
     begun: dict[str, int] = {}
-    for number, whole in _records(lines):
-        text = whole if with_genes else _FEATURES.sub(r"\1", whole)
-        with lines.at(number):
-            found = _annotated(_parsed(text))
-            said = _LENGTH.match(text)
-            if said and int(said[1]) != len(found.sequence):
-                n = len(found.sequence)
-                raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
-            if found.name in begun:
-                raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
-        begun[found.name] = number
-        yield found
-    if not begun:
-        raise DataError(f"{lines.name}: found no records, expected some")
+    with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
+        for number, whole in _records(lines):
+            text = whole if with_genes else _FEATURES.sub(r"\1", whole)
+            with lines.at(number):
+                found = _annotated(_parsed(text))
+                said, n = _LENGTH.match(text), len(found.sequence)
+                if said and int(said[1]) != n:
+                    raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
+                if found.name in begun:
+                    raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
+            begun[found.name] = number
+            yield found
+        if not begun:
+            raise DataError(f"{lines.name}: found no records, expected some")
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, str]]:

@@ -344,41 +344,29 @@ def _ends_of(
     On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
     strand it is the other way round.
     """
-    # `of` is the frame of each candidate; [first, last) are the candidates of each frame. Left ends come as
-    # those of forward candidates, then of reverse frames; right ends as those of forward frames, then of
-    # reverse candidates. Sorting by sequence, position and strand gives their final places.
-    last, of = np.cumsum(counts), np.repeat(np.arange(counts.size), counts)
-    first, every = last - counts, np.arange(of.size)
-    is_reverse = reverse[of]
-    forward, back = every[~is_reverse], np.flatnonzero(reverse)  # candidates, and frames
-    left_first = np.concatenate((forward, first[back]))
-    left_last = np.concatenate((forward + 1, last[back]))
-    right_first = np.concatenate((first[~reverse], every[is_reverse]))
-    of_left, of_right = sequence[of[left_first]], sequence[of[right_first]]
-    left, right = bounds[left_first, 0], bounds[right_first, 1]
-    left_strand, right_strand = (is_reverse[some].astype(np.int64) for some in (left_first, right_first))
-    by_left = np.lexsort((left_strand, left, of_left))
-    by_right = np.lexsort((right_strand, right, of_right))
-    place = np.empty(by_right.size, np.int64)
-    place[by_right] = np.arange(by_right.size)
-    # of each candidate the right end, by its number before sorting, and then by its place within its sequence
-    own = np.empty(of.size, np.int64)
-    own[~is_reverse] = (np.cumsum(~reverse) - 1)[of[~is_reverse]]
-    own[is_reverse] = np.arange(np.count_nonzero(~reverse), by_right.size)
-    offsets = [
-        offsets_of(np.bincount(some, minlength=n_sequences)) for some in (of_left, of_right, sequence[of])
-    ]
-    candidate = offsets[2][of_left[by_left]]  # the first one of the sequence
-    ends = {
-        "right_of": place[own] - offsets[1][sequence[of]],
-        "left_position": left[by_left],
-        "left_strand": left_strand[by_left],
-        "first_candidate": left_first[by_left] - candidate,
-        "last_candidate": left_last[by_left] - candidate,
-        "right_position": right[by_right],
-        "right_strand": right_strand[by_right],
-    }
-    return ends, offsets[:2]
+    # [first, last) are the candidates of each frame. Ends are begins and ends of runs of candidates: single
+    # ones of one strand, and whole frames of the other. Sorting by sequence, position and strand gives their
+    # places.
+    last, every = np.cumsum(counts), np.arange(counts.sum())
+    first, is_reverse, of = last - counts, np.repeat(reverse, counts), np.repeat(sequence, counts)
+    ends, offsets, runs = dict[str, Any](), list[IntArray](), list[tuple[IntArray, IntArray]]()
+    for side, name in enumerate(("left", "right")):
+        own, others = every[is_reverse == side], np.flatnonzero(reverse != side)
+        begin, sizes = np.append(own, first[others]), np.append(np.ones_like(own), counts[others])
+        order = np.lexsort((is_reverse[begin], bounds[begin, side], of[begin]))
+        begin, sizes = begin[order], sizes[order]
+        ends[f"{name}_position"] = bounds[begin, side]
+        ends[f"{name}_strand"] = is_reverse[begin].astype(np.int64)
+        offsets.append(offsets_of(np.bincount(of[begin], minlength=n_sequences)))
+        runs.append((begin, sizes))
+    # of each left end the candidates, and of each candidate the right end, within the sequence
+    (begin, sizes), (right, of_right) = runs
+    ends["first_candidate"] = begin - offsets_of(np.bincount(of, minlength=n_sequences))[of[begin]]
+    ends["last_candidate"] = ends["first_candidate"] + sizes
+    place = np.empty(every.size, np.int64)
+    place[_runs(right, of_right)] = np.repeat(np.arange(right.size), of_right)
+    ends["right_of"] = place - offsets[1][of]
+    return ends, offsets
 
 
 def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
