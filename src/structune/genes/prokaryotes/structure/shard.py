@@ -283,24 +283,42 @@ def encode_frames(
 def shard_of_frames(
     sequence: IntArray, reverse: NDArray[np.bool_], n_bases: IntArray, weights: FloatArray, **arrays: Any
 ) -> OrfShard:
-    """A shard of frames by their sequences and strands, and of the arrays that are not of ends."""
-    # `first`: where the frames of each sequence begin, and with them its words and candidates
-    first, counts = np.searchsorted(sequence, np.arange(len(n_bases) + 1)), arrays["n_candidates"]
-    ends, of_ends = _ends_of(sequence, reverse, counts, arrays["bounds"], len(n_bases))
-    offsets = [offsets_of(arrays["n_words"])[first], first, offsets_of(counts)[first], *of_ends]
-    return OrfShard(weights, n_bases, np.array(offsets), reverse=np.repeat(reverse, counts), **arrays, **ends)
+    """A shard of frames by their sequences and strands, and of the arrays that are not of ends.
+
+    On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
+    strand it is the other way round.
+    """
+    # Ends are those of runs of candidates: single ones of one strand, and whole frames of the other. Sorting
+    # by sequence, position and strand gives their places.
+    counts, bounds, n = arrays["n_candidates"], arrays["bounds"], len(n_bases)
+    is_reverse, of, every = np.repeat(reverse, counts), np.repeat(sequence, counts), np.arange(counts.sum())
+    begins, runs, ends = [offsets_of(np.bincount(of, minlength=n))], [], dict[str, Any]()
+    for side, name in enumerate(("left", "right")):
+        own, others = every[is_reverse == side], np.flatnonzero(reverse != side)
+        begin = np.append(own, offsets_of(counts)[others])
+        sizes = np.append(np.ones_like(own), counts[others])
+        order = np.lexsort((is_reverse[begin], bounds[begin, side], of[begin]))
+        begin, sizes = begin[order], sizes[order]
+        ends[f"{name}_position"] = bounds[begin, side]
+        ends[f"{name}_strand"] = is_reverse[begin].astype(np.int64)
+        begins.append(offsets_of(np.bincount(of[begin], minlength=n)))
+        runs.append((begin, sizes))
+    # of each left end the candidates, and of each candidate the right end, within the sequence
+    (begin, sizes), (right, of_right) = runs
+    ends["first_candidate"] = begin - begins[0][of[begin]]
+    ends["last_candidate"] = ends["first_candidate"] + sizes
+    place = np.empty(every.size, np.int64)
+    place[_runs(right, of_right)] = np.repeat(np.arange(right.size), of_right)
+    ends["right_of"] = place - begins[2][of]
+    frames = np.searchsorted(sequence, np.arange(n + 1))  # where those of each sequence begin
+    offsets = np.array([offsets_of(arrays["n_words"])[frames], frames, *begins])
+    return OrfShard(weights, n_bases, offsets, reverse=is_reverse, **arrays, **ends)
 
 
-def with_candidates(
-    shard: OrfShard,
-    inside: NDArray[np.bool_],
-    sequence: IntArray | None = None,
-    n_bases: IntArray | None = None,
-    weights: FloatArray | None = None,
-) -> OrfShard:
+def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArray | None = None) -> OrfShard:
     """A shard of some of the candidates: of a frame those from one on.
 
-    The sequences may be others: `sequence` is then that of each frame, `n_bases` and `weights` are theirs.
+    Frames may get into other sequences: `sequence` is then that of each, and the shard has their sizes.
     """
     frame, every = shard.frame, offsets_of(shard.n_candidates)
     if sequence is None:
@@ -319,8 +337,8 @@ def with_candidates(
     return shard_of_frames(
         sequence,
         reverse,
-        shard.n_bases if n_bases is None else n_bases,
-        shard.weights if weights is None else weights,
+        shard.n_bases,
+        shard.weights,
         n_candidates=counts,
         n_words=n_words,
         words=shard.words[_runs(offsets_of(shard.n_words)[frames] + before, n_words)],
@@ -336,39 +354,6 @@ def _runs(first: IntArray, sizes: IntArray) -> IntArray:
     return np.repeat(first - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
-def _ends_of(
-    sequence: IntArray, reverse: NDArray[np.bool_], counts: IntArray, bounds: IntArray, n_sequences: int
-) -> tuple[dict[str, Any], list[IntArray]]:
-    """Left and right ends of candidates by position, and where those of each sequence begin.
-
-    On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
-    strand it is the other way round.
-    """
-    # [first, last) are the candidates of each frame. Ends are begins and ends of runs of candidates: single
-    # ones of one strand, and whole frames of the other. Sorting by sequence, position and strand gives their
-    # places.
-    last, every = np.cumsum(counts), np.arange(counts.sum())
-    first, is_reverse, of = last - counts, np.repeat(reverse, counts), np.repeat(sequence, counts)
-    ends, offsets, runs = dict[str, Any](), list[IntArray](), list[tuple[IntArray, IntArray]]()
-    for side, name in enumerate(("left", "right")):
-        own, others = every[is_reverse == side], np.flatnonzero(reverse != side)
-        begin, sizes = np.append(own, first[others]), np.append(np.ones_like(own), counts[others])
-        order = np.lexsort((is_reverse[begin], bounds[begin, side], of[begin]))
-        begin, sizes = begin[order], sizes[order]
-        ends[f"{name}_position"] = bounds[begin, side]
-        ends[f"{name}_strand"] = is_reverse[begin].astype(np.int64)
-        offsets.append(offsets_of(np.bincount(of[begin], minlength=n_sequences)))
-        runs.append((begin, sizes))
-    # of each left end the candidates, and of each candidate the right end, within the sequence
-    (begin, sizes), (right, of_right) = runs
-    ends["first_candidate"] = begin - offsets_of(np.bincount(of, minlength=n_sequences))[of[begin]]
-    ends["last_candidate"] = ends["first_candidate"] + sizes
-    place = np.empty(every.size, np.int64)
-    place[_runs(right, of_right)] = np.repeat(np.arange(right.size), of_right)
-    ends["right_of"] = place - offsets[1][of]
-    return ends, offsets
-
-
 def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
     """A shard of pieces of the sequences: candidates that lie within one.
 
@@ -382,9 +367,10 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
     begins, ends = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
     piece = np.searchsorted(begins, stops, side="left") - 1
     begin, end = np.append(begins, 0)[piece][frame], np.append(ends, 0)[piece][frame]  # of none, nothing
-    moved = replace(shard, bounds=bounds - begin[:, None])
     inside = (bounds[:, 0] >= begin) & (bounds[:, 1] <= end)
-    return with_candidates(moved, inside, piece, pieces[:, 2] - pieces[:, 1], np.ones(len(pieces)))
+    sizes, bounds = pieces[:, 2] - pieces[:, 1], bounds - begin[:, None]
+    moved = replace(shard, bounds=bounds, n_bases=sizes, weights=np.ones(len(pieces)))
+    return with_candidates(moved, inside, piece)
 
 
 def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
