@@ -151,7 +151,7 @@ def learned():
 def test_starts_are_learned_from_stops(learned):
     shard, _ = with_letters(1, 30)
     before = longest(shard)
-    found, shares = learned.choose(GRAPH, shard, before, False)
+    found, shares = learned.found(GRAPH, shard, before, before, False)
     assert share_right(before, shard) < 0.8
     assert share_right(found, shard) > 0.97
     assert np.all(shares[found > 0] <= 1.0)
@@ -161,7 +161,7 @@ def test_starts_are_learned_from_stops(learned):
 def test_genes_stay(learned):
     """Each gene keeps its stop, and no two of them overlap by more than the rules allow."""
     shard, _ = with_letters(2, 5)
-    found, _ = learned.choose(GRAPH, shard, shard.chosen, False)
+    found, _ = learned.found(GRAPH, shard, shard.chosen, None, False)
     ends = [
         np.where(shard.reverse, shard.bounds[:, 0], shard.bounds[:, 1])[of > 0]
         for of in (found, shard.chosen)
@@ -176,7 +176,7 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
     chosen = np.zeros(len(shard.bounds), np.int8)
     (place,) = np.flatnonzero((shard.bounds == [0, 183]).all(axis=1) & ~shard.reverse)
     chosen[place] = 1
-    found, shares = learned.choose(GRAPH, shard, chosen, True)
+    found, shares = learned.found(GRAPH, shard, chosen, chosen, True)
     np.testing.assert_array_equal(found, chosen)
     assert shares[place] == 1.0
 

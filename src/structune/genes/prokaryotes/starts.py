@@ -339,22 +339,11 @@ class StartModel:
         is_open: bool,
         beside: FloatArray | None = None,
     ) -> tuple[NDArray[np.int8], FloatArray | None]:
-        """As `choose`; `scores` are probabilities of candidates, and then of genes with their starts."""
-        chosen, shares = self.choose(graph, shard, chosen, is_open, beside)
-        return chosen, None if scores is None else (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
-
-    def choose(
-        self,
-        graph: OrfGraph,
-        shard: OrfShard,
-        chosen: NDArray[np.int8],
-        is_open: bool,
-        beside: FloatArray | None = None,
-    ) -> tuple[NDArray[np.int8], FloatArray]:
-        """The same genes with the starts that the model gives them, and probabilities of starts.
+        """The same genes with the starts that the model gives them, and the probabilities of these.
 
         Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
-        (`is_open`), those that do stay as they are. `beside` are log odds of candidates that count, too.
+        (`is_open`), those that do stay as they are. `scores` are probabilities of candidates, if those are
+        known; `beside` are log odds of candidates that count, too.
         """
         # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it
@@ -362,19 +351,19 @@ class StartModel:
         at_end = shard.begin_before if is_open else np.zeros(chosen.size, bool)
         fixed = chosen.astype(bool) & at_end
         free = (chosen.astype(bool) & ~at_end).astype(np.int8)
-        scores, found = np.full(chosen.size, -np.inf), np.zeros(chosen.size, np.int8)
-        probability = np.zeros(chosen.size)
-        scores[fixed], probability[fixed] = _FRAME, 1.0
+        odds, found = np.full(chosen.size, -np.inf), np.zeros(chosen.size, np.int8)
+        shares = fixed.astype(float)
+        odds[fixed] = _FRAME
         if free.any():
             of = Choices.of(shard, graph.weights, free, chosen)
             known = weighed(self.parts(of, self.class_odds(of)))
             known += 0.0 if beside is None else beside[of.places]
-            odds = np.where(at_end[of.places], -np.inf, known)
-            probability[of.places] = of.shares(odds)
-            scores[of.places] = _FRAME + np.log(np.maximum(probability[of.places], 1e-300))
-            scores[of.places[at_end[of.places]]] = -np.inf
-        kernels.best(*shard.ends, graph.gaps(), scores, found, np.empty(len(shard)))
-        return found, probability
+            own = of.shares(np.where(at_end[of.places], -np.inf, known))
+            shares[of.places] = own
+            log_shares = np.log(np.maximum(own, 1e-300))
+            odds[of.places] = np.where(at_end[of.places], -np.inf, _FRAME + log_shares)
+        kernels.best(*shard.ends, graph.gaps(), odds, found, np.empty(len(shard)))
+        return found, None if scores is None else (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
 
 
 def weighed(parts: dict[str, FloatArray]) -> FloatArray:
@@ -393,14 +382,8 @@ def learn_starts(
 ) -> StartModel | None:
     """Learn from genes whose stops are right, wherever they begin; None of fewer than 200 genes.
 
-    Parameters
-    ----------
-    chosen : ndarray of int8, shape (n_candidates,)
-        The genes.
-    letters : sequence of ndarray of int8
-        The sequences of the shard.
-    trust : float
-        Log odds of the genes' own starts, beside what is seen there.
+    `chosen` marks the genes, `letters` are the sequences of the shard, and `trust` are log odds of the genes'
+    own starts, beside what is seen there.
     """
     if np.count_nonzero(chosen) < _FEWEST:
         return None
@@ -484,13 +467,7 @@ def pack(model: StartModel | None, prefix: str) -> Arrays:
 
 
 def unpack(every: Arrays, prefix: str) -> StartModel | None:
-    """The model that `pack` made arrays of, which are among others.
-
-    Raises
-    ------
-    ModelFileError
-        Arrays that are missing, or of other types or shapes, or that are no probabilities.
-    """
+    """The model that `pack` made arrays of, which are among others; refuses wrong ones."""
     arrays = {name.removeprefix(prefix): array for name, array in every.items() if name.startswith(prefix)}
     if not arrays:
         return None

@@ -85,10 +85,7 @@ class ContigWeights(OrfWeights):
         return {"words": list(_WORD_COLUMNS), "ends": ends, **known}
 
     def ends(self, before: NDArray[np.bool_], behind: NDArray[np.bool_], seen: Array) -> NDArray[np.int16]:
-        """Places among the weights of ends of candidates that go on there; one of none for others.
-
-        `seen` are the bases of each.
-        """
+        """Places among the weights of ends; one of none for candidates that do not go on. `seen` are bases."""
         # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
         bins = np.searchsorted(LENGTHS, seen, side="right") - 1
         kind = before.astype(np.int16) + 2 * behind
@@ -133,10 +130,8 @@ class ContigGraph(OrfGraph):
     weights: ContigWeights
 
     def of_contigs(self, shard: OrfShard) -> ContigShard:
-        """What is seen at the ends of contigs; of words nothing yet but how many they are.
-
-        Of a gene that goes on neither length nor bases around a start are known, but how much of it is seen.
-        """
+        """What is seen at the ends of contigs; of words nothing yet but how many they are."""
+        # of a gene that goes on neither length nor bases around a start are known, but how much of it is seen
         # a whole gene has two codons more than words; one with fewer bases goes on behind its contig
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
@@ -301,13 +296,7 @@ def _own(
 
 
 class Organism:
-    """An annotated genome: its words, where its genes begin, and pieces of it at random places.
-
-    Raises
-    ------
-    DataError
-        It has no gene.
-    """
+    """An annotated genome: its words, where its genes begin, and pieces of it at random places."""
 
     def __init__(
         self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator

@@ -73,15 +73,14 @@ class OrfGraph(Structure):
         DataError
             Names the sequence, and the position or gene, that cannot be used.
         """
-        names = [f"sequence {s}" for s in range(len(inputs))]
-        letters = [encode_letters(text, name) for text, name in zip(inputs, names, strict=True)]
+        letters = [encode_letters(text, f"sequence {s}") for s, text in enumerate(inputs)]
         shard = self.of_letters(letters, is_open, check_weights(weights, len(letters)))
         if outputs is None:
             return shard
         shard = replace(shard, chosen=np.zeros(len(shard.bounds), np.int8))
         for s, genes in enumerate(outputs):
-            mark_genes(shard, s, genes, names[s], shard.chosen)
-        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+            mark_genes(shard, s, genes, f"sequence {s}", shard.chosen)
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
         return shard
 
     def of_letters(
@@ -93,8 +92,7 @@ class OrfGraph(Structure):
 
     def check_shard(self, shard: OrfShard) -> None:
         shard.check(self.rules)
-        names = [f"sequence {s}" for s in range(len(shard))]
-        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -128,21 +126,21 @@ class OrfGraph(Structure):
         self.weights.add_words(words, out)
 
     def _count_gaps(
-        self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
+        self, shard: OrfShard, chosen: Chosen, factors: FloatArray, check: bool = False
     ) -> FloatArray:
-        """Sums over gaps between genes; an error names the sequence."""
+        """Sums over gaps between genes; a check refuses those that overlap too much."""
         # genes by their left ends, and pairs of those that are next to each other in one sequence
         genes, sequence = np.flatnonzero(chosen), shard.by_candidate(np.arange(len(shard)))
         genes = genes[np.lexsort((shard.reverse[genes], shard.bounds[genes, 0], sequence[genes]))]
         together = np.flatnonzero(np.diff(sequence[genes]) == 0)
         before, after = genes[together], genes[together + 1]
         distances = shard.bounds[after, 0] - shard.bounds[before, 1] + self.rules.overlap
-        if names is not None and np.any(distances < 0):
+        if check and np.any(distances < 0):
             wrong = after[np.argmax(distances < 0)]
             start, end = shard.bounds[wrong].tolist()
             raise DataError(
-                f"{names[sequence[wrong]]}: found a gene at {start}-{end} that overlaps the one before it by "
-                f"more than {self.rules.overlap} bases"
+                f"sequence {sequence[wrong]}: found a gene at {start}-{end} that overlaps the one before it "
+                f"by more than {self.rules.overlap} bases"
             )
         bins, counts = self.weights.gap_bins, np.zeros(self.gaps().scores.shape)
         strands = shard.reverse[before], shard.reverse[after]
