@@ -45,11 +45,7 @@ def test_genes_across_the_origin():
 @pytest.mark.parametrize(
     ("annotation", "sequences", "message"),
     [
-        (
-            GFF,
-            ">b\nACGT\n",
-            "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence of that",
-        ),
+        (GFF, ">b\nACGT\n", "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence"),
         (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 9, expected it within the 4 bases"),
         (GFF, None, "<input>: found no sequences, expected some"),
         ("c\tx\tCDS\t1\t6\n//\n", None, "expected LOCUS"),

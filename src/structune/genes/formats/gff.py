@@ -51,7 +51,7 @@ class GeneAnnotation:
     skipped : tuple of Skipped
         Transcripts of the file that could not be used.
     circular : frozenset of str
-        Contigs of which the file says so.
+        Contigs that are circles.
     """
 
     transcripts: dict[str, tuple[Transcript, ...]]

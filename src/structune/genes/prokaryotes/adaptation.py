@@ -99,10 +99,7 @@ def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters])
 
 
 def _stretches(letters: Sequence[Letters]) -> Sequence[Letters]:
-    """What weights are learned from: all, or some long parts from everywhere.
-
-    Long ones, for genes at their ends are not whole.
-    """
+    """What weights are learned from: all, or some parts from everywhere, long for genes at ends are cut."""
     n = sum(part.size for part in letters)
     if n <= _LESSON:
         return letters

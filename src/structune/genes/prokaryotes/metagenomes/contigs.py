@@ -1,8 +1,4 @@
-"""Contigs of organisms that nobody knows: the graph of their candidates, and words of genes.
-
-How words follow the share of G and C, what is an organism's own, and what is a contig's; and what is learned
-from an organism: its words, and pieces of its genome as contigs.
-"""
+"""Contigs of organisms that nobody knows: graphs of candidates, words of genes, what organisms teach."""
 
 from __future__ import annotations
 
@@ -85,7 +81,7 @@ class ContigWeights(OrfWeights):
         return {"words": list(_WORD_COLUMNS), "ends": ends, **known}
 
     def ends(self, before: NDArray[np.bool_], behind: NDArray[np.bool_], seen: Array) -> NDArray[np.int16]:
-        """Places among the weights of ends; one of none for candidates that do not go on. `seen` are bases."""
+        """Places among the weights of ends, by the bases that are `seen`; that of none for whole ones."""
         # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
         bins = np.searchsorted(LENGTHS, seen, side="right") - 1
         kind = before.astype(np.int16) + 2 * behind
@@ -232,11 +228,9 @@ def log_words(counts: IntArray) -> FloatArray:
 def with_own_words(
     graph: ContigGraph, w: FloatArray, shard: ContigShard, shares: FloatArray, composition: Composition
 ) -> ContigShard:
-    """Words as in genes of the organisms that a contig is like, and as in its own; `shares` are of G and C.
-
-    Words that are expected in the genes of a contig, by all sets of them, tell how probable each organism is,
-    and are counted beside its words.
-    """
+    """Words as in genes of the organisms that a contig is like, and as in its own; `shares` are of G and C."""
+    # words that are expected in the genes of a contig, by all sets of them, tell how probable each organism
+    # is, and are counted beside its words
     found = with_words(shard, shares, composition)
     for _ in range(_ROUNDS):
         found = with_words(found, shares, composition, graph.marginals(w, found))
@@ -278,7 +272,7 @@ def _own(
 ) -> tuple[FloatArray, int]:
     """Logs of the words of a contig's genes, and which organism they are most like.
 
-    Log odds and probabilities of words are known, of all organisms and of each.
+    `odds` and `chances` are log odds and probabilities of words, of all organisms and of each.
     """
     counts = np.zeros(N_WORDS + 1)
     kernels.count_words(words, used, counts)

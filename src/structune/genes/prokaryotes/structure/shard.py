@@ -197,14 +197,12 @@ class OrfShard(Shard):
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
     """Mark the candidates of a sequence that are the genes."""
     part = shard.part(s, CANDIDATES)
-    bounds, reverse, own = shard.bounds[part], shard.reverse[part], chosen[part]
-    wanted = {(start, end, strand == "-"): (start, end, strand) for start, end, strand in genes}
-    for k, key in enumerate(zip(*bounds.T.tolist(), reverse.tolist(), strict=True)):
-        if wanted.pop(key, None) is not None:
-            own[k] = 1
-    if wanted:
-        start, end, strand = next(iter(wanted.values()))
-        raise DataError(f"{name}: found the gene {start}-{end}({strand}), expected one of the candidates")
+    keys = zip(*shard.bounds[part].T.tolist(), shard.reverse[part].tolist(), strict=True)
+    places = dict(zip(keys, range(part.start, part.stop), strict=True))
+    for start, end, strand in genes:
+        if (start, end, strand == "-") not in places:
+            raise DataError(f"{name}: found the gene {start}-{end}({strand}), expected one of the candidates")
+        chosen[places[start, end, strand == "-"]] = 1
 
 
 # --- from letters ------------------------------------------------------------------------------------------
