@@ -80,9 +80,9 @@ from .metrics import (
 from .plots import plot_genes as plot_genes
 from .prokaryotes.adaptation import LittleToLearnWarning as LittleToLearnWarning
 from .prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder
+from .prokaryotes.orf_finder import nearest_node as nearest_node
+from .prokaryotes.orf_finder import suited_code as suited_code
 from .prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
 from .prokaryotes.starts import StartModel as StartModel
 from .prokaryotes.structure.candidates import OrfRules as OrfRules
 from .prokaryotes.structure.orf_graph import OrfGraph as OrfGraph
-from .prokaryotes.suitable_model import nearest_node as nearest_node
-from .prokaryotes.suitable_model import suited_code as suited_code

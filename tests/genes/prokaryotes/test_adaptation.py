@@ -23,7 +23,7 @@ from structune.genes import LittleToLearnWarning, suited_code
 from structune.genes.metrics import gene_scores
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
-from structune.genes.prokaryotes import suitable_model
+from structune.genes.prokaryotes import orf_finder
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.running import Run
 
@@ -189,7 +189,7 @@ def test_the_nearest_node(tree, codons, far):
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
-    monkeypatch.setattr(suitable_model, "ENOUGH", 1000)
+    monkeypatch.setattr(orf_finder, "ENOUGH", 1000)
     monkeypatch.setattr(
         OrfGraph,
         "of_letters",
@@ -235,11 +235,11 @@ def test_from_a_finder_for_metagenomes():
 )
 def test_which_code_suits(finder, monkeypatch, own, sure, suits):
     monkeypatch.setattr(
-        suitable_model, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
+        orf_finder, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
     )
     given, enough = finder.with_code(own), ["ACGT" * 12_500]
     assert suited_code(given, enough) == suits
-    found = suitable_model.surer_code(given, enough)
+    found = orf_finder.surer_code(given, enough)
     assert found is None if suits == own else found == (suits, pytest.approx(sure[suits] / sure[own]))
     assert suited_code(given, ["ACGT" * 12_499]) == own
 
@@ -250,7 +250,7 @@ def test_no_code_suits_a_genome_of_few_genes():
     finder, rest = MetagenomeFinder.pretrained(), letters(np.random.default_rng(0), 3 * len(genes))
     assert suited_code(finder, [genes * 2]) == 4
     sample = [encode_letters(genes + rest, "")]
-    sure = {code: suitable_model._surest(finder, sample, code)[1] for code in (11, 4)}
+    sure = {code: orf_finder._surest(finder, sample, code)[1] for code in (11, 4)}
     assert sure[4] > 1.15 * sure[11]
     assert suited_code(finder, [genes + rest]) == 11
 

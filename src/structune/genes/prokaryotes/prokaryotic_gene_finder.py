@@ -16,10 +16,9 @@ from structune.genes.formats.record import Skipped
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder, nearest
 from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays

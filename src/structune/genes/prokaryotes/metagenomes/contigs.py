@@ -228,7 +228,7 @@ def log_words(counts: IntArray) -> FloatArray:
 def with_own_words(
     graph: ContigGraph, w: FloatArray, shard: ContigShard, shares: FloatArray, composition: Composition
 ) -> ContigShard:
-    """Words as in genes of the organisms that a contig is like, and as in its own; `shares` are of G and C."""
+    """Words as in genes of the organisms that a contig is like, and its own; `shares` are of G and C."""
     # words that are expected in the genes of a contig, by all sets of them, tell how probable each organism
     # is, and are counted beside its words
     found = with_words(shard, shares, composition)

@@ -27,11 +27,10 @@ from structune.genes.prokaryotes.metagenomes.contigs import (
     with_own_words,
     with_words,
 )
-from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
 from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
-from structune.genes.prokaryotes.suitable_model import suited_code
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
