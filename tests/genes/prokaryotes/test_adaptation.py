@@ -58,9 +58,8 @@ def test_self_training_gains(finder):
 
 def test_penalties_are_the_default_ones():
     """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
-    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, run=Run(max_seconds=60.0)).fit(
-        KNOWN
-    )
+    options = {"groups": "single", "penalty": 100.0, "run": Run(max_seconds=60.0)}
+    one = ProkaryoticGeneFinder(n_jobs=1, **options).fit(KNOWN)
     found = adapt(one, NEW[:2], rounds=1)
     assert found.loss == "log"
     assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
@@ -190,11 +189,12 @@ def test_the_nearest_node(tree, codons, far):
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
     monkeypatch.setattr(orf_finder, "ENOUGH", 1000)
-    monkeypatch.setattr(
-        OrfGraph,
-        "of_letters",
-        lambda self, some, **options: seen.append(some) or encode(self, some, **options),
-    )
+
+    def watched(self, some, **options):
+        seen.append(some)
+        return encode(self, some, **options)
+
+    monkeypatch.setattr(OrfGraph, "of_letters", watched)
     nearest_node(tree, ["A" * 300, "C" * 600, "G" * 200])
     nearest_node(tree, ["A", "ACGT" * 500])
     texts = [["".join("ACGT"[k] for k in part) for part in some] for some in seen]

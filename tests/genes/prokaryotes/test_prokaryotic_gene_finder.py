@@ -148,9 +148,7 @@ def test_starts_are_learned_from_wrong_ones():
     genome, rng = simulated.genome(11, n_contigs=30), np.random.default_rng(0)
     wrong = [replace(x, transcripts=tuple(moved(t, x, rng) for t in x.transcripts)) for x in genome]
     test = simulated.genome(12, n_contigs=5)
-    learned, annotated = (
-        finder(penalty=None, starts=starts).fit(wrong) for starts in ("learned", "annotated")
-    )
+    learned, annotated = (finder(penalty=None, starts=how).fit(wrong) for how in ("learned", "annotated"))
     assert annotated.starts_ is None
     assert learned.score(test) >= annotated.score(test)
     assert learned.score(test) > 0.97

@@ -1,5 +1,7 @@
 """Contigs of many organisms: what is learned from others, words of a contig's own, files, wrong input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -97,10 +99,7 @@ def test_organisms(finder):
 
 
 def test_genes_that_are_not_known_well_are_left_out():
-    wrong = [
-        AnnotatedSequence(e.name, e.sequence, e.transcripts, (Skipped(e.name, "x", "why", (0, 40)),))
-        for e in TRAIN
-    ]
+    wrong = [replace(each, skipped=(Skipped(each.name, "x", "why", (0, 40)),)) for each in TRAIN]
     with pytest.warns(SkippedGenesWarning, match="why"):
         model = MetagenomeFinder(n_jobs=1).fit(wrong, groups=ORGANISMS)
     assert len(model.skipped_) == len(TRAIN)
