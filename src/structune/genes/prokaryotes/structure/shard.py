@@ -183,15 +183,13 @@ class OrfShard(Shard):
         n_words, skipped = lengths[first] // CODON - 2, (starts - starts[first][frame]) // CODON
         given |= {"n_candidates": counts, "n_words": n_words, "skipped": skipped}
         expected = shard_of_frames(sequence, of_frame, self.n_bases, self.weights, **given)
-        same = (self.offsets[LEFTS:] == expected.offsets[LEFTS:]).all(axis=0)
-        if not same.all():
-            raise DataError(
-                f"sequence {np.argmin(same) - 1}: found ends that are not those of the candidates"
-            )
+        others = " that are not those of the candidates"
+        for level, row in enumerate(self.offsets[LEFTS:] == expected.offsets[LEFTS:], LEFTS):
+            if not row.all():
+                raise DataError(f"sequence {np.argmin(row) - 1}: found {LEVELS[level][0]}{others}")
         for level, names in LEVELS.items():
             for name in names:
-                problem = f"{name} that are not those of the candidates"
-                refuse(getattr(self, name) != getattr(expected, name), level, problem)
+                refuse(getattr(self, name) != getattr(expected, name), level, name + others)
 
 
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
