@@ -155,11 +155,8 @@ def test_genes_stay(learned):
     """Each gene keeps its stop, and no two of them overlap by more than the rules allow."""
     shard, _ = with_letters(2, 5)
     found, _ = learned.found(GRAPH, shard, shard.chosen, None, False)
-    ends = [
-        np.where(shard.reverse, shard.bounds[:, 0], shard.bounds[:, 1])[of > 0]
-        for of in (found, shard.chosen)
-    ]
-    np.testing.assert_array_equal(*map(np.sort, ends))
+    ends = np.where(shard.reverse, shard.bounds[:, 0], shard.bounds[:, 1])
+    np.testing.assert_array_equal(*(np.sort(ends[of > 0]) for of in (found, shard.chosen)))
     GRAPH.features(shard, np.zeros(GRAPH.n_weights), outputs=found)
 
 
