@@ -252,4 +252,4 @@ def _both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
 def count_words(letters: Letters) -> IntArray:
     """How often each word of two codons is at any place of both strands, by number."""
     counts = [np.bincount(strand, minlength=4**WORD + 1) for strand in _both_strands(letters, WORD)]
-    return np.sum(counts, axis=0)[:-1]
+    return np.asarray(np.sum(counts, axis=0)[:-1])

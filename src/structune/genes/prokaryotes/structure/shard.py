@@ -242,7 +242,7 @@ def encode_frames(
     # a start that is a stop codon is none, and of a gene as many bases as the shortest has must be seen
     kept = np.flatnonzero((stops > starts) & (last - starts >= rules.shortest) & (is_seen | is_open))
     kept = kept[np.argsort(stops[kept], kind="stable")]
-    starts, stops, strand, is_seen, last = (each[kept] for each in (starts, stops, strand, is_seen, last))
+    starts, stops, strand, is_seen, last = starts[kept], stops[kept], strand[kept], is_seen[kept], last[kept]
     # A gene that goes on behind the sequence is at least as long as what is seen of it, and counts as one of
     # a thousand bases. Of one without a start codon the length is not known.
     kinds, lengths = kinds[starts], stops + CODON - starts
@@ -324,7 +324,7 @@ def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArr
     reverse, sequence, counts = shard.reverse[every[frames]], sequence[frames], counts[frames]
     # frames of a strand of a sequence keep their order
     order = np.argsort(2 * sequence + reverse, kind="stable")
-    frames, reverse, sequence, counts = (each[order] for each in (frames, reverse, sequence, counts))
+    frames, reverse, sequence, counts = frames[order], reverse[order], sequence[order], counts[order]
     # Of a frame the last candidates stay, with the last starts: its words now begin at the first of these, so
     # the words before, which `skipped` counts, go.
     first = every[frames + 1] - counts
@@ -372,6 +372,6 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
 def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
     """Without the candidates that have more than so many bases that are to be avoided, which are marked."""
     # `before` counts marked bases up to each position, over all sequences one behind the other
-    before = offsets_of(avoided)
+    before = np.concatenate(([0], np.cumsum(avoided)))
     bounds = shard.bounds + shard.by_candidate(offsets_of(shard.n_bases)[:-1])[:, None]
     return with_candidates(shard, before[bounds[:, 1]] - before[bounds[:, 0]] <= most)
