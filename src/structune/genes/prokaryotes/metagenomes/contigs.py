@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from structune.errors import DataError
 from structune.genes.formats.record import AnnotatedSequence, Transcript, genetic_code
@@ -184,7 +183,7 @@ class Composition:
         # an organism as it would be with another share: its residuals go along with the line
         row = _design(np.array([share]))
         genes = row @ self.genes + np.vstack((np.zeros(N_WORDS), self.own))
-        return log_softmax(genes, axis=1), log_softmax(row @ self.everywhere, axis=1)[0]
+        return _normalised(genes), _normalised(row @ self.everywhere)[0]
 
 
 def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -210,6 +209,11 @@ def gc_share(letters: Letters) -> float:
 
 def _design(shares: FloatArray) -> FloatArray:
     return np.column_stack((np.ones(len(shares)), (shares - _USUAL) / _SPREAD))
+
+
+def _normalised(logs: FloatArray) -> FloatArray:
+    logs = logs - logs.max(axis=1, keepdims=True)  # scipy.special, which has this, takes long to import
+    return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
 
 
 def log_words(counts: IntArray) -> FloatArray:
