@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from laws import Problem
 from simulated_genes import flip
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.graph import ContigGraph
-from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, with_words
+from structune.genes.prokaryotes.metagenomes.contigs import (
+    Composition,
+    ContigGraph,
+    gc_share,
+    log_odds,
+    with_words,
+)
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -130,9 +135,8 @@ class ContigDefinition(Definition):
     def gene(self, strand, start, stop, length):
         known = [base for base in strand if base != "N"]
         share = sum(base in "GC" for base in known) / len(known)
-        tables = log_odds(
-            *(logs[0] if logs.ndim > 1 else logs for logs in self.composition.at(round(share, 2)))
-        )
+        genes, everywhere = self.composition.at(round(share, 2))
+        tables = log_odds(genes[0], everywhere)
         for a in range(start, stop - 3, 3):
             if "N" not in strand[a : a + 6]:
                 word = int(strand[a : a + 6].translate(str.maketrans("ACGT", "0123")), 4)
@@ -192,10 +196,8 @@ def problem_of(structure, definition, finished, rng, texts, is_open, scale):
     outputs = [[marks(shard, s, chosen) for chosen in some] for s, some in enumerate(sets)]
     both = list(zip(genes, sets, strict=True))
     features = [np.array([definition.features(of, chosen) for chosen in some]) for of, some in both]
-    costs = [
-        np.array([cost(of, one, chosen) for chosen in some], float)
-        for (of, some), one in zip(both, known, strict=True)
-    ]
+    pairs = zip(both, known, strict=True)
+    costs = [np.array([cost(of, one, chosen) for chosen in some], float) for (of, some), one in pairs]
     return Problem(structure, shard, w, outputs, features, own=own, costs=costs)
 
 

@@ -25,9 +25,7 @@ from scipy.optimize import minimize
 from structune import ProkaryoticGeneFinder
 from structune.genes import load_genes, load_verified_genes
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.starts.choices import Choices
-from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import WEIGHTS
+from structune.genes.prokaryotes.starts import WEIGHTS, Choices, learn_starts
 
 GENOMES = ("e_coli", "m_tuberculosis", "synechocystis", "h_salinarum", "n_pharaonis", "a_pernix")
 STRENGTH = 1.0  # of the pull to the weights in use

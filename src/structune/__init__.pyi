@@ -24,8 +24,8 @@ from .flat.regressor import Regressor as Regressor
 from .genes.adaptation import adapt as adapt
 from .genes.eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder
+from .genes.prokaryotes.orf_finder import nearest_node as nearest_node
 from .genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
-from .genes.prokaryotes.suitable_model import nearest_node as nearest_node
 from .ranking.ranker import Ranker as Ranker
 from .rna.folder import RNAFolder as RNAFolder
 from .tagging.segment_tagger import SegmentTagger as SegmentTagger

@@ -14,8 +14,7 @@ from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
 from structune.genes.eukaryotes.training import encoded
 from structune.genes.examples import SkippedGenesWarning, cut_examples
-from structune.genes.formats.checks import coding_problems
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, coding_problems
 
 CODING = "ATGGCCTAA"
 

@@ -12,15 +12,6 @@ from .eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .eukaryotes.structure.exon_graph import ExonGraph as ExonGraph
 from .eukaryotes.structure.scaling import Scaling as Scaling
 from .examples import SkippedGenesWarning as SkippedGenesWarning
-from .formats.checks import (
-    CodingProblem as CodingProblem,
-)
-from .formats.checks import (
-    coding_problems as coding_problems,
-)
-from .formats.checks import (
-    overlapping_genes as overlapping_genes,
-)
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank
 from .formats.genomes import read_genomes as read_genomes
@@ -37,10 +28,19 @@ from .formats.record import (
     AnnotatedSequence as AnnotatedSequence,
 )
 from .formats.record import (
+    CodingProblem as CodingProblem,
+)
+from .formats.record import (
     Skipped as Skipped,
 )
 from .formats.record import (
     Transcript as Transcript,
+)
+from .formats.record import (
+    coding_problems as coding_problems,
+)
+from .formats.record import (
+    overlapping_genes as overlapping_genes,
 )
 from .formats.record import (
     skipped_text as skipped_text,
@@ -80,9 +80,9 @@ from .metrics import (
 from .plots import plot_genes as plot_genes
 from .prokaryotes.adaptation import LittleToLearnWarning as LittleToLearnWarning
 from .prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder as MetagenomeFinder
+from .prokaryotes.orf_finder import nearest_node as nearest_node
+from .prokaryotes.orf_finder import suited_code as suited_code
 from .prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder as ProkaryoticGeneFinder
-from .prokaryotes.starts.model import StartModel as StartModel
+from .prokaryotes.starts import StartModel as StartModel
 from .prokaryotes.structure.candidates import OrfRules as OrfRules
 from .prokaryotes.structure.orf_graph import OrfGraph as OrfGraph
-from .prokaryotes.suitable_model import nearest_node as nearest_node
-from .prokaryotes.suitable_model import suited_code as suited_code

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError
-from structune.genes.formats.checks import coding_problems
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import (
     AnnotatedSequence,
@@ -17,6 +16,7 @@ from structune.genes.formats.record import (
     Transcript,
     by_gene,
     by_position,
+    coding_problems,
     skipped_text,
 )
 from structune.structure import IntArray

@@ -25,10 +25,9 @@ from structune.genes.formats.hints import misplaced_text, read_hints, read_regio
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.options import ENDINGS, Finding
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
-from structune.genes.prokaryotes.orf_finder import OrfFinder
+from structune.genes.prokaryotes.orf_finder import ENOUGH, OrfFinder, nearest, sure_share, surer_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
-from structune.genes.prokaryotes.suitable_model import ENOUGH, nearest, sure_share, surer_code
 from structune.running.batches import batches
 from structune.running.executors import make_executor
 from structune.trees.multitask import MultitaskEstimator

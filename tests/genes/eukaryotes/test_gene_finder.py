@@ -14,8 +14,7 @@ from structune import GeneFinder
 from structune.errors import DataError, ModelFileError
 from structune.files.models import read_model, save_model
 from structune.genes.examples import SkippedGenesWarning
-from structune.genes.formats.checks import coding_problems, overlapping_genes
-from structune.genes.formats.record import AnnotatedSequence, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Transcript, coding_problems, overlapping_genes
 from structune.genes.metrics import gene_scores
 from structune.running import Run
 

@@ -45,21 +45,13 @@ def test_copies_of_a_gene():
     """They are genes of their own, such as those of inverted repeats."""
     places = ("30..35", "3..8", "5..11", "complement(33..38)", "40..45")
     found, _ = read(*(cds(place, 'gene="a"') for place in places), cds("50..52", 'gene=""'))
-    assert [(t.name, t.gene) for t in found] == [
-        ("a-2", "a"),
-        ("a-3", "a"),
-        ("a", "a:30"),
-        ("a-4", "a:33"),
-        ("a-5", "a:40"),
-        ("r1:50-52(+)", "r1:50-52(+)"),
-    ]
+    genes = {"a-2": "a", "a-3": "a", "a": "a:30", "a-4": "a:33", "a-5": "a:40", "r1:50-52(+)": "r1:50-52(+)"}
+    assert [(t.name, t.gene) for t in found] == list(genes.items())
 
 
 def test_records_come_one_by_one(tmp_path):
-    versioned = (
-        record().replace("FEATURES", "ACCESSION   AB1\nVERSION     r2\nFEATURES", 1).replace("t\n", "u\n")
-    )
-    text = "\n" + record() + versioned + "\n"
+    versioned = record().replace("FEATURES", "ACCESSION   AB1\nVERSION     r2\nFEATURES", 1)
+    text = "\n" + record() + versioned.replace("t\n", "u\n") + "\n"
     found = list(read_genbank(io.StringIO(text)))
     assert [(one.name, one.sequence) for one in found] == [("r1", BASES.upper()), ("r2", BASES.upper())]
     (tmp_path / "x.gb.gz").write_bytes(gzip.compress(text.encode()))
@@ -101,10 +93,7 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
         (record() + "c\tx\tCDS\n", r"x.gb:12: found 'c\tx\tCDS', expected LOCUS (GFF3 begins with"),
         ("\n" + record()[:-4], "x.gb:11: found the end of the file, expected '//' before it"),
         (record(n=61), "x.gb:1: found 60 bases, expected 61 as the LOCUS line says"),
-        (
-            record() + record(n=0, bases=""),
-            "x.gb:12: record 'r1': found no sequence, expected one after ORIGIN",
-        ),
+        (record() + record(n=0, bases=""), "x.gb:12: record 'r1': found no sequence, expected one"),
         (record(bases="acgeu" * 12), "x.gb:1: position 4 (from 1): found 'E', expected one of"),
         (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
         ("LOCUS\n//\n", "x.gb:1: found a record that cannot be read"),
@@ -120,6 +109,4 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 def test_sequences_alone_need_no_sound_features(location, end):
     text = (record(cds(location, 'gene="a"'), "\n") + record(name="r2")).replace("\n", end)
     found = list(read_sequences(io.BytesIO(text.encode())))
-    assert [(each.sequence, each.transcripts, each.skipped) for each in found] == [
-        (BASES.upper(), (), ())
-    ] * 2
+    assert [(x.sequence, x.transcripts, x.skipped) for x in found] == 2 * [(BASES.upper(), (), ())]

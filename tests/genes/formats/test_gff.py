@@ -78,10 +78,8 @@ def test_genes_without_names():
 def test_names_are_unescaped_and_lose_prefixes():
     """Parts of an mRNA without a gene belong together, whatever their IDs."""
     above = line("mRNA", attributes="ID=transcript:a%3Bb;Parent=Gene:caf%C3%A9", score="0.5")
-    parts = [
-        line(start=a, end=a + 2, attributes=f"ID=p{a};Parent=transcript:a%3Bb", contig="c%20d")
-        for a in (1, 7)
-    ]
+    of_parts = "ID=p{};Parent=transcript:a%3Bb"
+    parts = [line(start=a, end=a + 2, attributes=of_parts.format(a), contig="c%20d") for a in (1, 7)]
     protein = line("protein", attributes="ID=t-Protein;Derives_from=t")  # is no parent
     parts[1] = parts[1].replace("%3Bb\n", "%3Bb,t-Protein;\n")
     (found,), _ = read(above, protein, *parts)
@@ -94,11 +92,9 @@ def test_names_are_unescaped_and_lose_prefixes():
 def test_what_is_let_pass():
     odd = line("SO:0000316", attributes="id=1; - some words\twith a tab")
     whole = line(attributes="ID=1_1;partial=00;start_type=ATG;conf=99.98", score=35.3)  # of Prodigal
-    assert [t.score for t in read("# Sequence Data: seqnum=1\n", odd, whole, "##FASTA\n>c\n")[0]] == [
-        None,
-        35.3,
-    ]
-    parts = (cds(1, 10, 1, attributes="ID=p;codon_start=1"), cds(21, 29, 1, attributes="ID=p;codon_start=1"))
+    found, _ = read("# Sequence Data: seqnum=1\n", odd, whole, "##FASTA\n>c\n")
+    assert [t.score for t in found] == [None, 35.3]
+    parts = [cds(*span, 1, attributes="ID=p;codon_start=1") for span in ((1, 10), (21, 29))]
     (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
     assert found.phases == (0, 2)
     _, skipped = read(cds(1, 9, 2, attributes="ID=p;codon_start=2"))
@@ -133,10 +129,7 @@ def test_what_is_skipped_is_named(lines, reason, span):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            cds(1, 9, attributes='gene_id "g"; transcript_id "t";'),
-            'found \'gene_id "g"; transcript_id "t";\', which is GTF',
-        ),
+        (cds(1, 9, attributes='gene_id "g";'), "found 'gene_id \"g\";', which is GTF"),
         (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
         (line(end="9" * 5000), "found the span '1' to '9999"),
         (line(strand="."), "found the strand '.' of a CDS, expected '+' or '-'"),

@@ -61,9 +61,8 @@ def test_round_trip(original):
     target.seek(0)
     found = read_gff3(target)
     assert not found.skipped
-    assert sorted((t for of in found.transcripts.values() for t in of), key=repr) == sorted(
-        original, key=repr
-    )
+    again = [t for of in found.transcripts.values() for t in of]
+    assert sorted(again, key=repr) == sorted(original, key=repr)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +132,8 @@ def test_what_is_written_is_read(tmp_path):
     write_genbank(tmp_path / "x.gb.gz", GENOME)
     for found, known in zip(read_genbank(tmp_path / "x.gb.gz"), GENOME, strict=True):
         assert (found.name, found.sequence.upper()) == (known.name, known.sequence)
-        assert [(t.strand, t.exons, t.gene) for t in found.transcripts] == [
-            (t.strand, t.exons, t.gene) for t in known.transcripts
-        ]
+        genes, expected = ([(t.strand, t.exons, t.gene) for t in of.transcripts] for of in (found, known))
+        assert genes == expected
 
 
 def test_proteins_scores_and_notes():
@@ -162,9 +160,8 @@ def test_isoforms_and_what_goes_on():
 def test_long_names_are_not_broken():
     contig = "NODE_1000_length_1234567_cov_12.345678_and_more_of_it"
     gene = Transcript(contig, "+", ((0, 9),), f"{contig}.g1.t1", f"{contig}.g1")
-    (record,) = SeqIO.parse(
-        io.StringIO(written([AnnotatedSequence(contig, "ATGGCCTAA", (gene,))])), "genbank"
-    )
+    text = written([AnnotatedSequence(contig, "ATGGCCTAA", (gene,))])
+    (record,) = SeqIO.parse(io.StringIO(text), "genbank")
     assert record.id == contig
     assert [feature.qualifiers["gene"] for feature in record.features] == [["g1"], ["g1"]]
 

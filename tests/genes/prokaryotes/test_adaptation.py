@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ from structune import (
 )
 from structune.errors import CapabilityError, DataError
 from structune.genes import LittleToLearnWarning, suited_code
+from structune.genes.metrics import gene_scores
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes import adaptation as genome_adaptation
-from structune.genes.prokaryotes import suitable_model
+from structune.genes.prokaryotes import orf_finder
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.running import Run
 
@@ -56,9 +58,8 @@ def test_self_training_gains(finder):
 
 def test_penalties_are_the_default_ones():
     """Of kinds of weights, however the finder was tuned; other settings are those of the finder."""
-    one = ProkaryoticGeneFinder(n_jobs=1, groups="single", penalty=100.0, run=Run(max_seconds=60.0)).fit(
-        KNOWN
-    )
+    options = {"groups": "single", "penalty": 100.0, "run": Run(max_seconds=60.0)}
+    one = ProkaryoticGeneFinder(n_jobs=1, **options).fit(KNOWN)
     found = adapt(one, NEW[:2], rounds=1)
     assert found.loss == "log"
     assert dict(zip(found.group_names_, found.penalty_, strict=True))["hexamers"] == 1000.0
@@ -123,40 +124,24 @@ def test_large_genomes_are_learned_from_in_parts(finder, monkeypatch):
 
 def test_short_contigs_are_learned_from_with_the_genes_that_go_on_beyond_them(finder, monkeypatch):
     """Most do. Where they begin is learned only from others, all possible starts of which are seen."""
-    pieces, known = [], []
+    pieces, known = [], {}
     for each in simulated.genome(1, codons=HALF, n_contigs=60):
-        marks = coding(len(each.sequence), each.transcripts)
-        starts = range(0, len(each.sequence), 180)
-        pieces += [each.sequence[a : a + 180] for a in starts]
-        known += [marks[:, a : a + 180] for a in starts]
+        for a in range(0, len(each.sequence), 180):
+            seen = [((max(t.start - a, 0), min(t.end - a, 180)), t) for t in each.transcripts]
+            known[str(len(pieces))] = [replace(t, exons=(span,)) for span, t in seen if span[0] < span[1]]
+            pieces.append(each.sequence[a : a + 180])
     taught = []
     monkeypatch.setattr(
         genome_adaptation, "learn_starts", lambda graph, shard, genes, letters: taught.append((shard, genes))
     )
-    before, after = (f1(by, pieces, known) for by in (finder, adapt(finder, pieces)))
-    assert after > before
+    both = [by.predict(pieces) for by in (finder, adapt(finder, pieces))]
+    before, after = (gene_scores(known, {str(k): of for k, of in enumerate(found)}) for found in both)
+    assert after.nucleotide.f1 > before.nucleotide.f1
     ((shard, genes),) = taught
     n, (start, end) = shard.by_candidate(shard.n_bases), shard.bounds.T
     assert genes.any()
     assert np.where(shard.reverse, n - end, start)[genes > 0].min() > 2
     assert not shard.frame_sums(genes)[np.where(shard.reverse, n - end, start) < 3].any()
-
-
-def coding(n, genes):
-    """Coding bases of either strand."""
-    found = np.zeros((2, n), bool)
-    for t in genes:
-        found["+-".index(t.strand), t.start : t.end] = True
-    return found
-
-
-def f1(finder, texts, known):
-    found = [coding(len(x), genes) for x, genes in zip(texts, finder.predict(texts), strict=True)]
-    both, one, other = (
-        sum(part.sum() for part in parts)
-        for parts in ([a & b for a, b in zip(found, known, strict=True)], found, known)
-    )
-    return 2 * both / (one + other)
 
 
 def test_of_too_little_to_learn_from_it_warns(finder):
@@ -203,12 +188,13 @@ def test_the_nearest_node(tree, codons, far):
 
 def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
     seen, encode = [], OrfGraph.of_letters
-    monkeypatch.setattr(suitable_model, "ENOUGH", 1000)
-    monkeypatch.setattr(
-        OrfGraph,
-        "of_letters",
-        lambda self, some, **options: seen.append(some) or encode(self, some, **options),
-    )
+    monkeypatch.setattr(orf_finder, "ENOUGH", 1000)
+
+    def watched(self, some, **options):
+        seen.append(some)
+        return encode(self, some, **options)
+
+    monkeypatch.setattr(OrfGraph, "of_letters", watched)
     nearest_node(tree, ["A" * 300, "C" * 600, "G" * 200])
     nearest_node(tree, ["A", "ACGT" * 500])
     texts = [["".join("ACGT"[k] for k in part) for part in some] for some in seen]
@@ -249,11 +235,11 @@ def test_from_a_finder_for_metagenomes():
 )
 def test_which_code_suits(finder, monkeypatch, own, sure, suits):
     monkeypatch.setattr(
-        suitable_model, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
+        orf_finder, "_surest", lambda _, sample, code: ("", sure[code] * sum(map(len, sample)))
     )
     given, enough = finder.with_code(own), ["ACGT" * 12_500]
     assert suited_code(given, enough) == suits
-    found = suitable_model.surer_code(given, enough)
+    found = orf_finder.surer_code(given, enough)
     assert found is None if suits == own else found == (suits, pytest.approx(sure[suits] / sure[own]))
     assert suited_code(given, ["ACGT" * 12_499]) == own
 
@@ -264,7 +250,7 @@ def test_no_code_suits_a_genome_of_few_genes():
     finder, rest = MetagenomeFinder.pretrained(), letters(np.random.default_rng(0), 3 * len(genes))
     assert suited_code(finder, [genes * 2]) == 4
     sample = [encode_letters(genes + rest, "")]
-    sure = {code: suitable_model._surest(finder, sample, code)[1] for code in (11, 4)}
+    sure = {code: orf_finder._surest(finder, sample, code)[1] for code in (11, 4)}
     assert sure[4] > 1.15 * sure[11]
     assert suited_code(finder, [genes + rest]) == 11
 

@@ -45,15 +45,10 @@ def test_all_genes_are_in_examples(seed, n_genes):
     assert "".join(found.sequences) == "".join(each.sequence for each in genome)
     sizes = [5] * (n_genes // 5) + [n_genes % 5] * (n_genes % 5 > 0)
     assert [len(genes) for genes in found.genes] == 2 * sizes
-    offset, places = 0, []
-    for text, genes in zip(found.sequences, found.genes, strict=True):
-        places += [(a + offset, b + offset, strand) for a, b, strand in genes]
-        offset += len(text)
-    n = len(genome[0].sequence)
-    expected = [
-        (t.start + n * s, t.end + n * s, t.strand) for s, each in enumerate(genome) for t in each.transcripts
-    ]
-    assert places == expected
+    bases = [text[a:b] for text, genes in zip(found.sequences, found.genes, strict=True) for a, b, _ in genes]
+    known = [(t, each.sequence) for each in genome for t in each.transcripts]
+    assert bases == [text[t.start : t.end] for t, text in known]
+    assert [gene[2] for genes in found.genes for gene in genes] == [t.strand for t, _ in known]
     OrfGraph(RULES).encode(found.sequences, found.genes)
 
 

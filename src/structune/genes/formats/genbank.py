@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 
 from Bio import BiopythonWarning
 from Bio.Seq import UndefinedSequenceError
-from Bio.SeqFeature import ExactPosition, Location, SeqFeature
+from Bio.SeqFeature import ExactPosition, SeqFeature
 from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
@@ -22,7 +22,6 @@ from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcrip
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
 _FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*+")
-_OTHER_ORDER = "parts in another order than on the strand (across the origin, or trans-splicing)"
 _STRANDS = {1: "+", -1: "-"}
 
 
@@ -44,10 +43,6 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     source : path or file object
         A file object may be binary or text; it is left open.
 
-    Yields
-    ------
-    AnnotatedSequence
-
     Raises
     ------
     DataError
@@ -60,26 +55,21 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
 def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
     """Read records of lines that are whole; of those without genes no feature is looked at."""
     formats = "GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA"
-    with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
-        yield from _each(lines, with_genes)
-
-
-def _each(lines: Lines, with_genes: bool) -> Iterator[AnnotatedSequence]:
     begun: dict[str, int] = {}
-    for number, whole in _records(lines):
-        text = whole if with_genes else _FEATURES.sub(r"\1", whole)
-        with lines.at(number):
-            found = _annotated(_parsed(text))
-            said = _LENGTH.match(text)
-            if said and int(said[1]) != len(found.sequence):
-                n = len(found.sequence)
-                raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
-            if found.name in begun:
-                raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
-        begun[found.name] = number
-        yield found
-    if not begun:
-        raise DataError(f"{lines.name}: found no records, expected some")
+    with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
+        for number, whole in _records(lines):
+            text = whole if with_genes else _FEATURES.sub(r"\1", whole)
+            with lines.at(number):
+                found = _annotated(_parsed(text))
+                said, n = _LENGTH.match(text), len(found.sequence)
+                if said and int(said[1]) != n:
+                    raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
+                if found.name in begun:
+                    raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
+            begun[found.name] = number
+            yield found
+        if not begun:
+            raise DataError(f"{lines.name}: found no records, expected some")
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -137,8 +127,9 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
                 gene = f"{contig}:{int(location.start) + 1}-{int(location.end)}({strand})"
         used[gene] += 1
         name = f"{gene}-{used[gene]}" if used[gene] > 1 else gene
-        if reason := _unusable(feature):
-            skipped.append(Skipped(contig, name, reason, _place(feature, len(sequence))))
+        reason, place = _unusable(feature, len(sequence))
+        if reason:
+            skipped.append(Skipped(contig, name, reason, place))
         else:
             exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
             code = code_of(marks.get("transl_table", [None])[0])
@@ -160,55 +151,37 @@ def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript
         yield replace(t, gene=gene)
 
 
-def _unusable(feature: SeqFeature) -> str:
-    """Why a transcript is skipped, if it is."""
+def _unusable(feature: SeqFeature, n_bases: int) -> tuple[str, tuple[int, int] | None]:
+    """Why a transcript is skipped, if it is, and its span; beyond the end, if across the origin."""
     location, marks = feature.location, feature.qualifiers
     if location is None:
-        return "a location that cannot be read"
-    if {"pseudo", "pseudogene"} & set(marks):
-        return "a pseudogene"
-    if "trans_splicing" in marks:
-        return "trans-splicing"
-    if reason := _scattered(location):
-        return reason
-    if getattr(location, "operator", "join") != "join":
-        return "parts that are not joined"
-    if not all(isinstance(end, ExactPosition) for part in location.parts for end in (part.start, part.end)):
-        return "not whole"
-    if any(b.start < a.end for a, b in pairwise(_ascending(location))):
-        return "parts overlap (a programmed frameshift?)"
-    start = marks.get("codon_start", ["1"])[0]
-    return "" if start == "1" else f"not whole: codon_start={start}"
-
-
-def _scattered(location: Location) -> str:
-    """Why parts are not of one place, if they are not."""
-    parts = location.parts
+        return "a location that cannot be read", None
+    parts, strands = location.parts, {part.strand for part in location.parts}
+    # parts along the sequence, if they are in the order of the strand, and steps back among them
+    ascending = parts if parts[0].strand == 1 else parts[::-1]
+    back = [(int(a.end), int(b.start)) for a, b in pairwise(ascending) if b.start < a.start]
+    scattered, place = "", None
     if any(part.ref is not None for part in parts):
-        return "parts on two sequences"
-    if len({part.strand for part in parts}) > 1 or parts[0].strand not in _STRANDS:
-        return "parts on two strands"
-    if any(b.start < a.start for a, b in pairwise(_ascending(location))):
-        return _OTHER_ORDER
-    return ""
-
-
-def _ascending(location: Location) -> list[Location]:
-    """The parts along the sequence, if they are in the order of the strand."""
-    parts: list[Location] = location.parts
-    return parts if location.parts[0].strand == 1 else parts[::-1]
-
-
-def _place(feature: SeqFeature, n_bases: int) -> tuple[int, int] | None:
-    """The span of parts of one place; beyond the end, if across the origin."""
-    location = feature.location
-    if location is None or "trans_splicing" in feature.qualifiers:
-        return None
-    reason = _scattered(location)
-    if not reason:
-        return int(location.start), int(location.end)
-    parts = _ascending(location)
-    # one step back, from the last base to the first, is a circle; any other order is not a place
-    back = [(int(a.end), int(b.start)) for a, b in pairwise(parts) if b.start < a.start]
-    is_across = reason == _OTHER_ORDER and back == [(n_bases, 0)]
-    return (int(parts[0].start), n_bases + int(parts[-1].end)) if is_across else None
+        scattered = "parts on two sequences"
+    elif len(strands) > 1 or not strands <= _STRANDS.keys():
+        scattered = "parts on two strands"
+    elif back:
+        scattered = "parts in another order than on the strand (across the origin, or trans-splicing)"
+        # one step back, from the last base to the first, is a circle; any other order is not a place
+        if back == [(n_bases, 0)]:
+            place = int(ascending[0].start), n_bases + int(ascending[-1].end)
+    else:
+        place = int(location.start), int(location.end)
+    exact = (isinstance(end, ExactPosition) for part in parts for end in (part.start, part.end))
+    start = marks.get("codon_start", ["1"])[0]
+    reasons = {
+        "a pseudogene": bool({"pseudo", "pseudogene"} & set(marks)),
+        "trans-splicing": "trans_splicing" in marks,
+        scattered: bool(scattered),
+        "parts that are not joined": getattr(location, "operator", "join") != "join",
+        "not whole": not all(exact),
+        "parts overlap (a programmed frameshift?)": any(b.start < a.end for a, b in pairwise(ascending)),
+        f"not whole: codon_start={start}": start != "1",
+    }
+    reason = next((reason for reason, is_so in reasons.items() if is_so), "")
+    return reason, None if "trans_splicing" in marks else place

@@ -12,11 +12,10 @@ from typing import TypeVar
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
-from structune.genes.formats.checks import is_cut
 from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
 from structune.genes.formats.gff import GeneAnnotation, parse_annotation, parse_gff3
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, along_strand, genetic_code
+from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, genetic_code, is_cut
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -32,7 +31,7 @@ def read_genomes(
     stop_codon: str = "auto",
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
-    """Read sequences with the transcripts on them, one sequence at a time.
+    """Read all sequences with the transcripts on them, one at a time, in the order of their file.
 
     Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
@@ -48,11 +47,6 @@ def read_genomes(
         whole codons that end before one; "excluded" adds three bases to all.
     tell : function of str
         Called when all was read, if "auto" has added some; by default a warning.
-
-    Yields
-    ------
-    AnnotatedSequence
-        All sequences, also those without genes, in the order of their file.
 
     Raises
     ------
@@ -105,7 +99,6 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
 
 
 def _first_of(lines: Lines) -> str:
-    """The first line that is not blank."""
     return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 
@@ -202,14 +195,14 @@ def with_stop_codons(
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0
     for genome in genomes:
-        # "auto": whole codons, the last of which is no stop, and the next is one
         changed = list[Transcript]()
         for t in genome.transcripts:
             more = None if stop_codon == "included" else longer(t, len(genome.sequence))
             if more is not None and stop_codon == "auto":
-                codons = _last_codon(t, genome.sequence), _last_codon(more, genome.sequence)
-                is_next = codons[0] not in _STOPS and codons[1] in _STOPS
-                more = more if is_next and t.length % _CODON == 0 else None
+                # whole codons, the last of which is no stop, and the next is one
+                codons = (each.coding_sequence(genome.sequence)[-_CODON:] for each in (t, more))
+                is_stop = [without_u(codon).upper() in _STOPS for codon in codons]
+                more = more if is_stop == [False, True] and t.length % _CODON == 0 else None
             changed.append(more or t)
         n_added += sum(a is not b for a, b in zip(changed, genome.transcripts, strict=True))
         n_transcripts += len(changed)
@@ -226,13 +219,3 @@ def longer(t: Transcript, n_bases: int) -> Transcript | None:
         return replace(t, exons=(*others, (start, end + _CODON))) if end + _CODON <= n_bases else None
     (start, end), *rest = t.exons
     return replace(t, exons=((start - _CODON, end), *rest)) if start >= _CODON else None
-
-
-def _last_codon(t: Transcript, sequence: str) -> str:
-    start, end = t.exons[-1] if t.strand == "+" else t.exons[0]
-    if end - start < _CODON:  # an intron splits it
-        bases = t.coding_sequence(sequence)[-_CODON:]
-    else:
-        codon = sequence[end - _CODON : end] if t.strand == "+" else sequence[start : start + _CODON]
-        bases = along_strand(codon, t.strand)
-    return without_u(bases).upper()

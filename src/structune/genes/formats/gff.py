@@ -51,7 +51,7 @@ class GeneAnnotation:
     skipped : tuple of Skipped
         Transcripts of the file that could not be used.
     circular : frozenset of str
-        Contigs of which the file says so.
+        Contigs that are circles.
     """
 
     transcripts: dict[str, tuple[Transcript, ...]]
@@ -73,35 +73,16 @@ class Part(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """What the parts of one transcript have in common."""
+    """What the parts of one transcript have in common; or what a feature with an ID says of itself."""
 
     name: str
-    gene: str
+    gene: str  # an mRNA without a gene is its own
     score: float | None = None
-    problem: str = ""  # why it cannot be used, if that is known
-
-
-class _Parent(NamedTuple):
-    """What a feature that others may belong to says of itself; an mRNA without a gene is its own."""
-
-    gene: str
-    score: float | None
-    problem: str  # why it is no whole gene, if it says so
+    problem: str = ""  # why it cannot be used, or is no whole gene, if that is known
 
 
 def read_annotation(source: Source) -> GeneAnnotation:
-    """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF.
-
-    Parameters
-    ----------
-    source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
-
-    Raises
-    ------
-    DataError
-        As those do.
-    """
+    """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF."""
     return parse_annotation(Lines(source))
 
 
@@ -138,10 +119,6 @@ def read_gff3(source: Source) -> GeneAnnotation:
     source : path or file object
         A file object may be binary or text; it is left open. Reading ends at ``##FASTA``.
 
-    Returns
-    -------
-    GeneAnnotation
-
     Raises
     ------
     DataError
@@ -152,7 +129,7 @@ def read_gff3(source: Source) -> GeneAnnotation:
 
 
 def parse_gff3(lines: Lines) -> GeneAnnotation:
-    parts, parents, kinds = list[Part](), dict[str, _Parent](), Counter[str]()
+    parts, parents, kinds = list[Part](), dict[str, _Key](), Counter[str]()
     proteins, circular = set[str](), set[str]()
     codons: dict[str, set[str]] = {kind: set() for kind in _CODONS}  # parents of these features
     for number, text in features_of(lines):
@@ -173,7 +150,7 @@ def parse_gff3(lines: Lines) -> GeneAnnotation:
                 gene = attributes.get("Parent") or (name if kind in _TRANSCRIPTS else "")
                 # RefSeq calls genes and mRNA partial, too, if only ends that are not coding lack
                 marks = {key: text for key, text in attributes.items() if key.startswith("pseudo")}
-                parents[name] = _Parent(gene, part.score, _marked(marks))
+                parents[name] = _Key(_name_of(name), gene, part.score, _marked(marks))
                 if kind in ("protein", "polypeptide"):
                     proteins.add(name)
             if attributes.get("Is_circular", "").lower() == "true":
@@ -190,12 +167,12 @@ def parse_gff3(lines: Lines) -> GeneAnnotation:
         of_part = [parent for parent in _parents_of(part) if parent not in proteins]
         for parent in of_part:
             above, name = parents.get(parent), _name_of(parent)
-            if above is not None and above.gene:
+            if above and above.gene:
                 lacks = any(of and parent not in of for of in codons.values())
-                of_gene = parents.get(above.gene)
-                problem = above.problem or (of_gene.problem if of_gene else "") or "not whole" * lacks
-                key = _Key(name, _name_of(above.gene), above.score, problem)
-            elif above is not None or cds_only:
+                of_gene = parents.get(above.gene, _Key("", ""))
+                problem = above.problem or of_gene.problem or "not whole" * lacks
+                key = above._replace(gene=_name_of(above.gene), problem=problem)
+            elif above or cds_only:
                 key = _Key(own or name, name, problem=above.problem if above else "")
             else:
                 key = _Key(name, name, problem="its parent is not in the file")
@@ -251,26 +228,18 @@ def read_gtf(source: Source) -> GeneAnnotation:
     source : path or file object
         A file object may be binary or text; it is left open.
 
-    Returns
-    -------
-    GeneAnnotation
-
     Raises
     ------
     DataError
-        Names the file and line that is malformed: less than nine columns, a start beyond its end, a strand,
-        score or phase that is none, a part that is there twice, a CDS without the names of transcript and
-        gene.
+        As `read_gff3` does, and for a CDS without the names of transcript and gene.
     """
     return parse_gtf(Lines(source))
 
 
 def parse_gtf(lines: Lines) -> GeneAnnotation:
-    # by the names of transcript and gene
-    parts: dict[tuple[str, str], list[Part]] = defaultdict(list)
-    stops: dict[tuple[str, str], list[Part]] = defaultdict(list)
-    starts, cut = set[tuple[str, str]](), set[tuple[str, str]]()
-    scores, kinds = dict[str, float | None](), Counter[str]()
+    # parts by their kinds, and by the names of transcript and gene
+    found: dict[str, dict[tuple[str, str], list[Part]]] = {kind: {} for kind in ("CDS", *_CODONS)}
+    cut, scores, kinds = set[tuple[str, str]](), dict[str, float | None](), Counter[str]()
     for number, text in lines.filled():
         if text.startswith("#"):
             continue
@@ -286,19 +255,16 @@ def parse_gtf(lines: Lines) -> GeneAnnotation:
                 name = attributes.get("transcript_id", ""), attributes.get("gene_id", "")
                 if not all(name):
                     raise DataError(f'found {shown(last)}, expected transcript_id "..."; gene_id "..."')
-                if kind in _CODING:
-                    parts[name].append(_coding(part, columns[7]))
-                    if _CUT.search(last):
-                        cut.add(name)
-                elif kind == "stop_codon":
-                    stops[name].append(_coding(part, "."))
-                else:
-                    starts.add(name)
+                if kind != "start_codon":
+                    part = _coding(part, columns[7] if kind in _CODING else ".")
+                found[kind if kind in _CODONS else "CDS"].setdefault(name, []).append(part)
+                if kind in _CODING and _CUT.search(last):
+                    cut.add(name)
     groups = dict[_Key, list[Part]]()
-    for name, of_name in parts.items():
-        lacks = any(of and name not in of for of in (starts, stops))
+    for name, parts in found["CDS"].items():
+        lacks = any(found[kind] and name not in found[kind] for kind in _CODONS)
         key = _Key(*name, scores.get(name[0]), "not whole" if name in cut or lacks else "")
-        groups[key] = _with_stops(of_name, stops.get(name, []))
+        groups[key] = _with_stops(parts, found["stop_codon"].get(name, []))
     return _annotation_of(lines, groups, kinds)
 
 
@@ -320,7 +286,6 @@ def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
 
 
 def columns_of(text: str) -> list[str]:
-    """The columns of a line."""
     columns = text.split("\t", _N_COLUMNS - 1)
     if len(columns) == _N_COLUMNS - 1:
         columns.append("")  # the last one was empty, and the ends of lines are cut
@@ -330,7 +295,6 @@ def columns_of(text: str) -> list[str]:
 
 
 def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, str]) -> Part:
-    """What a line says, without its phase."""
     start, end, score = columns[3:6]
     if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
         raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
@@ -345,7 +309,6 @@ def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, 
 
 
 def _coding(part: Part, phase: str) -> Part:
-    """A coding part, with its phase."""
     if part.strand not in ("+", "-"):
         raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
     # codon_start k means that k - 1 bases come before the first whole codon, which is what a phase is
@@ -372,26 +335,30 @@ def _annotation_of(
         parts.sort(key=attrgetter("start", "end"))
         for a, b in pairwise(parts):
             if a[1:5] == b[1:5]:  # contig, start, end, strand
-                first, again = sorted((a.line, b.line))
-                raise lines.refuse(again, f"found a part of a CDS again, first in {first}")
-        marks = filter(None, (_marked(part.attributes) for part in parts))
-        scattered = _scattered(parts)
-        place = None if scattered else (parts[0].start, max(part.end for part in parts))
-        contig, strand = parts[0].contig, parts[0].strand
-        reason = key.problem or next(marks, "") or scattered
-        if not reason and any(b.start < a.end for a, b in pairwise(parts)):
-            reason = "parts overlap (a programmed frameshift?)"
+                before, again = sorted((a.line, b.line))
+                raise lines.refuse(again, f"found a part of a CDS again, first in {before}")
+        first, is_one = parts[0], len({(part.contig, part.strand) for part in parts}) == 1
+        scattered = "" if is_one else "parts on two contigs or strands"
+        if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
+            scattered = "trans-splicing"
+        marks = [_marked(part.attributes) for part in parts]
+        overlap = "parts overlap (a programmed frameshift?)"
+        overlaps = any(b.start < a.end for a, b in pairwise(parts))
+        reason = next(filter(None, (key.problem, *marks, scattered, overlap * overlaps)), "")
         if not reason:
             exons = tuple((part.start, part.end) for part in parts)
-            score = parts[0].score if key.score is None else key.score
-            code = code_of(parts[0].attributes.get("transl_table"))
-            with lines.at(parts[0].line):
-                transcript = Transcript(contig, strand, exons, key.name, key.gene, score, code=code)
+            score = first.score if key.score is None else key.score
+            code = code_of(first.attributes.get("transl_table"))
+            with lines.at(first.line):
+                transcript = Transcript(
+                    first.contig, first.strand, exons, key.name, key.gene, score, code=code
+                )
             reason = _wrong_phase(transcript, parts)
         if reason:
-            skipped.append(Skipped(contig, key.name, reason, place))
+            place = None if scattered else (first.start, max(part.end for part in parts))
+            skipped.append(Skipped(first.contig, key.name, reason, place))
         else:
-            by_contig[contig].append(transcript)
+            by_contig[first.contig].append(transcript)
     ordered = {contig: by_position(of) for contig, of in by_contig.items()}
     return GeneAnnotation(ordered, tuple(skipped), circular)
 
@@ -400,14 +367,6 @@ def _marked(attributes: Mapping[str, str]) -> str:
     """Why a feature says of itself that it is no whole gene, if it does."""
     found = (reason for key, reason in _MARKS.items() if attributes.get(key, "false").lower() not in _NOT_SO)
     return next(found, "")
-
-
-def _scattered(parts: list[Part]) -> str:
-    """Why parts are not of one place, if they are not."""
-    if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
-        return "trans-splicing"
-    is_one = len({(part.contig, part.strand) for part in parts}) == 1
-    return "" if is_one else "parts on two contigs or strands"
 
 
 def _wrong_phase(transcript: Transcript, parts: list[Part]) -> str:

@@ -28,9 +28,7 @@ _MESSENGERS = re.compile(r"(?<!t)mrna\Z|lnc_?rna\Z|lincrna\Z|antisense_rna\Z")  
 _REPEAT = re.compile(
     "repeat|transpos|satellite|helitron|mobile_genetic_element|low_complexity|crispr|[ls]ine_element"
 )
-_REPEAT_FINDER = re.compile(
-    r"repeat|\A(trf|dust|sdust|windowmasker|red|edta|tantan)\Z"
-)  # in the second column
+_REPEAT_FINDER = re.compile(r"repeat|\A(trf|s?dust|windowmasker|red|edta|tantan)\Z")  # the second column
 _TRANSCRIPT = re.compile(r'(?:^|[; ])transcript_id "([^"]+)"')
 _FLAGS = ("0", "1")
 _STRANDS = {"0": ".", "1": "+", "2": "-"}  # of STAR
@@ -154,12 +152,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     Raises
     ------
     DataError
-        Names the file and line that is malformed, and the file that has features, but none of these.
-
-    Warns
-    -----
-    UnusedEvidenceWarning
-        Some features are of other types, or there are none.
+        As `read_hints` does; so are warnings.
     """
     lines = Lines(source)
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -193,7 +186,6 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
 
 
 def _told(columns: list[str]) -> str:
-    """Type and source of a feature."""
     return f"{columns[2]} ({columns[1]})" if columns[1] else columns[2]
 
 
@@ -237,7 +229,6 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
 
 
 def _read_support(text: str) -> float:
-    """How many reads or alignments support a hint."""
     try:
         found = float(text)
     except ValueError:

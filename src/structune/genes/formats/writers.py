@@ -36,11 +36,10 @@ def _extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as GFF3, compressed by gzip where the path ends in ``.gz``.
 
-    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
-    and `read_gff3` gives back the same names and scores. Untranslated parts are not known: a gene and an mRNA
-    span the coding parts. The score of a gene is the best of its transcripts'. Those that go on beyond an end
-    are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``, genetic codes that transcripts
-    have are ``transl_table`` of their CDS lines, and what else is known stands in the line of the mRNA.
+    A gene, its mRNA, and their CDS lines with phases, from which `read_gff3` gives back the same names and
+    scores. A gene and an mRNA span the coding parts, and the score of a gene is the best of its transcripts'.
+    Those that go on beyond an end are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``;
+    genetic codes are ``transl_table`` of CDS lines, and what else is known stands in the line of the mRNA.
 
     Parameters
     ----------
@@ -92,7 +91,6 @@ def region_text(of: AnnotatedSequence) -> str:
 
 
 def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
-    """Marks of what goes on beyond its span."""
     marks = [f";start_range=.,{span[0] + 1}"] if before else []
     marks += [f";end_range={span[1]},."] if behind else []
     return ";partial=true" + "".join(marks) if marks else ""
@@ -239,9 +237,8 @@ def _location(
 def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 
-    Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` is empty,
-    or says whether a gene goes on before its start, behind its end, or both. ``notes`` are what GFF3 has in
-    its last column.
+    Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
+    whether a gene goes on before its start or behind its end, ``notes`` are of the last column of GFF3.
 
     Parameters
     ----------

@@ -16,8 +16,7 @@ from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.genes.prokaryotes.starts.choices import open_ends
-from structune.genes.prokaryotes.starts.learning import learn_starts
+from structune.genes.prokaryotes.starts import learn_starts
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.running.executors import Run
 
@@ -58,7 +57,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
     # a gene that may begin before its sequence does not teach where genes begin: its start may not be seen
-    seen = np.where(whole.frame_sums(open_ends(whole)) > 0, np.int8(0), genes)
+    seen = np.where(whole.frame_sums(whole.begin_before) > 0, np.int8(0), genes)
     learner.starts_ = learn_starts(graph, whole, seen, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
@@ -100,10 +99,7 @@ def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters])
 
 
 def _stretches(letters: Sequence[Letters]) -> Sequence[Letters]:
-    """What weights are learned from: all, or some long parts from everywhere.
-
-    Long ones, for genes at their ends are not whole.
-    """
+    """What weights are learned from: all, or some parts from everywhere, long for genes at ends are cut."""
     n = sum(part.size for part in letters)
     if n <= _LESSON:
         return letters

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from structune.genes.examples import Examples
-from structune.genes.formats.checks import CodingProblem, coding_problems
 from structune.genes.formats.dna import without_u
-from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, by_position
+from structune.genes.formats.record import (
+    AnnotatedSequence,
+    CodingProblem,
+    Skipped,
+    Transcript,
+    by_position,
+    coding_problems,
+)
 from structune.genes.prokaryotes.structure.candidates import STARTS, WITHOUT_TGA, OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, cut
 
 _GENES = 5  # of an example, if there is room between them
-_Item = tuple[int, int, Any]  # start, end, and the gene if it can be learned from
+_Item = tuple[int, int, Any]  # start, end, and the gene if it can be learned from; or genes
 
 
 @dataclass
@@ -26,14 +32,6 @@ class OrfExamples(Examples):
 
     genes: list[list[Gene]] = field(default_factory=list)  # of each example, within it
     sources: list[int] = field(default_factory=list)  # which of the annotated sequences each is from
-
-
-class _Span(NamedTuple):
-    """Part of a sequence between genes: the genes in it, none if it cannot be learned from."""
-
-    start: int
-    end: int
-    genes: list[Any]
 
 
 def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfExamples:
@@ -50,20 +48,19 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
         problems = _problems(sequence.transcripts, bases, rules)
         items: list[_Item] = [(t.start, t.end, None if problem else t) for t, problem in problems.items()]
         unread = [one.span for one in sequence.skipped if one.span is not None]
-        unread += [
-            (0, end - len(bases)) for start, end in unread if start < len(bases) < end
-        ]  # across the origin
+        # of those across the origin, what lies behind it
+        unread += [(0, end - len(bases)) for start, end in unread if start < len(bases) < end]
         items += [(start, end, None) for start, end in unread]
-        spans = _spans(sorted(items, key=lambda item: item[:2]), len(bases))
-        kept = {t for span in spans for t in span.genes}
+        kept = set[Transcript]()
+        for start, end, genes in _pieces(sorted(items, key=lambda item: item[:2]), len(bases)):
+            found.sequences.append(bases[start:end])
+            found.genes.append([(t.start - start, t.end - start, t.strand) for t in genes])
+            found.sources.append(s)
+            kept.update(genes)
         for t, problem in problems.items():
             if t not in kept:
                 reason = problem or "overlaps or touches a gene that was left out"
                 found.skipped.append(Skipped(sequence.name, t.gene, reason, (t.start, t.end)))
-        for span in _merged(spans):
-            found.sequences.append(bases[span.start : span.end])
-            found.genes.append([(t.start - span.start, t.end - span.start, t.strand) for t in span.genes])
-            found.sources.append(s)
     return found
 
 
@@ -74,8 +71,7 @@ def cut_between(shard: OrfShard) -> OrfShard:
         part = shard.part(s, CANDIDATES)
         genes = shard.bounds[part][shard.chosen[part] > 0]
         items = [(a, b, True) for a, b in genes[np.argsort(genes[:, 0], kind="stable")].tolist()]
-        spans = _merged(_spans(items, int(shard.n_bases[s])))
-        pieces += [(s, span.start, span.end) for span in spans]
+        pieces += [(s, start, end) for start, end, _ in _pieces(items, int(shard.n_bases[s]))]
     return cut(shard, np.array(pieces, np.int64).reshape(-1, 3))
 
 
@@ -111,34 +107,25 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
     return problem
 
 
-def _spans(items: Iterable[_Item], n_bases: int) -> list[_Span]:
-    """A sequence cut wherever there is a base between items, in the middle; these come by start."""
-    blocks, end = list[list[_Item]](), 0
-    for item in items:
-        if blocks and item[0] <= end:
-            blocks[-1].append(item)
+def _pieces(items: Iterable[_Item], n_bases: int) -> Iterator[_Item]:
+    """Parts of a sequence with some genes each, cut in the middle between items, which come by start."""
+    blocks, cuts, last = list[list[Any]](), list[int](), 0
+    for start, end, gene in items:
+        if blocks and start <= last:
+            blocks[-1].append(gene)
         else:
-            blocks.append([item])
-        end = max(end, item[1])
-    ends = [max(end for _, end, _ in block) for block in blocks]
+            cuts.append((last + start) // 2 if blocks else 0)
+            blocks.append([gene])
+        last = max(last, end)
     # A cut in the middle between two runs of genes: the bases between are shared out, and no example begins
     # or ends within a gene. A run with a gene that cannot be learned from is no example, and nor are its
     # bases.
-    cuts = [0, *((end + block[0][0]) // 2 for end, block in zip(ends, blocks[1:], strict=False)), n_bases]
-    genes = [[gene for *_, gene in block] for block in blocks]
-    return [
-        _Span(a, b, some if all(some) else []) for (a, b), some in zip(pairwise(cuts), genes, strict=False)
-    ]
-
-
-def _merged(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Neighbours in one, until there are enough genes."""
-    whole: _Span | None = None
-    for span in spans:
-        if whole and (not span.genes or len(whole.genes) >= _GENES):
+    whole: _Item | None = None
+    for (start, end), genes in zip(pairwise([*cuts, n_bases]), blocks, strict=True):
+        if whole and (not all(genes) or len(whole[2]) >= _GENES):
             yield whole
             whole = None
-        if span.genes:
-            whole = _Span(whole.start, span.end, whole.genes + span.genes) if whole else span
+        if all(genes):
+            whole = (whole[0], end, whole[2] + genes) if whole else (start, end, genes)
     if whole:
         yield whole

@@ -16,11 +16,9 @@ from structune.genes.formats.record import Skipped
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
+from structune.genes.prokaryotes.orf_finder import OrfFinder, nearest
+from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, unpack
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.genes.prokaryotes.suitable_model import nearest
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays
@@ -159,7 +157,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     def _encoded_with_texts(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> tuple[Encoded, list[str]]:
-        """The examples, and their sequences."""
         if self.starts not in _STARTS:
             raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
         annotated, graph = annotated_sequences(X, y), self._graph()
@@ -172,13 +169,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         return Encoded(graph, shard, kept, attributes), examples.sequences
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Learn from sequences that are encoded, all genes of which are known.
-
-        Raises
-        ------
-        DataError
-            There are no genes.
-        """
+        """Learn from sequences that are encoded, all genes of which are known; refuses none."""
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))

@@ -54,12 +54,8 @@ def test_weights_of_a_thousand():
 def test_probabilities_of_candidates():
     problem = orf_graphs.problem(np.random.default_rng(2), [TEXT, TEXT[::-1]], orf_graphs.RULES[0])
     found = problem.structure.marginals(problem.w, problem.shard)
-    expected = [
-        np.exp(scores - total) @ np.array(outputs)
-        for scores, total, outputs in zip(
-            problem.scores, problem.log_partition(), problem.outputs, strict=True
-        )
-    ]
+    known = zip(problem.scores, problem.log_partition(), problem.outputs, strict=True)
+    expected = [np.exp(scores - total) @ np.array(outputs) for scores, total, outputs in known]
     assert_allclose(found, np.concatenate(expected), rtol=1e-10)
 
 

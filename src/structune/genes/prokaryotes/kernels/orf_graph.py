@@ -342,36 +342,3 @@ def _best(ends, gaps, scores, chosen):
         chosen[by[end]] = 1
         end = came_from[left_of[by[end]]]
     return most
-
-
-@kernel
-def count_gaps(ends, begins, gaps, chosen, factors, counts):
-    """Add the gaps between the chosen candidates to `counts`, times the factors of their sequences.
-
-    The sequence, and the candidate of it that may not follow the one before; or -1 and -1.
-    """
-    for s in range(factors.size):
-        own = chosen[begins.candidates[s] : begins.candidates[s + 1]]
-        wrong = _count_gaps(_ends_of(ends, begins, s), gaps, own, factors[s], counts)
-        if wrong >= 0:
-            return s, wrong
-    return -1, -1
-
-
-@part_of_kernel
-def _count_gaps(ends, gaps, chosen, factor, counts):
-    """Of one sequence: the candidate that may not follow, or -1."""
-    # right end of the gene before; genes come by their left ends
-    before = -1
-    for x in range(ends.left_position.size):
-        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
-            if chosen[c]:
-                if before >= 0 and _is_far(ends, gaps, before, x):
-                    counts[_kind(ends.right_strand[before], ends.left_strand[x]), -1] += factor
-                elif before >= 0 and _is_near(ends, gaps, before, x):
-                    kind, bin_ = _gap(ends, gaps, before, x)
-                    counts[kind, bin_] += factor
-                elif before >= 0:
-                    return c
-                before = ends.right_of[c]
-    return -1

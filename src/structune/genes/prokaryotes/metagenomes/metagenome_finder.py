@@ -15,20 +15,22 @@ from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.metagenomes.graph import ContigGraph, ContigShard
-from structune.genes.prokaryotes.metagenomes.organisms import Organism, composition_of, labelled
-from structune.genes.prokaryotes.metagenomes.words import (
+from structune.genes.prokaryotes.metagenomes.contigs import (
     N_WORDS,
     Composition,
+    ContigGraph,
+    ContigShard,
+    Organism,
+    composition_of,
     gc_share,
+    labelled,
     with_own_words,
     with_words,
 )
-from structune.genes.prokaryotes.orf_finder import OrfFinder
-from structune.genes.prokaryotes.starts.model import StartModel, pack, unpack
+from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
+from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
-from structune.genes.prokaryotes.suitable_model import suited_code
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
@@ -191,7 +193,6 @@ class MetagenomeFinder(OrfFinder):
         return super()._precisions(groups)
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
-        """Encoded sequences, of which the letters are given, with the words of each."""
         shares = np.array([gc_share(part) for part in letters])
         contigs = self.graph_.of_contigs(shard)
         return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
+from structune.genes.kernels.words import words
 from structune.genes.nucleotides import Letters, reverse_complement
-from structune.genes.prokaryotes.kernels.candidates import (
+from structune.genes.prokaryotes.kernels.ribosome_sites import (
     MOST_SPACING,
     RUNS,
     SHORTEST_RUN,
@@ -30,9 +31,12 @@ CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start co
 LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
 _BASES = "ACGT"
 _NO_CODON = 4**CODON
-_SIGNALS = ("starts", "ribosome site", "lengths", "context")
-_NEIGHBOURS = ("same strand", "convergent", "divergent")
+NEIGHBOURS = ("same strand", "convergent", "divergent")
 N_SIGNALS = 3 + CONTEXT.size  # of a candidate: start codon, ribosome site, length, and bases around
+# the first place of each kind among their weights, and behind all the one of what is not known
+_FIRST = np.cumsum([0, len(STARTS), RUNS * SPACINGS + 1, len(LENGTHS)])
+_UNKNOWN = int(_FIRST[3]) + CONTEXT.size * len(_BASES)
+N_PLACES = _UNKNOWN + 1
 _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
@@ -127,29 +131,34 @@ class OrfWeights:
         return np.searchsorted(self.gap_starts, distances, side="right") - 1
 
     @cached_property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the weights of each group, in order."""
+    def labels(self) -> dict[str, list[str]]:
+        """Names of the weights of each group, in order.
+
+        Lengths, distances and spacings are those at which a bin begins; the longest run stands for longer
+        ones.
+        """
+        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
+        sites = [f"run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
         return {
-            "codons": (4**CODON,),
-            "hexamers": (4**WORD,),
-            "starts": (len(STARTS),),
-            "ribosome site": (RUNS * SPACINGS + 1,),
-            "lengths": (len(LENGTHS),),
-            "context": (CONTEXT.size, len(_BASES)),
-            "gaps": (len(_NEIGHBOURS), len(self.gap_starts)),
+            "codons": _words(CODON),
+            "hexamers": _words(WORD),
+            "starts": list(STARTS),
+            "ribosome site": [*sites, "none"],
+            "lengths": list(map(str, LENGTHS)),
+            "context": [f"{place:+d} {base}" for place in CONTEXT for base in _BASES],
+            "gaps": [f"{kind} {start}" for kind in NEIGHBOURS for start in self.gap_starts],
         }
 
     @cached_property
     def _slices(self) -> dict[str, slice]:
-        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
-        return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
+        ends = np.cumsum([len(labels) for labels in self.labels.values()]).tolist()
+        return dict(zip(self.labels, map(slice, [0, *ends], ends), strict=False))
 
     def __len__(self) -> int:
         return int(self._slices["gaps"].stop)
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of the weights of a group."""
-        return w[self._slices[name]].reshape(self.shapes[name])
+        return w[self._slices[name]]
 
     def word_table(self, w: Array) -> Array:
         """Scores of words by number, that of their second codon included; 0 for one with an unknown base."""
@@ -159,7 +168,6 @@ class OrfWeights:
         return np.append(words.ravel(), 0.0)
 
     def add_words(self, counts: Array, out: Array) -> None:
-        """Add counts of words, by number, to the weights."""
         words = counts[:-1].reshape(4**CODON, 4**CODON)
         self.part(out, "hexamers")[:] += words.ravel()
         self.part(out, "codons")[:] += words.sum(axis=0)
@@ -172,32 +180,32 @@ class OrfWeights:
         # A candidate's signals are places in one table of weights: its start codon, ribosome site, length,
         # and the letter at each place around. What is not known has a place of its own behind all others,
         # with the score 0. There are fewer than 256 places, so a byte is enough.
-        first = self._first
         bins = np.searchsorted(LENGTHS, lengths, side="right") - 1
-        bases = (first[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(np.uint8)
-        bases[context == len(_BASES)] = self._unknown
-        of_length = np.where(lengths < 0, self._unknown, first[2] + bins)
-        others = np.column_stack((first[0] + kinds, first[1] + sites, of_length))
+        bases = (_FIRST[3] + len(_BASES) * np.arange(CONTEXT.size)).astype(np.uint8) + context.astype(
+            np.uint8
+        )
+        bases[context == len(_BASES)] = _UNKNOWN
+        of_length = np.where(lengths < 0, _UNKNOWN, _FIRST[2] + bins)
+        others = np.column_stack((kinds, _FIRST[1] + sites, of_length))
         return np.column_stack((others.astype(np.uint8), bases))
 
     def read_signals(self, signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArray[np.int8]]:
         """Kinds of start codons, ribosome sites, and letters at `CONTEXT`, of what `signals` made."""
-        first = self._first
-        letters = signals[:, 3:].astype(np.int16) - first[3] - len(_BASES) * np.arange(CONTEXT.size)
-        letters[signals[:, 3:] == self._unknown] = len(_BASES)
-        others = signals[:, :2].astype(np.int64) - first[:2]
+        letters = signals[:, 3:].astype(np.int16) - _FIRST[3] - len(_BASES) * np.arange(CONTEXT.size)
+        letters[signals[:, 3:] == _UNKNOWN] = len(_BASES)
+        others = signals[:, :2].astype(np.int64) - _FIRST[:2]
         return others[:, 0], others[:, 1], letters.astype(np.int8)
 
     def forget(
         self, signals: NDArray[np.uint8], before: NDArray[np.bool_], behind: NDArray[np.bool_]
     ) -> None:
         """Leave out what is not known of genes that begin before their sequence or end behind it."""
-        signals[before | behind, 2] = self._unknown
-        signals[before, 3:] = self._unknown
+        signals[before | behind, 2] = _UNKNOWN
+        signals[before, 3:] = _UNKNOWN
 
     def site_notes(self, signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
         """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
-        site = int(signals[1]) - self._first[1]
+        site = int(signals[1]) - _FIRST[1]
         if site == RUNS * SPACINGS:
             return (("rbs_match", "none"),)
         run, spacing = divmod(site, SPACINGS)
@@ -205,51 +213,43 @@ class OrfWeights:
         spacer = f"{SPACING_STARTS[spacing]}-{ends[spacing] - 1}bp"
         return ("rbs_match", f"{SHORTEST_RUN + run}bp"), ("rbs_spacer", spacer)
 
-    @cached_property
-    def _first(self) -> list[int]:
-        """The first place of each kind among the signals."""
-        return [self._slices[name].start - self._signals.start for name in _SIGNALS]
-
     @property
-    def _unknown(self) -> int:
-        """The place of what is not known, behind all others."""
-        return int(self._signals.stop - self._signals.start)
-
-    @cached_property
     def _signals(self) -> slice:
-        return slice(self._slices[_SIGNALS[0]].start, self._slices[_SIGNALS[-1]].stop)
+        first = self._slices["starts"].start
+        return slice(first, first + _UNKNOWN)
 
     def signal_table(self, w: Array) -> Array:
         """Scores of signals by place, with one of 0 for a base that is unknown."""
         return np.append(w[self._signals], 0.0)
 
     def add_signals(self, counts: Array, out: Array) -> None:
-        """Add counts of signals, by place, to the weights."""
         out[self._signals] += counts[:-1]
 
     def names(self) -> list[str]:
-        """A name for every weight; the text before the first ``:`` is its group's.
-
-        Lengths, distances and spacings are those at which a bin begins; the longest run stands for longer
-        ones.
-        """
-        found = [f"codons: {word}" for word in _words(CODON)]
-        found += [f"hexamers: {word}" for word in _words(WORD)]
-        return found + self.signal_and_gap_names()
-
-    def signal_and_gap_names(self) -> list[str]:
-        """Those behind the words, as `names` has them."""
-        found = [f"starts: {codon}" for codon in STARTS]
-        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
-        found += [f"ribosome site: run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
-        found += ["ribosome site: none"]
-        found += [f"lengths: {length}" for length in LENGTHS]
-        found += [f"context: {place:+d} {base}" for place in CONTEXT for base in _BASES]
-        return found + [f"gaps: {kind} {start}" for kind in _NEIGHBOURS for start in self.gap_starts]
+        """A name for every weight; the text before the first ``:`` is its group's."""
+        return [f"{group}: {label}" for group, labels in self.labels.items() for label in labels]
 
     def groups(self) -> Groups:
-        return Groups.by_name([name.partition(":")[0] for name in self.names()])
+        return Groups.by_name([group for group, labels in self.labels.items() for _ in labels])
 
 
 def _words(length: int) -> list[str]:
     return ["".join(letters) for letters in product(_BASES, repeat=length)]
+
+
+def numbers(letters: Letters, length: int) -> NDArray[np.int16]:
+    """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
+    return _both_strands(letters, length)[0, length - 1 :]
+
+
+def _both_strands(letters: Letters, length: int) -> NDArray[np.int16]:
+    """Words of both strands, as numbers: those that end at each position, and that end there on the other."""
+    found = np.empty((2, letters.size), np.int16)
+    words(letters, length, *found)
+    return found
+
+
+def count_words(letters: Letters) -> IntArray:
+    """How often each word of two codons is at any place of both strands, by number."""
+    counts = [np.bincount(strand, minlength=4**WORD + 1) for strand in _both_strands(letters, WORD)]
+    return np.asarray(np.sum(counts, axis=0)[:-1])

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import OrfRules, OrfWeights
-from structune.genes.prokaryotes.structure.encoding import find_frames
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, mark_genes
+from structune.genes.prokaryotes.structure.candidates import N_PLACES, NEIGHBOURS, WORD, OrfRules, OrfWeights
+from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, encode_frames, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
@@ -34,11 +33,10 @@ class OrfGraph(Structure):
 
     name = "orf-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
+    _weights: type[OrfWeights] = OrfWeights
 
     def __init__(self, rules: OrfRules) -> None:
-        self.rules = rules
-        self.weights = OrfWeights(rules)
-        self._tables = self.weights.word_table, self.weights.signal_table
+        self.rules, self.weights = rules, self._weights(rules)
 
     @property
     def n_weights(self) -> int:
@@ -75,30 +73,26 @@ class OrfGraph(Structure):
         DataError
             Names the sequence, and the position or gene, that cannot be used.
         """
-        names = [f"sequence {s}" for s in range(len(inputs))]
-        letters = [encode_letters(text, name) for text, name in zip(inputs, names, strict=True)]
+        letters = [encode_letters(text, f"sequence {s}") for s, text in enumerate(inputs)]
         shard = self.of_letters(letters, is_open, check_weights(weights, len(letters)))
         if outputs is None:
             return shard
         shard = replace(shard, chosen=np.zeros(len(shard.bounds), np.int8))
         for s, genes in enumerate(outputs):
-            mark_genes(shard, s, genes, names[s], shard.chosen)
-        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+            mark_genes(shard, s, genes, f"sequence {s}", shard.chosen)
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
         return shard
 
     def of_letters(
         self, letters: Sequence[NDArray[np.int8]], is_open: bool, weights: FloatArray | None = None
     ) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
-        n_bases = np.array([part.size for part in letters], np.int64)
         weights = np.ones(len(letters)) if weights is None else weights
-        return find_frames(letters, self.weights, is_open).assembled(n_bases, weights)
+        return encode_frames(letters, self.weights, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
-        n_words, n_places = (table(np.zeros(self.n_weights)).size for table in self._tables)
-        shard.check(n_words, n_places, self.rules)
-        names = [f"sequence {s}" for s in range(len(shard))]
-        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), names)
+        shard.check(self.rules)
+        self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -119,43 +113,57 @@ class OrfGraph(Structure):
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
-    def _add(self, shard: OrfShard, used: Array, out: Array) -> None:
+    def _add(self, shard: Any, used: Array, out: Array) -> None:
         """Add the features of candidates, as often as they are `used`, to `out`."""
-        words, signals = (table(np.zeros_like(out)) for table in self._tables)
-        kernels.count_words(shard.frames, used, words)
+        self._add_words(shard, used, out)
+        signals = np.zeros(N_PLACES, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
-        self.weights.add_words(words, out)
         self.weights.add_signals(signals, out)
 
+    def _add_words(self, shard: Any, used: Array, out: Array) -> None:
+        words = np.zeros(4**WORD + 1, out.dtype)
+        kernels.count_words(shard.frames, used, words)
+        self.weights.add_words(words, out)
+
     def _count_gaps(
-        self, shard: OrfShard, chosen: Chosen, factors: FloatArray, names: Sequence[str] | None = None
+        self, shard: OrfShard, chosen: Chosen, factors: FloatArray, check: bool = False
     ) -> FloatArray:
-        """Sums over gaps between genes; an error names the sequence."""
-        gaps = self.gaps()
-        counts = np.zeros(gaps.scores.shape)
-        if not chosen.size:
-            return counts
-        s, wrong = kernels.count_gaps(*shard.ends, gaps, chosen, factors, counts)
-        if wrong >= 0 and names is not None:
-            start, end = shard.bounds[shard.part(s, CANDIDATES)][wrong].tolist()
+        """Sums over gaps between genes; a check refuses those that overlap too much."""
+        # genes by their left ends, and pairs of those that are next to each other in one sequence
+        genes, sequence = np.flatnonzero(chosen), shard.by_candidate(np.arange(len(shard)))
+        genes = genes[np.lexsort((shard.reverse[genes], shard.bounds[genes, 0], sequence[genes]))]
+        together = np.flatnonzero(np.diff(sequence[genes]) == 0)
+        before, after = genes[together], genes[together + 1]
+        distances = shard.bounds[after, 0] - shard.bounds[before, 1] + self.rules.overlap
+        if check and np.any(distances < 0):
+            wrong = after[np.argmax(distances < 0)]
+            start, end = shard.bounds[wrong].tolist()
             raise DataError(
-                f"{names[s]}: found a gene at {start}-{end} that overlaps the one before it by more than "
-                f"{self.rules.overlap} bases"
+                f"sequence {sequence[wrong]}: found a gene at {start}-{end} that overlaps the one before it "
+                f"by more than {self.rules.overlap} bases"
             )
-        return counts
+        bins, counts = self.weights.gap_bins, np.zeros(self.gaps().scores.shape)
+        strands = shard.reverse[before], shard.reverse[after]
+        kinds = np.where(strands[0] == strands[1], 0, 1 + strands[0])
+        of_pairs = np.append(bins, counts.shape[1] - 1)[np.clip(distances, 0, bins.size)]
+        np.add.at(counts, (kinds, of_pairs), factors[sequence[before]])
+        return counts.ravel()
 
     # --- scores -------------------------------------------------------------------------------------------
 
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
-        """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
-        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, self.weights.part(w, "gaps"))
+        scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
+        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)
 
-    def _scores(self, w: Array, shard: OrfShard) -> Array:
-        """Of all candidates."""
+    def _scores(self, w: Array, shard: Any) -> Array:
+        scores = self._word_scores(w, shard)
+        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        return scores
+
+    def _word_scores(self, w: Array, shard: Any) -> Array:
         scores = np.zeros(len(shard.bounds), w.dtype)
         kernels.score_words(shard.frames, self.weights.word_table(w), scores)
-        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
         return scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -174,7 +182,7 @@ class OrfGraph(Structure):
         values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
         if expected is not None:
             self._add(shard, used, expected)
-            self.weights.part(expected, "gaps")[:] += gaps
+            self.weights.part(expected, "gaps")[:] += gaps.ravel()
         return values
 
     def _sums(
@@ -231,6 +239,5 @@ class OrfGraph(Structure):
 
 
 def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
-    """Of what is given by candidate."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))

@@ -1,17 +1,29 @@
-"""Open reading frames with candidate genes, and the shards that they make."""
+"""Open reading frames: start codons with the next stop codon in their frame, and shards of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.genes.nucleotides import Letters, reverse_complement
 from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
-from structune.genes.prokaryotes.structure.candidates import CODON, N_SIGNALS, OrfRules
+from structune.genes.prokaryotes.kernels.ribosome_sites import ribosome_sites
+from structune.genes.prokaryotes.structure.candidates import (
+    CODON,
+    CONTEXT,
+    N_PLACES,
+    N_SIGNALS,
+    WORD,
+    OrfRules,
+    OrfWeights,
+    numbers,
+)
 from structune.structure import (
     Array,
     FloatArray,
@@ -33,9 +45,8 @@ LEVELS = {
 }
 _POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: LEVELS[LEFTS], RIGHTS: LEVELS[RIGHTS]}
 _MOST_BASES = 1 << 40  # of a sequence: sums of them fit
-_OF_FRAMES = ("sequence", "reverse", "n_candidates", "n_words")
-_OF_CANDIDATES = ("bounds", "signals", "skipped", "chosen")
-_IN_BOTH = ("n_candidates", "n_words", "words", *_OF_CANDIDATES)  # arrays of frames that shards have, too
+_AROUND = int(CONTEXT[-1] - CONTEXT[0]) + 1  # bases in a row that are looked at
+_CUT_SHORT = 1000  # bases of a gene that ends behind its sequence
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 
 
@@ -78,19 +89,12 @@ class OrfShard(Shard):
         """Where the words, frames, ... of a sequence are."""
         return slice(self.offsets[level, s], self.offsets[level, s + 1])
 
-    def arrays(self, s: int) -> dict[str, Array]:
-        """Those of a sequence, by name."""
-        named = ((name, self.part(s, level)) for level, names in self.levels.items() for name in names)
-        return {name: getattr(self, name)[part] for name, part in named}
-
     @property
     def ends(self) -> tuple[Ends, Begins]:
-        """The ends of the candidates of all sequences."""
         return Ends(*(getattr(self, name) for name in Ends._fields)), Begins(*self.offsets[CANDIDATES:])
 
     @property
     def frame(self) -> IntArray:
-        """That of each candidate."""
         return np.repeat(np.arange(self.n_candidates.size), self.n_candidates)
 
     def frame_sums(self, values: Array) -> Array:
@@ -103,8 +107,13 @@ class OrfShard(Shard):
         return np.repeat(values, np.diff(self.offsets[CANDIDATES]))
 
     @property
+    def begin_before(self) -> NDArray[np.bool_]:
+        """Whether candidates may begin before their sequence, as all within its first codon."""
+        behind = self.by_candidate(self.n_bases) - self.bounds[:, 1]
+        return np.asarray(np.where(self.reverse, behind, self.bounds[:, 0]) < CODON)
+
+    @property
     def frames(self) -> Words:
-        """The words of all sequences."""
         return Words(self.words, self.n_words, self.n_candidates, self.skipped)
 
     def take(self, indices: Any) -> Self:
@@ -117,11 +126,8 @@ class OrfShard(Shard):
             taken |= {name: getattr(self, name)[places] for name in names if getattr(self, name).size}
         return replace(self, offsets=np.array([offsets_of(each) for each in counts]), **taken)
 
-    def check(self, n_words: int, n_places: int, rules: OrfRules) -> None:
-        """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates.
-
-        There are `n_words` words, and `n_places` signals.
-        """
+    def check(self, rules: OrfRules) -> None:
+        """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates."""
         n, offsets = len(self), self.offsets
         if offsets.shape != (len(LEVELS), n + 1):
             raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(LEVELS), n + 1)}")
@@ -129,13 +135,13 @@ class OrfShard(Shard):
         for level, size in sizes.items():
             check_offsets(offsets[level], n, size)
         check_range("bases", self.n_bases, np.int64, (n,), 0, _MOST_BASES)
-        check_range("words", self.words, np.int16, (sizes[WORDS],), 0, n_words)
+        check_range("words", self.words, np.int16, (sizes[WORDS],), 0, 4**WORD + 1)
         frames, candidates = (sizes[FRAMES],), (sizes[CANDIDATES],)
         check_range("numbers of words", self.n_words, np.int64, frames, 0, sizes[WORDS] + 1)
         check_range("numbers of candidates", self.n_candidates, np.int64, frames, 1, sizes[CANDIDATES] + 1)
         check_range("bounds", self.bounds, np.int64, (*candidates, 2), 0, _MOST_BASES)
         check_range("strands", self.reverse, bool, candidates, 0, 2)
-        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, n_places)
+        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, N_PLACES)
         check_range("genes", self.chosen, np.int8, candidates, 0, 2)
         for level, names in _POSITIONS.items():
             for name in names:
@@ -145,176 +151,203 @@ class OrfShard(Shard):
                 raise DataError("found frames that do not add up to their sequences")
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
             raise DataError("found a candidate that ends behind its sequence")
-        for s in range(n):
-            try:
-                _check_candidates(self.arrays(s), rules)
-            except DataError as error:
-                raise DataError(f"sequence {s}: {error}") from None
+        self._check_candidates(rules)
 
+    def _check_candidates(self, rules: OrfRules) -> None:
+        """Refuse arrays that do not follow from the bounds of the candidates."""
+        bounds, counts = self.bounds, self.n_candidates
+        first = offsets_of(counts)[:-1]
+        frame, of_frame = self.frame, self.reverse[first]
+        sequence = np.repeat(np.arange(len(self)), np.diff(self.offsets[FRAMES]))
 
-def _check_candidates(parts: Mapping[str, Array], rules: OrfRules) -> None:
-    """Refuse arrays of a sequence that do not follow from the bounds of its candidates."""
-    bounds, counts = parts["bounds"], parts["n_candidates"]
-    ends = np.cumsum(counts)
-    n_forward = len(bounds) - int(np.count_nonzero(parts["reverse"]))
-    if n_forward not in (0, *ends):
-        raise DataError("found candidates that frames do not share out")
-    # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions are
-    # negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
-    first = np.repeat(ends - counts, counts)
-    is_reverse = np.arange(len(bounds)) >= n_forward
-    starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
-    stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
-    lengths, same_frame = stops - starts, np.diff(first) == 0
-    if np.any(lengths % CODON) or np.any(lengths < rules.shortest):
-        raise DataError(f"found candidates that are not whole codons of {rules.shortest} bases or more")
-    if not np.array_equal(stops, stops[first]) or np.any(np.diff(starts)[same_frame] <= 0):
-        raise DataError("found candidates of a frame with several stops, or not in the order of their starts")
-    # the rest follows from bounds: a file that says something else was damaged or made up
-    of_frame = is_reverse[ends - counts]
-    expected = {
-        "reverse": is_reverse,
-        "n_words": (lengths // CODON - 2)[ends - counts],
-        "skipped": (starts - starts[first]) // CODON,
-        **_ends_of(np.zeros(counts.size, np.int64), of_frame, counts, bounds, 1)[0],
-    }
-    for name, array in expected.items():
-        if not np.array_equal(parts[name], array):
-            raise DataError(f"found {name} that are not those of the candidates")
+        def refuse(wrong: Array, level: int, problem: str) -> None:
+            if wrong.any():
+                s = np.searchsorted(self.offsets[level], np.argmax(wrong), side="right") - 1
+                raise DataError(f"sequence {s}: found {problem}")
+
+        # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions
+        # are negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
+        is_reverse = of_frame[frame]
+        back = np.diff(2 * sequence + of_frame, prepend=0) < 0
+        refuse(back, FRAMES, "candidates that frames do not share out")
+        starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
+        stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
+        lengths, is_later = stops - starts, np.diff(frame, prepend=-1) == 0
+        problem = f"candidates that are not whole codons of {rules.shortest} bases or more"
+        refuse((lengths % CODON > 0) | (lengths < rules.shortest), CANDIDATES, problem)
+        problem = "candidates of a frame with several stops, or not in the order of their starts"
+        wrong = (stops != stops[first][frame]) | (is_later & (np.diff(starts, prepend=0) <= 0))
+        refuse(wrong, CANDIDATES, problem)
+        # the rest follows from bounds: a file that says something else was damaged or made up
+        given = {name: getattr(self, name) for name in ("words", "bounds", "signals", "chosen")}
+        n_words, skipped = lengths[first] // CODON - 2, (starts - starts[first][frame]) // CODON
+        given |= {"n_candidates": counts, "n_words": n_words, "skipped": skipped}
+        expected = shard_of_frames(sequence, of_frame, self.n_bases, self.weights, **given)
+        others = " that are not those of the candidates"
+        for level, row in enumerate(self.offsets[LEFTS:] == expected.offsets[LEFTS:], LEFTS):
+            if not row.all():
+                raise DataError(f"sequence {np.argmin(row) - 1}: found {LEVELS[level][0]}{others}")
+        for level, names in LEVELS.items():
+            for name in names:
+                refuse(getattr(self, name) != getattr(expected, name), level, name + others)
 
 
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
     """Mark the candidates of a sequence that are the genes."""
     part = shard.part(s, CANDIDATES)
-    bounds, reverse, own = shard.bounds[part], shard.reverse[part], chosen[part]
-    wanted = {(start, end, strand == "-"): (start, end, strand) for start, end, strand in genes}
-    for k, key in enumerate(zip(*bounds.T.tolist(), reverse.tolist(), strict=True)):
-        if wanted.pop(key, None) is not None:
-            own[k] = 1
-    if wanted:
-        start, end, strand = next(iter(wanted.values()))
-        raise DataError(f"{name}: found the gene {start}-{end}({strand}), expected one of the candidates")
+    keys = zip(*shard.bounds[part].T.tolist(), shard.reverse[part].tolist(), strict=True)
+    places = dict(zip(keys, range(part.start, part.stop), strict=True))
+    for start, end, strand in genes:
+        if (start, end, strand == "-") not in places:
+            raise DataError(f"{name}: found the gene {start}-{end}({strand}), expected one of the candidates")
+        chosen[places[start, end, strand == "-"]] = 1
+
+
+# --- from letters ------------------------------------------------------------------------------------------
+
+
+def encode_frames(
+    letters: Sequence[Letters], weights: OrfWeights, is_open: bool, factors: FloatArray
+) -> OrfShard:
+    """The frames of sequences, on both strands, as a shard with weights of the sequences, `factors`.
+
+    With `is_open` genes may begin before a sequence and end behind it. They count as if they began with ATG
+    at the first whole codon, or had a stop codon behind the last one, and a thousand bases.
+    """
+    # One text of both strands of each sequence, so that all of them are gone through at once. Between them
+    # are as many unknown bases as are looked at around a start: no strand sees another one.
+    rules, apart = weights.rules, np.full(_AROUND, 4, np.int8)
+    strands = [strand for part in letters for strand in (part, reverse_complement(part))]
+    text = np.concatenate([apart, *(part for strand in strands for part in (strand, apart))])
+    n_bases = np.array([part.size for part in letters], np.int64)
+    sizes = np.repeat(n_bases, 2)
+    ends = np.cumsum(sizes + _AROUND)  # of the strands in the text
+    begins, codons = ends - sizes, numbers(text, CODON)
+    # The three positions behind the last whole codons of a strand are one of each frame. They stand for stop
+    # codons that nobody sees.
+    is_stop, kinds = rules.is_stop[codons], rules.start_kind[codons]
+    is_stop[ends[:, None] - np.arange(CODON)] = True
+    is_start = kinds >= 0
+    if is_open:
+        is_start[begins[sizes >= rules.shortest, None] + np.arange(CODON)] = True
+    # each start with the next stop of its frame, which is its position modulo 3
+    starts, every_stop = np.flatnonzero(is_start), np.flatnonzero(is_stop)
+    stops = np.empty_like(starts)
+    for frame in range(CODON):
+        own, of_frame = starts % CODON == frame, every_stop[every_stop % CODON == frame]
+        stops[own] = of_frame[np.searchsorted(of_frame, starts[own])]
+    strand = np.searchsorted(begins, starts, side="right") - 1
+    is_seen = stops + CODON <= ends[strand]
+    last = np.minimum(stops + CODON, ends[strand])
+    # a start that is a stop codon is none, and of a gene as many bases as the shortest has must be seen
+    kept = np.flatnonzero((stops > starts) & (last - starts >= rules.shortest) & (is_seen | is_open))
+    kept = kept[np.argsort(stops[kept], kind="stable")]
+    starts, stops, strand, is_seen, last = starts[kept], stops[kept], strand[kept], is_seen[kept], last[kept]
+    # A gene that goes on behind the sequence is at least as long as what is seen of it, and counts as one of
+    # a thousand bases. Of one without a start codon the length is not known.
+    kinds, lengths = kinds[starts], stops + CODON - starts
+    lengths[~is_seen] = np.maximum(lengths[~is_seen], _CUT_SHORT)
+    lengths[kinds < 0] = -1
+    sites = np.empty(starts.size, np.int8)
+    ribosome_sites(text, starts, sites)
+    around = sliding_window_view(text, _AROUND)[starts + CONTEXT[0]]
+    # frames begin at their first start; words of two codons go from there to before the stop codon
+    first = np.flatnonzero(np.diff(stops, prepend=-1))
+    counts, n_words = np.diff(first, append=starts.size), (stops - starts)[first] // CODON - 1
+    places = np.repeat(starts[first] - CODON * offsets_of(n_words)[:-1], n_words)
+    places += CODON * np.arange(places.size)
+    # what was found along the reverse strand is told by positions on the forward one
+    reverse, along = strand % 2 == 1, np.column_stack((starts, last)) - begins[strand, None]
+    return shard_of_frames(
+        strand[first] // 2,
+        reverse[first],
+        n_bases,
+        factors,
+        n_candidates=counts,
+        n_words=n_words,
+        bounds=np.where(reverse[:, None], sizes[strand, None] - along[:, ::-1], along),
+        signals=weights.signals(np.maximum(kinds, 0), sites, lengths, around[:, CONTEXT - CONTEXT[0]]),
+        skipped=(starts - np.repeat(starts[first], counts)) // CODON,
+        words=numbers(text, WORD)[places],
+        chosen=np.empty(0, np.int8),
+    )
 
 
 # --- frames -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Frames and their candidates, one frame after the other, by their starts along the strand."""
-
-    sequence: IntArray  # of each frame
-    reverse: NDArray[np.bool_]
-    n_candidates: IntArray
-    n_words: IntArray
-    bounds: IntArray  # of each candidate, within the sequence
-    signals: NDArray[np.uint8]
-    skipped: IntArray
-    words: NDArray[np.int16]
-    chosen: NDArray[np.int8]  # of each candidate, or none
-
-    @classmethod
-    def from_shard(cls, shard: OrfShard) -> Frames:
-        first = offsets_of(shard.n_candidates)[:-1]
-        sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
-        shared = {name: getattr(shard, name) for name in _IN_BOTH}
-        return cls(sequence=sequence, reverse=shard.reverse[first], **shared)
-
-    @property
-    def frame(self) -> IntArray:
-        """That of each candidate."""
-        return np.repeat(np.arange(self.sequence.size), self.n_candidates)
-
-    def take(self, frames: IntArray) -> Frames:
-        """Some of them, in their order."""
-        own = segment_indices(offsets_of(self.n_candidates), frames)
-        return self._taken(frames, own, segment_indices(offsets_of(self.n_words), frames))
-
-    def within(self, inside: NDArray[np.bool_]) -> Frames:
-        """With some of the candidates: of a frame those from one on."""
-        first = offsets_of(self.n_candidates)
-        counts = np.bincount(self.frame, inside, minlength=self.sequence.size).astype(np.int64)
-        frames = np.flatnonzero(counts)
-        # Of a frame the last candidates stay, with the last starts: its words now begin at the first of
-        # these, so the words before, which `skipped` counts, go.
-        before = self.skipped[first[frames + 1] - counts[frames]]  # words of a frame that are left out
-        n_words = self.n_words[frames] - before
-        words = offsets_of(self.n_words)[frames] + before
-        places = np.repeat(words - offsets_of(n_words)[:-1], n_words) + np.arange(n_words.sum())
-        return replace(
-            self._taken(frames, inside, places),
-            n_candidates=counts[frames],
-            n_words=n_words,
-            skipped=self.skipped[inside] - np.repeat(before, counts[frames]),
-        )
-
-    def _taken(self, frames: IntArray, candidates: Array, words: IntArray) -> Frames:
-        some = {name: getattr(self, name)[frames] for name in _OF_FRAMES}
-        some |= {name: getattr(self, name)[candidates] for name in _OF_CANDIDATES if getattr(self, name).size}
-        return replace(self, words=self.words[words], **some)
-
-    def beside(self, others: Frames) -> Frames:
-        """These, and others behind them."""
-        return Frames(*(np.concatenate((array, getattr(others, name))) for name, array in vars(self).items()))
-
-    def assembled(self, n_bases: IntArray, weights: FloatArray) -> OrfShard:
-        """A shard; frames of a strand of a sequence keep their order."""
-        frames, place = self, 2 * self.sequence + self.reverse
-        if np.any(np.diff(place) < 0):  # not of one sequence: moving words takes as long as finding them
-            frames = self.take(np.argsort(place, kind="stable"))
-        # `first`: where the frames of each sequence begin, and with them its words and candidates
-        first = np.searchsorted(frames.sequence, np.arange(len(n_bases) + 1))
-        counts = frames.n_candidates
-        ends, of_ends = _ends_of(frames.sequence, frames.reverse, counts, frames.bounds, len(n_bases))
-        offsets = [offsets_of(frames.n_words)[first], first, offsets_of(counts)[first], *of_ends]
-        shared = {name: getattr(frames, name) for name in _IN_BOTH}
-        reverse = np.repeat(frames.reverse, counts)
-        return OrfShard(weights, n_bases, np.array(offsets), reverse=reverse, **shared, **ends)
-
-
-def _ends_of(
-    sequence: IntArray, reverse: NDArray[np.bool_], counts: IntArray, bounds: IntArray, n_sequences: int
-) -> tuple[dict[str, Any], list[IntArray]]:
-    """Left and right ends of candidates by position, and where those of each sequence begin.
+def shard_of_frames(
+    sequence: IntArray, reverse: NDArray[np.bool_], n_bases: IntArray, weights: FloatArray, **arrays: Any
+) -> OrfShard:
+    """A shard of frames by their sequences and strands, and of the arrays that are not of ends.
 
     On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
     strand it is the other way round.
     """
-    # `of` is the frame of each candidate; [first, last) are the candidates of each frame. Left ends come as
-    # those of forward candidates, then of reverse frames; right ends as those of forward frames, then of
-    # reverse candidates. Sorting by sequence, position and strand gives their final places.
-    last, of = np.cumsum(counts), np.repeat(np.arange(counts.size), counts)
-    first, every = last - counts, np.arange(of.size)
-    is_reverse = reverse[of]
-    forward, back = every[~is_reverse], np.flatnonzero(reverse)  # candidates, and frames
-    left_first = np.concatenate((forward, first[back]))
-    left_last = np.concatenate((forward + 1, last[back]))
-    right_first = np.concatenate((first[~reverse], every[is_reverse]))
-    of_left, of_right = sequence[of[left_first]], sequence[of[right_first]]
-    left, right = bounds[left_first, 0], bounds[right_first, 1]
-    left_strand, right_strand = (is_reverse[some].astype(np.int64) for some in (left_first, right_first))
-    by_left = np.lexsort((left_strand, left, of_left))
-    by_right = np.lexsort((right_strand, right, of_right))
-    place = np.empty(by_right.size, np.int64)
-    place[by_right] = np.arange(by_right.size)
-    # of each candidate the right end, by its number before sorting, and then by its place within its sequence
-    own = np.empty(of.size, np.int64)
-    own[~is_reverse] = (np.cumsum(~reverse) - 1)[of[~is_reverse]]
-    own[is_reverse] = np.arange(np.count_nonzero(~reverse), by_right.size)
-    offsets = [
-        offsets_of(np.bincount(some, minlength=n_sequences)) for some in (of_left, of_right, sequence[of])
-    ]
-    candidate = offsets[2][of_left[by_left]]  # the first one of the sequence
-    ends = {
-        "right_of": place[own] - offsets[1][sequence[of]],
-        "left_position": left[by_left],
-        "left_strand": left_strand[by_left],
-        "first_candidate": left_first[by_left] - candidate,
-        "last_candidate": left_last[by_left] - candidate,
-        "right_position": right[by_right],
-        "right_strand": right_strand[by_right],
-    }
-    return ends, offsets[:2]
+    # Ends are those of runs of candidates: single ones of one strand, and whole frames of the other. Sorting
+    # by sequence, position and strand gives their places.
+    counts, bounds, n = arrays["n_candidates"], arrays["bounds"], len(n_bases)
+    is_reverse, of, every = np.repeat(reverse, counts), np.repeat(sequence, counts), np.arange(counts.sum())
+    begins, runs, ends = [offsets_of(np.bincount(of, minlength=n))], [], dict[str, Any]()
+    for side, name in enumerate(("left", "right")):
+        own, others = every[is_reverse == side], np.flatnonzero(reverse != side)
+        begin = np.append(own, offsets_of(counts)[others])
+        sizes = np.append(np.ones_like(own), counts[others])
+        order = np.lexsort((is_reverse[begin], bounds[begin, side], of[begin]))
+        begin, sizes = begin[order], sizes[order]
+        ends[f"{name}_position"] = bounds[begin, side]
+        ends[f"{name}_strand"] = is_reverse[begin].astype(np.int64)
+        begins.append(offsets_of(np.bincount(of[begin], minlength=n)))
+        runs.append((begin, sizes))
+    # of each left end the candidates, and of each candidate the right end, within the sequence
+    (begin, sizes), (right, of_right) = runs
+    ends["first_candidate"] = begin - begins[0][of[begin]]
+    ends["last_candidate"] = ends["first_candidate"] + sizes
+    place = np.empty(every.size, np.int64)
+    place[_runs(right, of_right)] = np.repeat(np.arange(right.size), of_right)
+    ends["right_of"] = place - begins[2][of]
+    frames = np.searchsorted(sequence, np.arange(n + 1))  # where those of each sequence begin
+    offsets = np.array([offsets_of(arrays["n_words"])[frames], frames, *begins])
+    return OrfShard(weights, n_bases, offsets, reverse=is_reverse, **arrays, **ends)
+
+
+def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArray | None = None) -> OrfShard:
+    """A shard of some of the candidates: of a frame those from one on.
+
+    Frames may get into other sequences: `sequence` is then that of each, and the shard has their sizes.
+    """
+    frame, every = shard.frame, offsets_of(shard.n_candidates)
+    if sequence is None:
+        sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
+    counts = np.bincount(frame, inside, minlength=sequence.size).astype(np.int64)
+    frames = np.flatnonzero(counts)
+    reverse, sequence, counts = shard.reverse[every[frames]], sequence[frames], counts[frames]
+    # frames of a strand of a sequence keep their order
+    order = np.argsort(2 * sequence + reverse, kind="stable")
+    frames, reverse, sequence, counts = frames[order], reverse[order], sequence[order], counts[order]
+    # Of a frame the last candidates stay, with the last starts: its words now begin at the first of these, so
+    # the words before, which `skipped` counts, go.
+    first = every[frames + 1] - counts
+    before = shard.skipped[first]
+    n_words, kept = shard.n_words[frames] - before, _runs(first, counts)
+    return shard_of_frames(
+        sequence,
+        reverse,
+        shard.n_bases,
+        shard.weights,
+        n_candidates=counts,
+        n_words=n_words,
+        words=shard.words[_runs(offsets_of(shard.n_words)[frames] + before, n_words)],
+        skipped=shard.skipped[kept] - np.repeat(before, counts),
+        bounds=shard.bounds[kept],
+        signals=shard.signals[kept],
+        chosen=shard.chosen[kept] if shard.chosen.size else shard.chosen,
+    )
+
+
+def _runs(first: IntArray, sizes: IntArray) -> IntArray:
+    """Places of runs of these sizes from the first of each on."""
+    return np.repeat(first - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
 def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
@@ -322,27 +355,23 @@ def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
 
     Rows of `pieces` are a sequence, first base, and the one behind the last: rising, and apart.
     """
-    frames, at = Frames.from_shard(shard), offsets_of(shard.n_bases)
-    of, first = frames.frame, offsets_of(frames.n_candidates)[:-1]
-    bounds = frames.bounds + at[frames.sequence[of]][:, None]
-    begin, end = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    at, first, frame = offsets_of(shard.n_bases), offsets_of(shard.n_candidates)[:-1], shard.frame
+    bounds = shard.bounds + shard.by_candidate(at[:-1])[:, None]
     # Candidates of a frame share its stop, so the piece of the stop is that of all that are kept. A start
     # that lies before this piece does not count: then a later start of the frame may.
-    stops = np.where(frames.reverse, bounds[first, 0] + 1, bounds[first, 1])  # behind one of the stop's bases
-    piece = np.searchsorted(begin, stops, side="left") - 1
-    last = np.append(end, 0)[piece]  # of none, nothing
-    inside = (bounds[:, 0] >= np.append(begin, 0)[piece][of]) & (bounds[:, 1] <= last[of])
-    kept = frames.within(inside)
-    piece = piece[np.bincount(of, inside, minlength=first.size) > 0]
-    kept.bounds[:] -= np.repeat(begin[piece] - at[kept.sequence], kept.n_candidates)[:, None]
-    return replace(kept, sequence=piece).assembled(pieces[:, 2] - pieces[:, 1], np.ones(len(pieces)))
+    stops = np.where(shard.reverse[first], bounds[first, 0] + 1, bounds[first, 1])  # behind one of its bases
+    begins, ends = at[pieces[:, 0]] + pieces[:, 1], at[pieces[:, 0]] + pieces[:, 2]
+    piece = np.searchsorted(begins, stops, side="left") - 1
+    begin, end = np.append(begins, 0)[piece][frame], np.append(ends, 0)[piece][frame]  # of none, nothing
+    inside = (bounds[:, 0] >= begin) & (bounds[:, 1] <= end)
+    sizes, bounds = pieces[:, 2] - pieces[:, 1], bounds - begin[:, None]
+    moved = replace(shard, bounds=bounds, n_bases=sizes, weights=np.ones(len(pieces)))
+    return with_candidates(moved, inside, piece)
 
 
 def clear_of(shard: OrfShard, avoided: NDArray[np.bool_], most: int) -> OrfShard:
     """Without the candidates that have more than so many bases that are to be avoided, which are marked."""
-    frames, before = Frames.from_shard(shard), np.concatenate(([0], np.cumsum(avoided)))
-    first = np.repeat(offsets_of(shard.n_bases)[frames.sequence], frames.n_candidates)
-    bounds = frames.bounds + first[:, None]
     # `before` counts marked bases up to each position, over all sequences one behind the other
-    clear = before[bounds[:, 1]] - before[bounds[:, 0]] <= most
-    return frames.within(clear).assembled(shard.n_bases, shard.weights)
+    before = np.concatenate(([0], np.cumsum(avoided)))
+    bounds = shard.bounds + shard.by_candidate(offsets_of(shard.n_bases)[:-1])[:, None]
+    return with_candidates(shard, before[bounds[:, 1]] - before[bounds[:, 0]] <= most)

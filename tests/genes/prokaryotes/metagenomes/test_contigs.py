@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.metagenomes.words import Composition, gc_share, log_odds, log_words
+from structune.genes.prokaryotes.metagenomes.contigs import Composition, gc_share, log_odds, log_words
 
 WORDS = ["".join("ACGT"[k >> 2 * (5 - i) & 3] for i in range(6)) for k in range(4**6)]
 OF_GC = np.array([sum(base in "GC" for base in word) for word in WORDS])
@@ -57,11 +57,8 @@ def test_log_odds():
     words, amino_acids = log_odds(genes, everywhere)
     number = {word: k for k, word in enumerate(WORDS)}
     lysines = [number[a + b] for a in ("AAA", "AAG") for b in ("AAA", "AAG")]
-    assert_allclose(
-        amino_acids[lysines],
-        np.log(np.exp(genes[lysines]).sum() / np.exp(everywhere[lysines]).sum()),
-        rtol=1e-4,
-    )
+    expected = np.log(np.exp(genes[lysines]).sum() / np.exp(everywhere[lysines]).sum())
+    assert_allclose(amino_acids[lysines], expected, rtol=1e-4)
     assert words[number["AAAGCC"]] == genes[number["AAAGCC"]] - everywhere[number["AAAGCC"]]
     for odds in (words, amino_acids):
         assert odds.shape == (4097,)

@@ -8,9 +8,15 @@ from hypothesis import strategies as st
 import simulated_orfs as simulated
 from structune.errors import ModelFileError
 from structune.genes.nucleotides import encode_letters
-from structune.genes.prokaryotes.starts.choices import DISTANCES, N_NEIGHBOURS, Choices
-from structune.genes.prokaryotes.starts.learning import learn_starts
-from structune.genes.prokaryotes.starts.model import Motif, pack, unpack
+from structune.genes.prokaryotes.starts import (
+    DISTANCES,
+    N_NEIGHBOURS,
+    Choices,
+    Motif,
+    learn_starts,
+    pack,
+    unpack,
+)
 from structune.genes.prokaryotes.structure.candidates import CONTEXT, OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -32,7 +38,7 @@ def odds(motif, row):
 
 def test_scores():
     expected = [np.log(0.6 + 0.4 * odds(PRIOR, row).sum()) for row in LETTERS]
-    np.testing.assert_allclose(PRIOR.scores(LETTERS, BEGIN, BACKGROUND), expected)
+    np.testing.assert_allclose(PRIOR.scores(LETTERS.T, BACKGROUND), expected)
 
 
 @pytest.mark.parametrize("fixed", [True, False])
@@ -47,7 +53,7 @@ def test_a_step_of_learning(fixed):
                 if b < 4:
                     bases[j, b] += share
     bases += 8.0 * BACKGROUND + 0.2 * places.sum() * PRIOR.bases
-    found = PRIOR.learned(LETTERS, BEGIN, BACKGROUND, used, PRIOR, fixed)
+    found = PRIOR.learned(LETTERS.T, BACKGROUND, used, PRIOR, fixed)
     np.testing.assert_allclose(found.bases, bases / bases.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(found.places, (places + 1) / (places.sum() + 4))
     assert found.share == pytest.approx(0.4 if fixed else (places.sum() + 1) / (used.sum() + 2))
@@ -63,7 +69,7 @@ def encoded(seed, n_contigs=2):
 
 
 @given(st.integers(0, 10**6))
-def test_all_that_end_as_the_genes_do(seed):
+def test_candidates_that_end_as_the_genes_do(seed):
     genome, shard = encoded(seed)
     of = Choices.of(shard, GRAPH.weights, shard.chosen)
     n_genes = sum(len(each.transcripts) for each in genome)
@@ -74,16 +80,9 @@ def test_all_that_end_as_the_genes_do(seed):
     both = np.column_stack([sequence, stops, shard.reverse])
     is_gene = (both[:, None] == both[shard.chosen > 0]).all(axis=2).any(axis=1)
     np.testing.assert_array_equal(of.places, np.flatnonzero(is_gene))
-
-
-@given(st.integers(0, 10**6))
-def test_distances_from_genes_before(seed):
-    genome, shard = encoded(seed, n_contigs=2)
-    of = Choices.of(shard, GRAPH.weights, shard.chosen)
-    for k in np.flatnonzero(of.chosen):
+    for k in np.flatnonzero(of.chosen):  # how far the gene before is
         c = of.places[k]
-        s = int(np.searchsorted(shard.offsets[2], c, side="right")) - 1
-        start, end = shard.bounds[c]
+        s, (start, end) = sequence[c], shard.bounds[c]
         if shard.reverse[c]:
             after = [(t.start - end, t.strand == "-") for t in genome[s].transcripts if t.start >= end]
         else:
@@ -94,32 +93,27 @@ def test_distances_from_genes_before(seed):
         assert (of.before[k] < half) == bool(same)  # of none it is on the other strand
 
 
-def test_sums_of_words():
-    first, last = -16, 3
+def test_words_near_starts():
+    """Those of the frame, from 16 before each start to 14 behind it; beyond it the unknown one."""
     _, shard = encoded(2)
     of = Choices.of(shard, GRAPH.weights, shard.chosen)
-    table, begin, c = np.random.default_rng(0).normal(size=4097), 0, 0
-    found = of.words_near(table, first, last)
-    for n_candidates, n_words in zip(of.words.n_candidates, of.words.n_words, strict=True):
-        words = of.words.words[begin : begin + n_words]
-        for skipped in of.words.skipped[c : c + n_candidates]:
-            inside = [table[words[skipped + k]] for k in range(first, last) if 0 <= skipped + k < n_words]
-            assert found[c] == pytest.approx(sum(inside))
-            c += 1
-        begin += n_words
+    words = np.split(of.words.words, np.cumsum(of.words.n_words)[:-1])
+    for gene, skipped, found in zip(of.gene, of.words.skipped, of.words_near.T, strict=True):
+        padded = np.pad(words[gene], 16, constant_values=4096)
+        assert found.tolist() == padded[skipped : skipped + 31].tolist()
 
 
 def test_sums_and_counts_of_letters():
     """Starts that are improbable teach nothing."""
     _, shard = encoded(3)
     of, rng = Choices.of(shard, GRAPH.weights, shard.chosen), np.random.default_rng(0)
-    table, group = rng.normal(size=(CONTEXT.size, 5)), rng.integers(0, 3, CONTEXT.size)
-    each = table[np.arange(CONTEXT.size), of.letters]
-    expected = [each[:, group == g].sum(axis=1) for g in range(3)]
-    np.testing.assert_allclose(of.letter_scores(table, group), expected)
+    table = rng.normal(size=(CONTEXT.size, 5))
+    each = np.take_along_axis(table, of.letters, axis=1)
+    groups = np.split(each, np.searchsorted(CONTEXT, [-20, -3, 0, 6]))
+    np.testing.assert_allclose(of.letter_scores(table), [group.sum(axis=0) for group in groups])
     used = np.where(rng.random(len(of)) < 0.5, rng.random(len(of)), 5e-5)
     counted = (used > 1e-4) * used
-    counts = [[counted[of.letters[:, j] == a].sum() for a in range(5)] for j in range(CONTEXT.size)]
+    counts = [[counted[letters == a].sum() for a in range(5)] for letters in of.letters]
     np.testing.assert_allclose(of.count_letters(used), counts)
 
 
@@ -150,7 +144,7 @@ def learned():
 def test_starts_are_learned_from_stops(learned):
     shard, _ = with_letters(1, 30)
     before = longest(shard)
-    found, shares = learned.choose(GRAPH, shard, before, False)
+    found, shares = learned.found(GRAPH, shard, before, before, False)
     assert share_right(before, shard) < 0.8
     assert share_right(found, shard) > 0.97
     assert np.all(shares[found > 0] <= 1.0)
@@ -160,12 +154,9 @@ def test_starts_are_learned_from_stops(learned):
 def test_genes_stay(learned):
     """Each gene keeps its stop, and no two of them overlap by more than the rules allow."""
     shard, _ = with_letters(2, 5)
-    found, _ = learned.choose(GRAPH, shard, shard.chosen, False)
-    ends = [
-        np.where(shard.reverse, shard.bounds[:, 0], shard.bounds[:, 1])[of > 0]
-        for of in (found, shard.chosen)
-    ]
-    np.testing.assert_array_equal(*map(np.sort, ends))
+    found, _ = learned.found(GRAPH, shard, shard.chosen, None, False)
+    ends = np.where(shard.reverse, shard.bounds[:, 0], shard.bounds[:, 1])
+    np.testing.assert_array_equal(*(np.sort(ends[of > 0]) for of in (found, shard.chosen)))
     GRAPH.features(shard, np.zeros(GRAPH.n_weights), outputs=found)
 
 
@@ -175,7 +166,7 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
     chosen = np.zeros(len(shard.bounds), np.int8)
     (place,) = np.flatnonzero((shard.bounds == [0, 183]).all(axis=1) & ~shard.reverse)
     chosen[place] = 1
-    found, shares = learned.choose(GRAPH, shard, chosen, True)
+    found, shares = learned.found(GRAPH, shard, chosen, chosen, True)
     np.testing.assert_array_equal(found, chosen)
     assert shares[place] == 1.0
 

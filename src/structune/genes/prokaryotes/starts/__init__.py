@@ -1,1 +1,0 @@
-"""Where genes begin: start codons, by signals that a genome teaches without anyone knowing its starts."""
