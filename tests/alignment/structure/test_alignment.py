@@ -59,10 +59,10 @@ def refuse(*_):
 class Tilted(inference.Inference):
     """In range only if tilted."""
 
-    def __init__(self, pair, tilt=0.0):
+    def __init__(self, pair, counts=False, tilt=0.0):
         if not tilt:
             raise inference.RangeError
-        super().__init__(pair, tilt)
+        super().__init__(pair, counts, tilt)
 
 
 WAYS = {

@@ -140,17 +140,6 @@ class FeatureSet:
             part[upper] = part.T[upper] = w[block.weights]
         return out
 
-    def most_match(self, w: Array, x: SequenceFeatures, y: SequenceFeatures) -> float:
-        """A bound of the scores of matches, of either sign."""
-        most = 0.0
-        for block in self.blocks:
-            largest = np.abs(w[block.weights]).max()
-            if block is self._profile:  # columns of others add up to at most one
-                for one in (x, y):
-                    largest *= np.abs(one.pairing[:, block.columns]).sum(axis=1).max(initial=0.0)
-            most += largest
-        return most
-
     def sides(
         self, w: Array, sequence: SequenceFeatures, offsets: IntArray | None = None
     ) -> tuple[Side, Array]:
@@ -196,8 +185,8 @@ class FeatureSet:
 
     def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
         """Add the features of the uses of all factors, times `weight`."""
-        for block, products in zip(self.blocks, uses.products, strict=True):
-            upper = block.upper
+        for block in self.blocks:
+            products, upper = uses.products[block.columns, block.columns], block.upper
             # a weight stands for two cells of the symmetric matrix, or for one on the diagonal
             both_ways = (products + products.T)[upper]
             out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
@@ -241,7 +230,7 @@ class FeatureSet:
 class Uses(NamedTuple):
     """How often each part of the score is used."""
 
-    products: list[Array]  # of each block of pairing features, the sum over matches of their products
+    products: Array  # of columns of one block of pairing features, the sum over matches of their products
     factors: Factors  # of gaps
     matched: tuple[Array, Array]  # of both sequences, how often each residue is matched
     none: Any  # how often there is no match at all
@@ -251,7 +240,7 @@ def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, part
     """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
     i = np.flatnonzero(partner >= 0)
     j = partner[i]
-    products = [x.pairing[i, b.columns].T @ y.pairing[j, b.columns] for b in features.blocks]
+    products = x.pairing[i].T @ y.pairing[j]
     matched = np.zeros(len(x)), np.zeros(len(y))
     matched[0][i] = matched[1][j] = 1.0
     used = features.no_uses(len(x), len(y), np.float64)
