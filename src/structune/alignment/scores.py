@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.examples import Aligned, files_of, open_aligner, stem
+from structune.alignment.examples import KnownPair, files_of, open_aligner, stem
 from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
 from structune.alignment.metrics import (
     AlignmentScores,
@@ -37,7 +37,7 @@ class PairScores:
     """Matches found, by how many of the scored ones are of identical residues."""
 
     aligner: SequenceAligner
-    data: Aligned
+    known: Sequence[KnownPair]
     predicted: list[tuple[str, str]]
     scores: AlignmentScores
     identity: np.ndarray[Any, np.dtype[np.float64]]
@@ -78,17 +78,18 @@ class PairScores:
         """As a page shows it."""
         from structune.alignment.report import aligning_sections
 
-        data = self.data
-        return aligning_sections(
-            self.aligner, data.names, data.rows, self.predicted, data.pairs, self.identity, self.scores
-        )
+        pairs, rows, _, _, names = zip(*self.known, strict=True)
+        return aligning_sections(self.aligner, names, rows, self.predicted, pairs, self.identity, self.scores)
 
 
-def score_pairs(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> PairScores:
+def score_pairs(
+    aligner: SequenceAligner, known: Sequence[KnownPair], gamma: float | None = None
+) -> PairScores:
     """Compare predicted with known alignments."""
-    predicted = aligner.predict(data.pairs, gamma)
-    identities = np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
-    return PairScores(aligner, data, predicted, alignment_scores(data.rows, predicted), identities)
+    predicted = aligner.predict([each.pair for each in known], gamma)
+    scores = alignment_scores([each.rows for each in known], predicted)
+    identities = np.array([identity(each.known, each.pair) for each in known])
+    return PairScores(aligner, known, predicted, scores, identities)
 
 
 # --- families ---------------------------------------------------------------------------------------------
