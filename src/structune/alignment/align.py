@@ -139,7 +139,6 @@ def _text(
 
 
 def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: Callable[[str], Path]) -> None:
-    """The probabilities of the matches of a pair, and its alignment."""
     from structune.alignment.plots import plot_match_probabilities
 
     (a, b), (x, y) = named
@@ -150,7 +149,6 @@ def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: C
 
 
 def _align_pairs(request: Request, read: _Sequences) -> int:
-    """Align two by two, and write as soon as it is known."""
     if request.report is not None:
         raise DataError("--report needs more than two sequences, or --multiple.")
     check_targets([], [request.plot])

@@ -112,6 +112,5 @@ def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAli
 
 
 def check_gamma(aligner: SequenceAligner, gamma: float | None) -> None:
-    """Refuse a gamma where there are no probabilities."""
     if gamma is not None and not aligner.has_probabilities:
         raise CapabilityError("found a model without probabilities, which has no use for --gamma")

@@ -43,7 +43,6 @@ class PairScores:
     identity: np.ndarray[Any, np.dtype[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         bins = np.searchsorted(_IDENTITIES, self.identity)
         parts = [
             (f"identity {low:.0%} to {high:.0%}", bins == k)
@@ -60,7 +59,6 @@ class PairScores:
         }
 
     def tables(self) -> list[Table]:
-        """As the terminal shows it."""
         rows = [
             (f"{name} ({row['pairs']:,})", [row["recall"], row["precision"]])
             for name, row in self.as_dict().items()
@@ -75,7 +73,6 @@ class PairScores:
         ]
 
     def sections(self) -> Iterator[Section]:
-        """As a page shows it."""
         from structune.alignment.report import aligning_sections
 
         pairs, rows, _, _, names = zip(*self.known, strict=True)
@@ -85,7 +82,6 @@ class PairScores:
 def score_pairs(
     aligner: SequenceAligner, known: Sequence[KnownPair], gamma: float | None = None
 ) -> PairScores:
-    """Compare predicted with known alignments."""
     predicted = aligner.predict([each.pair for each in known], gamma)
     scores = alignment_scores([each.rows for each in known], predicted)
     identities = np.array([identity(each.known, each.pair) for each in known])
@@ -109,7 +105,6 @@ class FamilyScores:
         return ColumnScores(*np.mean(list(self.scores.values()), axis=0).tolist())
 
     def tables(self) -> list[Table]:
-        """As the terminal shows it."""
         record = [
             ("Q", "share of the scored matches of two residues that were found (SPS)"),
             ("TC", "share of the scored columns that were found whole"),
@@ -122,12 +117,10 @@ class FamilyScores:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         families = {name: {"Q": score.pairs, "TC": score.columns} for name, score in self.scores.items()}
         return {"Q": self.mean.pairs, "TC": self.mean.columns, "families": families}
 
     def sections(self) -> Iterator[Section]:
-        """As a page shows it."""
         from structune.html_reports import Section
         from structune.html_reports.pictures import histogram
         from structune.html_reports.tables import make_table

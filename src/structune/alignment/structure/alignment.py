@@ -93,7 +93,6 @@ class Alignment(Structure):
         return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
-        """The same with another band."""
         other = copy(self)
         other.band = checked_band(band)
         return other
@@ -302,7 +301,6 @@ class Alignment(Structure):
         return np.maximum(sums, 0.0)
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
-        """Probabilities of the matches of a pair, shape (n, m)."""
         return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -362,7 +360,6 @@ class Alignment(Structure):
 
 
 def _known_matches(shard: AlignmentShard, p: int) -> tuple[IntArray, IntArray]:
-    """The scored matches of a pair."""
     a, b = shard.starts[p : p + 2]
     i = np.flatnonzero(shard.scored[a:b])
     return i, shard.partners[a:b][i]

@@ -338,7 +338,6 @@ class Posteriors:
                 yield rows, self.table[rows, self.pair.columns(rows)]
 
     def most_accurate(self, gamma: float) -> IntArray:
-        """The alignment of maximum expected accuracy."""
         n, m = self.pair.n, self.pair.m
         partner = np.full(n, -1)
         if not gamma:
@@ -382,7 +381,6 @@ def _table(inference: Inference | LogInference) -> Array:
 
 
 def posterior(pair: Pair) -> Array:
-    """Probabilities of all matches, shape (n, m)."""
     return _soundly(pair, _table)
 
 

@@ -129,7 +129,6 @@ def block_shape(cells: Cells, n_tables: int) -> tuple[int, int]:
 
 
 def widest(cells: Cells) -> int:
-    """Cells of the longest row."""
     return int((cells.high - cells.low).max()) + 1
 
 
