@@ -46,7 +46,7 @@ def test_laws_with_extreme_weights(options, data):
 
 
 @pytest.mark.parametrize("options", [MODELS[name] for name in FEW], ids=FEW)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_laws_of_losses(options, data):
     loss_laws.hold(data.draw(problems(most=4, **options)))

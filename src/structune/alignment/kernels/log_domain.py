@@ -56,9 +56,18 @@ def log_backward(f, cells, rows, log_z, shares, posterior, used):
     # Within a row first what runs along it, from the right; then gaps in x and matches, which go up a row.
     for i in range(posterior.shape[0], 0, -1):
         for j in range(cells.high[i], cells.low[i] - 1, -1):
-            _hand_on_end(f, rows, i, j, log_z, shares, used)
+            # from the end of the alignment to its last match
+            part = _share(_end(f, rows, i, j), log_z)
+            shares.match[i, j] += part
+            if i < f.x.residue.size and j < f.y.residue.size:
+                used.both[1] += part
+            # from finished gaps in x to their states
             finished = shares.done[i, j] + _hand_on_start(f, rows, i, j, shares, used)
-            _hand_on_done(f, rows, i, j, finished, shares, used)
+            used.x.closes[i - 1] += finished
+            done = _done(f, rows, i, j)
+            for k in range(rows.gap_x.shape[1]):
+                part = _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
+                shares.gap_x[i, k, j] += finished * part
             if j:
                 _hand_on_gap_y(f, rows, i, j, shares, used)
         for j in range(cells.high[i], cells.low[i] - 1, -1):
@@ -66,15 +75,6 @@ def log_backward(f, cells, rows, log_z, shares, posterior, used):
             if j:
                 posterior[i - 1, j - 1] = shares.match[i, j]
                 shares.start[i - 1, j - 1] += shares.match[i, j]
-
-
-@kernel
-def _hand_on_end(f, rows, i, j, log_z, shares, used):
-    """From the end of the alignment to its last match."""
-    part = _share(_end(f, rows, i, j), log_z)
-    shares.match[i, j] += part
-    if i < f.x.residue.size and j < f.y.residue.size:
-        used.both[1] += part
 
 
 @kernel
@@ -93,15 +93,6 @@ def _hand_on_start(f, rows, i, j, shares, used):
         shares.gap_y[i, k, j] += part
         used.y.closes[j - 1] += part
     return share * _share(_done(f, rows, i, j), whole)
-
-
-@kernel
-def _hand_on_done(f, rows, i, j, finished, shares, used):
-    """From finished gaps in x to their states."""
-    used.x.closes[i - 1] += finished
-    done = _done(f, rows, i, j)
-    for k in range(rows.gap_x.shape[1]):
-        shares.gap_x[i, k, j] += finished * _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
 
 
 @kernel

@@ -134,15 +134,6 @@ def scaled(factor, log):
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
 
 
-@part_of_bare_kernel
-def total_of(row):
-    """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
-    total = 0.0
-    for j in range(row.size):
-        total += row[j]
-    return total
-
-
 @kernel
 def forward(match, first, f, cells, rows, ends):
     """Fill rows 1..B from row 0; ``match`` are the factors of matches of the residues ``first`` on.
@@ -158,7 +149,9 @@ def forward(match, first, f, cells, rows, ends):
         extend(rows, r - 1, high[i - 1], b, 0.0)
         # The scale is real even with complex weights: a complex step may not pass through anything that is
         # not analytic, and a constant factor is taken out again by the logs.
-        total = total_of(rows.start[last, low[i - 1] : high[i - 1] + 1].real)
+        total = 0.0  # NumPy's sum would have SciPy's linear algebra loaded with the machine code
+        for j in range(low[i - 1], high[i - 1] + 1):
+            total += rows.start[last, j].real
         if not total > 0.0:  # nothing reaches this row
             total = 1.0
         scale = 1.0 / total

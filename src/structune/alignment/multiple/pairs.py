@@ -103,7 +103,9 @@ def match_probabilities(
     lengths = np.array([len(x) for x in sequences], np.int64)
     longest, band = int(lengths.max(initial=0)), structure.band
     steps = structure.feature_set.n_steps
-    table = 28.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
+    table = 28.0 * longest**2  # a table of single precision, and three of double
+    if band is not None:
+        table = inference.sums_memory(longest, longest, band, steps, inference.FEW_TABLES)
     tables = min(executor.n_workers, lengths.size) * table
     places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
     name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
@@ -126,7 +128,7 @@ def match_probabilities(
         firsts = [offsets[y] for _ in models for y in others]
         rows = np.concatenate([i for i, _, _ in found])
         columns = np.concatenate([j + first for (_, j, _), first in zip(found, firsts, strict=True)])
-        values = np.concatenate([p for _, _, p in found]) / np.float32(len(models))
+        values = np.concatenate([p for _, _, p in found], dtype=np.float32) / np.float32(len(models))
         # adds up those of several models
         table: Table = scipy.sparse.csr_array((values, (rows, columns)), shape=shape)
         table.data[table.data < LEAST] = 0.0
@@ -154,29 +156,28 @@ class _Model:
     """The model of two, with what it says of each sequence found once."""
 
     def __init__(self, model: Model, sequences: Sequence[SequenceFeatures], band: int | None) -> None:
-        self._model, self._band, self._scored = model, band, [model.scored(x) for x in sequences]
+        self._model, self._band, self._sequences = model, band, sequences
+        scored = [] if band is not None else [model.scored(x) for x in sequences]
+        # single precision is faster, and what it loses is less than what is left out
+        self._left = [each.left.astype(np.float32) for each in scored]
+        self._right = [each.right.astype(np.float32) for each in scored]
         with np.errstate(over="ignore"):  # found out by what is lost
             self._steps, self._both = np.exp(model.steps), np.exp(model.both)
-            self._factors = [Side(*map(np.exp, scored.side)) for scored in self._scored]
-        self._scored = [
-            scored._replace(left=scored.left.astype(np.float32), right=scored.right.astype(np.float32))
-            for scored in self._scored
-        ]
+            self._factors = [Side(*map(np.exp, each.side)) for each in scored]
 
     def matches(self, x: int, y: int) -> Found:
         """Those of two sequences from `LEAST` on, rounded the same whichever is first."""
         if x > y:
             columns, rows, values = self.matches(y, x)
             return rows, columns, values
-        match = self._scored[x].left @ self._scored[y].right
-        if self._band is None and match.size:
+        if self._band is None and len(self._left[x]) and len(self._left[y]):
             with np.errstate(over="ignore"):
-                match = np.exp(match, out=match).astype(np.float64)  # faster than of doubles
+                match = np.exp(self._left[x] @ self._right[y]).astype(np.float64)
             factors = Factors(self._factors[x], self._factors[y], self._steps, self._both)
             posterior = np.zeros_like(match)
             if abs(whole_posterior(match, factors, posterior)) < _LOST:
                 likely = np.flatnonzero(posterior >= LEAST)  # faster than of two axes
                 return *np.divmod(likely, match.shape[1]), posterior.ravel()[likely]
-        both = (self._model.scored(self._scored[k].features) for k in (x, y))
+        of_x, of_y = (self._model.scored(self._sequences[k]) for k in (x, y))
         # for any weights, and with a band
-        return inference.likely_matches(Pair(self._model, *both, band=self._band), LEAST)
+        return inference.likely_matches(Pair(self._model, of_x, of_y, band=self._band), LEAST)

@@ -266,8 +266,6 @@ class Alignment(Structure):
 
         None for `keep` where uses of gaps are counted, or paths traced.
         """
-        if keep is None:
-            return inference.sums_memory(n, m, self.band, self.feature_set.n_steps)
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
     def log_partition(

@@ -41,7 +41,7 @@ _RESIDUE = 1400  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS = 2  # whose tables are in memory at once
 _MATCHES = 4  # numbers of a match, those of decoding among them
-_FEW_TABLES = 4  # where gaps are not kept
+FEW_TABLES = 4  # where gaps are not kept
 _SHORT = 60  # residues: of longer pairs the work is most of it
 
 T = TypeVar("T")
@@ -60,21 +60,25 @@ def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
     return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 
-def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
-    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`."""
+def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool | None = False) -> float:
+    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`.
+
+    None for `keep` where uses of gaps are counted, or paths traced.
+    """
+    if keep is None:
+        return sums_memory(n, m, band, n_steps) + _RESIDUE * (n + m)
     # doubles, beside what the sums take; longer pairs look at them in blocks, and find them again each time
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
-    return sums_memory(n, m, band, n_steps, _FEW_TABLES) + 8.0 * posteriors
+    return sums_memory(n, m, band, n_steps, FEW_TABLES) + 8.0 * posteriors + _RESIDUE * (n + m)
 
 
 def sums_memory(n: int, m: int, band: int | None, n_steps: int, few: int | None = None) -> float:
-    """The same in blocks of rows: with all tables, or those `few` that there are where gaps take turns."""
+    """Those of tables in blocks of rows: all of them, or the `few` that there are where gaps take turns."""
     cells, most = cells_near(n, m, band), _n_tables(n_steps)
     size, wide = block_shape(cells, few or most)
-    n_blocks = -(-n // size)
     tables = ((few or most) * min(_BLOCKS * size, n) + (0 if few else _MATCHES * size)) * wide
-    first_rows = most * (n_blocks - 1) * widest(cells)
-    return 8.0 * (tables + first_rows) + n * wide + _RESIDUE * (n + m)  # choices are bytes
+    first_rows = most * (max(0, n - 1) // size) * widest(cells)  # of the blocks after the first
+    return 8.0 * (tables + first_rows) + n * wide  # choices are bytes
 
 
 def _n_tables(n_steps: int) -> int:
@@ -154,7 +158,7 @@ class Inference:
         y = y._replace(residue=y.residue - tilt, begins=y.begins - before, ends=y.ends - before[::-1])
         self._factors = map_factors(np.exp, pair.scores._replace(y=y))
         none = pair.none - tilt * pair.m
-        n_tables = _n_tables(pair.features.n_steps) if counts else _FEW_TABLES
+        n_tables = _n_tables(pair.features.n_steps) if counts else FEW_TABLES
         self.blocks, self._first_rows = pair.blocks(n_tables), list[Rows | None]()
         ends, logs = [np.exp(none)[None]], [np.zeros(1)]
         row = None
