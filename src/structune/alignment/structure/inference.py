@@ -452,25 +452,14 @@ def most_accurate_short(
     some = shard.take(np.flatnonzero(is_short))
     # sequences are described once, however many pairs they are in; then one call does all pairs
     described = features.describe_joined(some.letters, some.annotation, some.offsets)
-    scored = Model(features, w).scored(described, some.offsets)
+    model = Model(features, w)
+    scored = model.scored(described, some.offsets)
     if scored.most > _MOST_SCORE:
         return partners, left
     found, is_known = np.empty(some.n_parts, np.int64), np.empty(len(some), bool)
-    factors = map_factors(
-        np.exp, Factors(scored.side, scored.side, w[features.steps], features.both_scores(w))
-    )
-    limits = gamma, _MOST_SCORE, _LOST
-    short.align(
-        some.sequences,
-        some.offsets,
-        scored.left,
-        scored.right.T,
-        factors,
-        limits,
-        some.starts,
-        found,
-        is_known,
-    )
+    factors = map_factors(np.exp, Factors(scored.side, scored.side, model.steps, model.both))
+    sequences = some.sequences, some.offsets, scored.left, scored.right.T, factors
+    short.align(*sequences, (float(gamma), _MOST_SCORE, _LOST), some.starts, found, is_known)
     partners[np.repeat(is_short, shard.lengths[:, 0])] = found
     is_left = ~is_short
     is_left[is_short] = ~is_known
