@@ -210,10 +210,10 @@ def _structures(path: Path) -> tuple[Any, ...]:
 
 
 def _pairs(path: Path) -> tuple[Any, ...]:
-    from structune.alignment.examples import read_aligned
+    from structune.alignment.examples import read_pairs
 
-    data = read_aligned([path], "protein")
-    return data.pairs, data.rows
+    pairs, rows, *_ = map(list, zip(*read_pairs([path], "protein"), strict=True))
+    return pairs, rows
 
 
 TEMPLATES = "w[-1..1] w[0].suffix2"

@@ -118,9 +118,9 @@ def test_confidences(method, posteriors, monkeypatch, fitted):
     plain = model.predict_viterbi(PAIRS) if method == "viterbi" else model.predict(PAIRS)
 
     class Counted(inference.Inference):
-        def posteriors(self, used):
+        def posteriors(self):
             passes[self.pair] += 1
-            return super().posteriors(used)
+            return super().posteriors()
 
     monkeypatch.setattr(inference, "Inference", Counted)
     found = model.set_params(n_jobs=2).predict_confidence(PAIRS, method=method, posteriors=posteriors)

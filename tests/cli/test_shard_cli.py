@@ -138,10 +138,10 @@ def test_alignments_are_read_one_by_one(tmp_path):
         succeed("shard", "alignment", tmp_path / "a.sto", tmp_path / "f", "--folds", 2, "--quiet")
     folder = open_shards(tmp_path / "f")
     assert len(folder) == 24
-    aligned = align_data.read_aligned([tmp_path / "a.sto"], "protein")
+    pairs, rows, *_ = zip(*align_data.read_pairs([tmp_path / "a.sto"], "protein"), strict=True)
     options = {"penalty": 0.1, "n_jobs": 1, "run": Run(tolerance=1e-8)}
     found = SequenceAligner(**options).fit_shards(tmp_path / "f")
-    expected = SequenceAligner(**options).fit(aligned.pairs, aligned.rows)
+    expected = SequenceAligner(**options).fit(pairs, rows)
     assert_allclose(found.coef_, expected.coef_, atol=1e-6)
 
 

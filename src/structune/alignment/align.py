@@ -125,13 +125,20 @@ def _check_letters(file: str, proteins: Sequence[NamedProtein], aligner: Sequenc
         say(f"{file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model NUC.4.4")
 
 
-def _null_for_nan(confidence: FloatArray) -> list[float | None]:
-    """Of each column, as JSON has it: null where there is no match."""
-    return [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+def _text(
+    names: list[str], rows: Sequence[str], confidence: FloatArray | None, format: str, **more: str
+) -> str:
+    """An alignment in a format, of JSON with `more`."""
+    if format != "json":
+        known = None if confidence is None else confidence.tolist()
+        return alignment_text(ProteinAlignment(names, list(rows)), format, known)
+    shown: dict[str, Any] = {"names": names, "rows": rows}
+    if confidence is not None:  # of each column, null where there is no match
+        shown["confidence"] = [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
+    return json.dumps(shown | more) + "\n"
 
 
 def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: Callable[[str], Path]) -> None:
-    """The probabilities of the matches of a pair, and its alignment."""
     from structune.alignment.plots import plot_match_probabilities
 
     (a, b), (x, y) = named
@@ -142,7 +149,6 @@ def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: C
 
 
 def _align_pairs(request: Request, read: _Sequences) -> int:
-    """Align two by two, and write as soon as it is known."""
     if request.report is not None:
         raise DataError("--report needs more than two sequences, or --multiple.")
     check_targets([], [request.plot])
@@ -174,7 +180,8 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
             found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
             for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
-                out.write(_text_of_pair(named[0], rows, confidence, request.written_as))
+                text = _text(list(named[0]), rows, confidence, request.written_as)
+                out.write(text if request.written_as == "json" else f"{text}\n")
                 if path_of is not None and posterior is not None:
                     _draw(named, rows, posterior, path_of)
             out.flush()
@@ -227,18 +234,6 @@ def _aligned_pairs(
     else:
         found = aligner.predict(pairs, request.gamma)
     return ((rows, None, None) for rows in found)
-
-
-def _text_of_pair(
-    names: tuple[str, str], rows: tuple[str, str], confidence: FloatArray | None, format: str
-) -> str:
-    if format != "json":
-        known = None if confidence is None else confidence.tolist()
-        return alignment_text(ProteinAlignment(list(names), list(rows)), format, known) + "\n"
-    shown: dict[str, Any] = {"names": names, "rows": rows}
-    if confidence is not None:  # of each column, null where there is a gap
-        shown["confidence"] = _null_for_nan(confidence)
-    return json.dumps(shown) + "\n"
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -316,12 +311,11 @@ def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[s
 
 
 def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, format: str) -> str:
+    names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
     if format != "json":
-        names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
-        return alignment_text(ProteinAlignment(names, found.rows), format, found.confidence.tolist())
-    names = distinct(p.name for p in proteins)
-    shown = {"names": names, "rows": found.rows, "confidence": _null_for_nan(found.confidence)}
-    return json.dumps(shown | {"tree": newick(names, found)}) + "\n"
+        return _text(names, found.rows, found.confidence, format)
+    names = distinct(names)
+    return _text(names, found.rows, found.confidence, format, tree=newick(names, found))
 
 
 def newick(names: Sequence[str], found: MultipleAlignment) -> str:

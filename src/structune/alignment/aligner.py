@@ -559,7 +559,6 @@ class SequenceAligner(BlockEstimator):
 
 
 def _checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
-    """What was given to learn from, as lists."""
     pairs, rows = as_list(X, "pairs"), as_list(y, "alignments")
     if not pairs:
         raise DataError("the training set is empty: expected at least one pair")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,27 +19,8 @@ from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """Pairs with their alignments, as rows and parsed, and of which alignment of which file each is."""
-
-    pairs: list[tuple[str, str]]
-    rows: list[tuple[str, str]]
-    known: list[AlignedPair]
-    families: list[str]
-    names: list[str]  # of both sequences
-
-    @classmethod
-    def of_pairs(cls, pairs: Iterable[KnownPair]) -> Self:
-        """Those of one pair after the other."""
-        return cls(*(list(column) for column in zip(*pairs, strict=True)))
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-
 class KnownPair(NamedTuple):
-    """One of `Aligned`."""
+    """Two sequences, their alignment as rows and parsed, its file and number, and both names."""
 
     pair: tuple[str, str]
     rows: tuple[str, str]
@@ -49,17 +29,13 @@ class KnownPair(NamedTuple):
     names: str
 
 
-def read_aligned(
-    paths: Sequence[Path | str], alphabet: str, most: int | None = None, seed: int = 0
-) -> Aligned:
-    """All pairs of the alignments of files and folders, or at most so many of each alignment."""
-    return Aligned.of_pairs(read_pairs(paths, alphabet, most, seed))
-
-
 def read_pairs(
     paths: Sequence[Path | str], alphabet: str, most: int | None = None, seed: int = 0
 ) -> Iterator[KnownPair]:
-    """The same, one at a time; one alignment is in memory."""
+    """The pairs of the alignments of files and folders, or at most so many of each alignment.
+
+    They come one at a time; one alignment is in memory.
+    """
     rng, letters, n_found, n_unknown, alone = np.random.default_rng(seed), find_alphabet(alphabet), 0, 0, 0
     for path in files_of(paths):
         for number, alignment in enumerate(read_protein_alignments(path), 1):
@@ -136,6 +112,5 @@ def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAli
 
 
 def check_gamma(aligner: SequenceAligner, gamma: float | None) -> None:
-    """Refuse a gamma where there are no probabilities."""
     if gamma is not None and not aligner.has_probabilities:
         raise CapabilityError("found a model without probabilities, which has no use for --gamma")

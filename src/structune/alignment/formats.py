@@ -104,7 +104,6 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
 
 
 def is_alignment_file(path: Path) -> bool:
-    """Whether a file begins as one of the formats that `read_protein_alignments` reads."""
     try:
         return bool(_reader(Lines(path)))
     except DataError:
@@ -112,7 +111,6 @@ def is_alignment_file(path: Path) -> bool:
 
 
 def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]]:
-    """The reader of a file, by its first lines."""
     first = next((text for text in lines.head(_HEAD) if text), "")
     if not first:
         raise DataError(f"{lines.name}: found an empty file, expected {_FORMATS}")
@@ -314,7 +312,6 @@ def _add_phylip(
     is_strict: bool,
     is_sequential: bool,
 ) -> None:
-    """The lines after a header, in one of the layouts."""
     names, missing = list[str](), 0  # residues that the last row has not got
     for k, (number, text) in enumerate(rest):
         if not missing if is_sequential else k < n_rows:

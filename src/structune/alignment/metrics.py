@@ -123,7 +123,6 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
 
 
 def is_scored(reference: ProteinAlignment) -> bool:
-    """Whether there is a column of two residues to score."""
     own = found_columns(reference, reference)
     return bool(((own >= 0).sum(axis=0) > 1).any())
 

@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.alignment.aligner import SequenceAligner
-from structune.alignment.examples import Aligned, files_of, open_aligner, stem
+from structune.alignment.examples import KnownPair, files_of, open_aligner, stem
 from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
 from structune.alignment.metrics import (
     AlignmentScores,
@@ -37,13 +37,12 @@ class PairScores:
     """Matches found, by how many of the scored ones are of identical residues."""
 
     aligner: SequenceAligner
-    data: Aligned
+    known: Sequence[KnownPair]
     predicted: list[tuple[str, str]]
     scores: AlignmentScores
     identity: np.ndarray[Any, np.dtype[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         bins = np.searchsorted(_IDENTITIES, self.identity)
         parts = [
             (f"identity {low:.0%} to {high:.0%}", bins == k)
@@ -60,7 +59,6 @@ class PairScores:
         }
 
     def tables(self) -> list[Table]:
-        """As the terminal shows it."""
         rows = [
             (f"{name} ({row['pairs']:,})", [row["recall"], row["precision"]])
             for name, row in self.as_dict().items()
@@ -75,20 +73,19 @@ class PairScores:
         ]
 
     def sections(self) -> Iterator[Section]:
-        """As a page shows it."""
         from structune.alignment.report import aligning_sections
 
-        data = self.data
-        return aligning_sections(
-            self.aligner, data.names, data.rows, self.predicted, data.pairs, self.identity, self.scores
-        )
+        pairs, rows, _, _, names = zip(*self.known, strict=True)
+        return aligning_sections(self.aligner, names, rows, self.predicted, pairs, self.identity, self.scores)
 
 
-def score_pairs(aligner: SequenceAligner, data: Aligned, gamma: float | None = None) -> PairScores:
-    """Compare predicted with known alignments."""
-    predicted = aligner.predict(data.pairs, gamma)
-    identities = np.array([identity(*each) for each in zip(data.known, data.pairs, strict=True)])
-    return PairScores(aligner, data, predicted, alignment_scores(data.rows, predicted), identities)
+def score_pairs(
+    aligner: SequenceAligner, known: Sequence[KnownPair], gamma: float | None = None
+) -> PairScores:
+    predicted = aligner.predict([each.pair for each in known], gamma)
+    scores = alignment_scores([each.rows for each in known], predicted)
+    identities = np.array([identity(each.known, each.pair) for each in known])
+    return PairScores(aligner, known, predicted, scores, identities)
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -108,7 +105,6 @@ class FamilyScores:
         return ColumnScores(*np.mean(list(self.scores.values()), axis=0).tolist())
 
     def tables(self) -> list[Table]:
-        """As the terminal shows it."""
         record = [
             ("Q", "share of the scored matches of two residues that were found (SPS)"),
             ("TC", "share of the scored columns that were found whole"),
@@ -121,12 +117,10 @@ class FamilyScores:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         families = {name: {"Q": score.pairs, "TC": score.columns} for name, score in self.scores.items()}
         return {"Q": self.mean.pairs, "TC": self.mean.columns, "families": families}
 
     def sections(self) -> Iterator[Section]:
-        """As a page shows it."""
         from structune.html_reports import Section
         from structune.html_reports.pictures import histogram
         from structune.html_reports.tables import make_table

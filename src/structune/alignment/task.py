@@ -91,13 +91,14 @@ class AlignmentTask(Task):
     )
 
     def read(self, files: Sequence[str], learning: Learning, model: SequenceAligner) -> Examples:
-        from structune.alignment.examples import read_aligned
+        from structune.alignment.examples import read_pairs
 
-        data = read_aligned(files, model.alphabet, learning.most_pairs, model.random_state)
-        n_families, n_residues = len(set(data.families)), sum(len(x) + len(y) for x, y in data.pairs)
-        told = f"{len(data):,} pairs of {n_families:,} alignments, {n_residues:,} residues"
-        groups = data.families if n_families > 1 else None
-        return Examples((data.pairs, data.rows), [("data", told)], options={"groups": groups})
+        found = read_pairs(files, model.alphabet, learning.most_pairs, model.random_state)
+        pairs, rows, _, families, _ = map(list, zip(*found, strict=True))
+        n_families, n_residues = len(set(families)), sum(len(x) + len(y) for x, y in pairs)
+        told = f"{len(pairs):,} pairs of {n_families:,} alignments, {n_residues:,} residues"
+        groups = families if n_families > 1 else None
+        return Examples((pairs, rows), [("data", told)], options={"groups": groups})
 
     def shard(
         self,
@@ -157,12 +158,11 @@ class AlignmentTask(Task):
     def score(
         self, model: SequenceAligner | str, known: Iterable[Any], scoring: Scoring
     ) -> PairScores | FamilyScores:
-        from structune.alignment.examples import Aligned
         from structune.alignment.scores import score_families, score_pairs
 
         if isinstance(model, str):
             return score_families(model, dict(known), scoring.jobs)
-        return score_pairs(model, Aligned.of_pairs(known), scoring.gamma)
+        return score_pairs(model, list(known), scoring.gamma)
 
     def warm(self) -> None:
         """Learn as commands do if nothing else is asked for, and align in all their ways."""

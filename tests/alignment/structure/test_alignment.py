@@ -46,7 +46,7 @@ def test_laws_with_extreme_weights(options, data):
 
 
 @pytest.mark.parametrize("options", [MODELS[name] for name in FEW], ids=FEW)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_laws_of_losses(options, data):
     loss_laws.hold(data.draw(problems(most=4, **options)))
@@ -59,10 +59,10 @@ def refuse(*_):
 class Tilted(inference.Inference):
     """In range only if tilted."""
 
-    def __init__(self, pair, tilt=0.0):
+    def __init__(self, pair, counts=False, tilt=0.0):
         if not tilt:
             raise inference.RangeError
-        super().__init__(pair, tilt)
+        super().__init__(pair, counts, tilt)
 
 
 WAYS = {

@@ -1,27 +1,37 @@
 """The alignment of the highest score, some rows at a time, and that of the highest expected accuracy.
 
-The first is the recursion of `forward` in `sums`, over maxima of scores; the second, of values of matches
-alone, has a recursion of its own.
+The first is the recursion of `forward` in `sums`, over maxima of scores, or over sums of logs where these
+leave its range; the second, of values of matches alone, has a recursion of its own.
 """
 
 import numpy as np
 
 from structune.alignment.kernels.sums import extend, window
 from structune.kernels.jit import kernel, part_of_bare_kernel
+from structune.kernels.log_sums import add_logs
 
 # states of a path; those of gaps in x are _GAP + k - 1, those of gaps in y _GAP + L + k - 1
 BEGIN, MATCH, _GAP = 0, 1, 2
 
 
-@kernel
-def best_rows(match, first, f, cells, rows, ends):
-    """Fill rows 1..B from row 0 with the best scores, as `forward` does with sums; ``f`` holds logs.
+@part_of_bare_kernel
+def _joined(a, b, adds):
+    # which of both is known when a kernel is compiled: a branch on None costs nothing
+    if adds is None:
+        return a if a.real >= b.real else b
+    return add_logs(a, b)
 
-    ``ends`` (B + 1,) becomes the best score of an alignment whose last match is in the row.
+
+@kernel
+def log_rows(match, first, f, cells, rows, ends, adds):
+    """Fill rows 1..B from row 0, as `forward` does, where ``match`` and ``f`` hold logs.
+
+    With the best scores if ``adds`` is None, else with logs of sums, many times slower. ``ends`` (B + 1,)
+    becomes that of the alignments whose last match is in the row.
     """
     left = cells.low[first]
     low, high = cells.low - left, cells.high - left
-    all_done = np.empty(rows.start.shape[1])
+    all_done = np.empty(rows.start.shape[1], rows.start.dtype)
     for r in range(1, match.shape[0] + 1):
         i = first + r
         a, b = low[i], high[i]
@@ -33,17 +43,17 @@ def best_rows(match, first, f, cells, rows, ends):
         for j in range(width):
             out[j] = by[j] + before[j]
         gap_y, done = rows.gap_y[r], all_done[: width + 1]
-        _gaps_in_x(f, y, i, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
-        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done)
-        _gaps_in_y(f, y, i, here, done, gap_y, a)
-        _start(f, y, i, left + a == 0, here, done, gap_y, a, rows.start[r, a : b + 1])
-        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here)[0]
+        _gaps_in_x(f, y, i, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a, adds)
+        _finished(rows.gap_x[r], a, f.x.closes[i - 1], done, adds)
+        _gaps_in_y(f, y, i, here, done, gap_y, a, adds)
+        _start(f, y, i, left + a == 0, here, done, gap_y, a, rows.start[r, a : b + 1], adds)
+        ends[r] = _end(f, y, i, left + b == f.y.residue.size, here, adds)[0]
 
 
 @part_of_bare_kernel
-def _gaps_in_x(f, y, i, match, above, out, a):
+def _gaps_in_x(f, y, i, match, above, out, a, adds):
     """Gaps that reach this row, from the row above; from cell a on."""
-    # the recursions at the top of `sums`, with + for products and max for sums
+    # the recursions at the top of `sums`, with + for products
     L, t, residue, b = out.shape[0], f.steps, f.x.residue[i - 1], a + y.site.size
     opens, before, row = residue + t[0] + f.x.opens[i - 1], match[a:b], out[0, a:b]
     for j in range(row.size):
@@ -54,68 +64,68 @@ def _gaps_in_x(f, y, i, match, above, out, a):
             row[j] = before[j] + (step + y.site[j])
     row, before, step = out[L - 1, a:b], above[L - 1, a:b], residue + t[L]
     for j in range(row.size):
-        row[j] = max(row[j], before[j] + (step + y.site[j]))
+        row[j] = _joined(row[j], before[j] + (step + y.site[j]), adds)
 
 
 @part_of_bare_kernel
-def _finished(gap, a, closes, out):
-    """Gaps in x that end here, from cell a on: the best of their lengths."""
+def _finished(gap, a, closes, out, adds):
+    """Gaps in x that end here, from cell a on, of all lengths."""
     row = gap[0, a : a + out.size]
     for j in range(out.size):
         out[j] = row[j] + closes
     for k in range(1, gap.shape[0]):
         row = gap[k, a : a + out.size]
         for j in range(out.size):
-            out[j] = max(out[j], row[j] + closes)
+            out[j] = _joined(out[j], row[j] + closes, adds)
 
 
 @part_of_bare_kernel
-def _gaps_in_y(f, y, i, match, done, out, a):
+def _gaps_in_y(f, y, i, match, done, out, a, adds):
     """Gaps that follow a match, or a gap in x, of the same row; from cell a on."""
     L, t, m = out.shape[0], f.steps, match.size - 1
     site, both, b = f.x.site[i], f.both[0], a + m
     out[:, a] = -np.inf
     opens, row = t[0] + f.x.site_open[i] + site, out[0, a + 1 : b + 1]
     for j in range(m):
-        row[j] = max(match[j], done[j] + both) + (opens + y.opens[j] + y.residue[j])
+        row[j] = _joined(match[j], done[j] + both, adds) + (opens + y.opens[j] + y.residue[j])
     for k in range(1, L):
         row, left, step = out[k, a + 1 : b + 1], out[k - 1, a:b], site + t[k]
         for j in range(m):
             row[j] = left[j] + (step + y.residue[j])
     row, step, last = out[L - 1, a + 1 : b + 1], site + t[L], out[L - 1, a]
     for j in range(m):
-        last = max(row[j], last + (step + y.residue[j]))
+        last = _joined(row[j], last + (step + y.residue[j]), adds)
         row[j] = last
 
 
 @part_of_bare_kernel
-def _start(f, y, i, is_first, match, done, gap_y, a, out):
+def _start(f, y, i, is_first, match, done, gap_y, a, out, adds):
     """What a match may follow, from cell a on."""
     begins = f.x.begins[i] + f.both[1]
     for j in range(out.size):
-        out[j] = max(max(match[j], done[j]), begins + y.begins[j])
+        out[j] = _joined(_joined(match[j], done[j], adds), begins + y.begins[j], adds)
     if is_first:
-        out[0] = max(done[0], f.x.begins[i] + y.begins[0])
+        out[0] = _joined(done[0], f.x.begins[i] + y.begins[0], adds)
     out = out[1:]
     for k in range(gap_y.shape[0]):
         gap = gap_y[k, a + 1 : a + 1 + out.size]
         for j in range(out.size):
-            out[j] = max(out[j], gap[j] + y.closes[j])
+            out[j] = _joined(out[j], gap[j] + y.closes[j], adds)
 
 
 @part_of_bare_kernel
-def _end(f, y, i, is_last, match):
-    """The best that ends with a match in this row, and the cell where it does."""
-    m, best, cell = match.size - 1, -np.inf, 0
-    corner = f.both[1] if i < f.x.residue.size else 0.0
-    for j in range(m):
-        value = match[j] + y.ends[j] + corner
-        if value > best:
-            best, cell = value, j
-    value = match[m] + y.ends[m] + (0.0 if is_last else corner)
-    if value > best:
-        best, cell = value, m
-    return best + f.x.ends[i], cell
+def _end(f, y, i, is_last, match, adds):
+    """What ends with a match in this row, and the cell where the best does."""
+    corner = f.both[1] if i < f.x.residue.size else 0.0 * f.both[0]
+    m, value, cell = match.size - 1, match[0] - np.inf, 0
+    for j in range(m + 1):
+        one = match[j] + y.ends[j]
+        if j < m or not is_last:
+            one += corner
+        if one.real > value.real:
+            cell = j
+        value = _joined(value, one, adds)
+    return value + f.x.ends[i], cell
 
 
 @kernel
@@ -123,7 +133,7 @@ def last_match(f, i, first, cells, match):
     """The column where the best that ends in row i does."""
     left, a, b = cells.low[first], cells.low[i], cells.high[i]
     here = match[a - left : b + 1 - left]
-    return a + _end(f, window(f.y, a, b), i, b == f.y.residue.size, here)[1]
+    return a + _end(f, window(f.y, a, b), i, b == f.y.residue.size, here, None)[1]
 
 
 @kernel

@@ -31,7 +31,10 @@ def relax(rows, later, table, scale, sequence, pattern, out):
         _put(own, table, r, 1.0)
         for k in range(_from(pattern, r, later[x]), pattern.starts[r + 1]):
             c = pattern.columns[k]
-            out[k] = _dot(own, table, c) * scale[x, sequence[c]]
+            total = np.float32(0.0)
+            for other in range(table.starts[c], table.starts[c + 1]):
+                total += table.values[other] * own[table.columns[other]]
+            out[k] = total * scale[x, sequence[c]]
         _put(own, table, r, 0.0)
 
 
@@ -39,14 +42,6 @@ def relax(rows, later, table, scale, sequence, pattern, out):
 def _put(row, table, r, factor):
     for k in range(table.starts[r], table.starts[r + 1]):
         row[table.columns[k]] = table.values[k] * factor
-
-
-@kernel
-def _dot(row, table, c):
-    total = np.float32(0.0)
-    for k in range(table.starts[c], table.starts[c + 1]):
-        total += table.values[k] * row[table.columns[k]]
-    return total
 
 
 @kernel
@@ -83,7 +78,10 @@ def chains(table, x, offsets, sequence, best, out):
         for k in range(first, last):  # only now, or two matches of one residue would follow each other
             c = table.columns[k]
             y = sequence[c]
-            _raise(best[offsets[y] + y : offsets[y + 1] + y + 1], c - offsets[y] + 1, found[k - first])
+            own, j = best[offsets[y] + y : offsets[y + 1] + y + 1], c - offsets[y] + 1
+            while j < own.size:
+                own[j] = max(own[j], found[k - first])
+                j += j & -j
     for y in range(x + 1, out.size):
         out[y] = _most(best[offsets[y] + y :], offsets[y + 1] - offsets[y])
 
@@ -95,10 +93,3 @@ def _most(best, j):
         value = max(value, best[j])
         j -= j & -j
     return value
-
-
-@kernel
-def _raise(best, j, value):
-    while j < best.size:
-        best[j] = max(best[j], value)
-        j += j & -j

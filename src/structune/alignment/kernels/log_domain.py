@@ -1,7 +1,7 @@
-"""Sums over alignments in the log domain, for any weights, and many times slower.
+"""Probabilities in the log domain, for any weights, and many times slower.
 
-`log_forward` is the recursion of `forward` in `sums`, cell by cell, over sums of logs; `log_backward` hands
-the probability of each cell on to those that it follows.
+`log_backward` hands the probability of each cell on to those that it follows; `log_rows` in `best` is the
+recursion before it.
 """
 
 from typing import Any, NamedTuple
@@ -29,28 +29,6 @@ def _share(part, whole):
 
 
 @kernel
-def log_forward(match, f, cells, rows, ends):
-    """All rows; ``match`` and ``f`` hold logs, ``ends`` (n + 1,) becomes that of what ends there."""
-    L, y = rows.gap_x.shape[1], f.y
-    for i in range(match.shape[0] + 1):
-        for j in range(cells.low[i], cells.high[i] + 1):
-            start = _begin(f, i, j)
-            if i and j:
-                rows.match[i, j] = match[i - 1, j - 1] + rows.start[i - 1, j - 1]
-                start = add_logs(start, rows.match[i, j])
-            if i:
-                for k in range(L):
-                    rows.gap_x[i, k, j] = _into_x(f, rows, i, j, k)
-                start = add_logs(start, _done(f, rows, i, j))
-            if i and j:
-                for k in range(L):
-                    rows.gap_y[i, k, j] = _into_y(f, rows, i, j, k)
-                    start = add_logs(start, rows.gap_y[i, k, j] + y.closes[j - 1])
-            rows.start[i, j] = start
-            ends[i] = add_logs(ends[i], _end(f, rows, i, j))
-
-
-@kernel
 def _begin(f, i, j):
     value = f.x.begins[i] + f.y.begins[j]
     return value + f.both[1] if i and j else value
@@ -63,38 +41,11 @@ def _end(f, rows, i, j):
 
 
 @kernel
-def _into_x(f, rows, i, j, k):
-    L, t = rows.gap_x.shape[1], f.steps
-    residue = f.x.residue[i - 1] + f.y.site[j]
-    if k == 0:
-        value = rows.match[i - 1, j] + residue + t[0] + f.x.opens[i - 1] + f.y.site_open[j]
-    else:
-        value = rows.gap_x[i - 1, k - 1, j] + residue + t[k]
-    if k == L - 1:
-        value = add_logs(value, rows.gap_x[i - 1, k, j] + residue + t[L])
-    return value
-
-
-@kernel
 def _done(f, rows, i, j):
     value = rows.gap_x[i, 0, j]
     for k in range(1, rows.gap_x.shape[1]):
         value = add_logs(value, rows.gap_x[i, k, j])
     return value + f.x.closes[i - 1]
-
-
-@kernel
-def _into_y(f, rows, i, j, k):
-    L, t = rows.gap_y.shape[1], f.steps
-    residue = f.y.residue[j - 1] + f.x.site[i]
-    if k == 0:
-        value = add_logs(rows.match[i, j - 1], _done(f, rows, i, j - 1) + f.both[0])
-        value += residue + t[0] + f.y.opens[j - 1] + f.x.site_open[i]
-    else:
-        value = rows.gap_y[i, k - 1, j - 1] + residue + t[k]
-    if k == L - 1:
-        value = add_logs(value, rows.gap_y[i, k, j - 1] + residue + t[L])
-    return value
 
 
 @kernel
@@ -105,9 +56,18 @@ def log_backward(f, cells, rows, log_z, shares, posterior, used):
     # Within a row first what runs along it, from the right; then gaps in x and matches, which go up a row.
     for i in range(posterior.shape[0], 0, -1):
         for j in range(cells.high[i], cells.low[i] - 1, -1):
-            _hand_on_end(f, rows, i, j, log_z, shares, used)
+            # from the end of the alignment to its last match
+            part = _share(_end(f, rows, i, j), log_z)
+            shares.match[i, j] += part
+            if i < f.x.residue.size and j < f.y.residue.size:
+                used.both[1] += part
+            # from finished gaps in x to their states
             finished = shares.done[i, j] + _hand_on_start(f, rows, i, j, shares, used)
-            _hand_on_done(f, rows, i, j, finished, shares, used)
+            used.x.closes[i - 1] += finished
+            done = _done(f, rows, i, j)
+            for k in range(rows.gap_x.shape[1]):
+                part = _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
+                shares.gap_x[i, k, j] += finished * part
             if j:
                 _hand_on_gap_y(f, rows, i, j, shares, used)
         for j in range(cells.high[i], cells.low[i] - 1, -1):
@@ -115,15 +75,6 @@ def log_backward(f, cells, rows, log_z, shares, posterior, used):
             if j:
                 posterior[i - 1, j - 1] = shares.match[i, j]
                 shares.start[i - 1, j - 1] += shares.match[i, j]
-
-
-@kernel
-def _hand_on_end(f, rows, i, j, log_z, shares, used):
-    """From the end of the alignment to its last match."""
-    part = _share(_end(f, rows, i, j), log_z)
-    shares.match[i, j] += part
-    if i < f.x.residue.size and j < f.y.residue.size:
-        used.both[1] += part
 
 
 @kernel
@@ -142,15 +93,6 @@ def _hand_on_start(f, rows, i, j, shares, used):
         shares.gap_y[i, k, j] += part
         used.y.closes[j - 1] += part
     return share * _share(_done(f, rows, i, j), whole)
-
-
-@kernel
-def _hand_on_done(f, rows, i, j, finished, shares, used):
-    """From finished gaps in x to their states."""
-    used.x.closes[i - 1] += finished
-    done = _done(f, rows, i, j)
-    for k in range(rows.gap_x.shape[1]):
-        shares.gap_x[i, k, j] += finished * _share(rows.gap_x[i, k, j] + f.x.closes[i - 1], done)
 
 
 @kernel

@@ -73,7 +73,10 @@ def _best(starts, residues, group, column, m, sequence, table):
                     low, high = min(low, j), max(high, j)
                     worth[j] += table.values[k]
         if n_found + high - low >= len(found):
-            found = _larger(found, 2 * len(found) + high - low)
+            larger = np.empty((2 * len(found) + high - low, 3), np.int64)
+            for k in range(n_found):  # to assign a slice would compile the text of an error, for five seconds
+                larger[k, 0], larger[k, 1], larger[k, 2] = found[k, 0], found[k, 1], found[k, 2]
+            found = larger
         here, own, before, match = 0.0, -1, 0.0, -1
         if low < m:
             before, match = best[low], last[low]
@@ -91,50 +94,29 @@ def _best(starts, residues, group, column, m, sequence, table):
             if here > above:
                 best[j + 1], last[j + 1] = here, own
             before, match = above, match_above
-    return _traced(found, last[m])
-
-
-@kernel
-def _traced(found, last):
-    """The matches up to one, the last first."""
-    size, k = 0, last
+    # the matches up to the last one, brought to the front of a table that has room for all
+    size, k, out = 0, last[m], np.empty((min(starts.size - 1, m), 2), np.int64)
     while k >= 0:
-        size += 1
-        k = found[k, 2]
-    out, k = np.empty((size, 2), np.int64), last
-    for c in range(size):
-        out[c, 0], out[c, 1] = found[k, 0], found[k, 1]
-        k = found[k, 2]
-    return out
-
-
-@kernel
-def _larger(rows, size):
-    out = np.empty((size, rows.shape[1]), rows.dtype)
-    out[: len(rows)] = rows
-    return out
+        out[size, 0], out[size, 1] = found[k, 0], found[k, 1]
+        size, k = size + 1, found[k, 2]
+    return out[:size]
 
 
 @kernel
 def _place(matched, mine, others):
     """Columns of the whole that those of both groups become; between two matches `others` come first."""
-    i, j, width = mine.size, others.size, 0
-    for c in range(len(matched) + 1):  # counted from the end
-        above, left = (matched[c, 0], matched[c, 1]) if c < len(matched) else (-1, -1)
-        for k in range(i - 1, above, -1):
-            width += 1
-            mine[k] = width
-        for k in range(j - 1, left, -1):
-            width += 1
-            others[k] = width
-        i, j = above, left
-        if c < len(matched):
-            width += 1
+    i = j = width = 0
+    for c in range(len(matched) - 1, -2, -1):  # the last match comes first
+        above, left = (matched[c, 0], matched[c, 1]) if c >= 0 else (mine.size, others.size)
+        while j < left:
+            others[j] = width
+            j, width = j + 1, width + 1
+        while i < above:
+            mine[i] = width
+            i, width = i + 1, width + 1
+        if c >= 0:
             mine[i] = others[j] = width
-    for k in range(mine.size):
-        mine[k] = width - mine[k]
-    for k in range(others.size):
-        others[k] = width - others[k]
+            i, j, width = i + 1, j + 1, width + 1
     return width
 
 

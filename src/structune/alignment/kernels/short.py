@@ -1,28 +1,23 @@
-"""Alignments of many short pairs in one call, which costs as much as that of one.
-
-For each pair `structune.alignment.kernels.posteriors` and `structune.alignment.kernels.best`.
-"""
+"""Alignments of many short pairs in one call, which costs as much as that of one."""
 
 import numpy as np
 
 from structune.alignment.kernels.best import accuracy_rows, accuracy_trace
-from structune.alignment.kernels.posteriors import sparse_posterior
-from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.kernels.sums import Factors, Side, whole_posterior
 from structune.kernels.jit import kernel
 
 
 @kernel
-def align(
-    pairs, offsets, left, right, terminal, sides, steps, both, gamma, most_lost, starts, partners, is_known
-):
+def align(pairs, offsets, left, right, factors, limits, starts, partners, is_known):
     """The alignments of maximum expected accuracy, where sums stay in range: there ``is_known`` (n_pairs,).
 
     ``pairs`` (n_pairs, 2) are numbers of sequences. Residues of sequence s begin at ``offsets[s]``, its
-    sites, of which it has one more, at ``offsets[s] + s``. The products of two rows of ``left`` and ``right``
-    (n_residues, n_columns) are scores of matches, of which ``terminal`` (n_residues,) of both is taken.
-    ``most_lost`` is the share of all alignments that may be lost to the limits of a double. Partners of the
-    residues of each first sequence begin at ``starts``.
+    sites, of which it has one more, at ``offsets[s] + s``. Scores of matches are products of rows of ``left``
+    and ``right``. ``limits`` are gamma, the largest score, and the share of all alignments that
+    may be lost to the limits of a double. Partners of the residues of each first sequence begin at
+    ``starts``.
     """
+    gamma, most_score, most_lost = limits
     for p in range(len(pairs)):
         x, y = pairs[p]
         a, b, c, d = offsets[x], offsets[x + 1], offsets[y], offsets[y + 1]
@@ -31,22 +26,19 @@ def align(
         is_known[p] = True
         if a == b or c == d or gamma == 0.0:
             continue
-        match = np.empty((b - a, d - c))
+        match, most = np.empty((b - a, d - c)), 0.0
         for i in range(b - a):
             for j in range(d - c):
                 total = 0.0
                 for k in range(left.shape[1]):
                     total += left[a + i, k] * right[c + j, k]
-                match[i, j] = np.exp(total - terminal[a + i] - terminal[c + j])
-        factors = Factors(_side(sides, a, b, x), _side(sides, c, d, y), steps, both)
-        n, m = match.shape
-        found, columns, values = np.empty(n + 1, np.int64), np.empty(n * m, np.int32), np.empty(n * m)
-        forward = np.empty((n + 1, m + 1))
-        _, lost = sparse_posterior(match, factors, 0.0, forward, found, columns, values)
-        # From 0 on all are kept but nan, the last residue of x first, so they fill a table.
-        is_known[p] = found[0] == n * m and abs(lost) < most_lost
+                most = max(most, abs(total))
+                match[i, j] = np.exp(total)
+        f = Factors(_side(factors.x, a, b, x), _side(factors.y, c, d, y), factors.steps, factors.both)
+        posterior = np.zeros(match.shape)
+        is_known[p] = most <= most_score and abs(whole_posterior(match, f, posterior)) < most_lost
         if is_known[p]:
-            _decode(values.reshape(n, m)[::-1].copy(), gamma, partner)
+            _decode(posterior, gamma, partner)
 
 
 @kernel

@@ -62,7 +62,10 @@ class Factors(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What is kept of B rows and the one before, k the place in a gap: cells (B + 1, [L,] m + 1)."""
+    """What is kept of B rows and the one before, k the place in a gap: cells (B + 1, [L,] m + 1).
+
+    All but ``match`` may have fewer rows, at least two, which take turns: row r is row r % K of these.
+    """
 
     start: Any  # all that a match may follow
     match: Any
@@ -104,10 +107,11 @@ def window(side, low, high):
 def extend(rows, r, high, to, nothing):
     """Put nothing into the cells of row r that are beyond ``high`` and not beyond ``to``."""
     # a band moves to the right: the next row reads cells of this one that no path has
+    turn = r % len(rows.start)
     for j in range(high + 1, to + 1):
-        rows.start[r, j] = rows.match[r, j] = nothing
+        rows.start[turn, j] = rows.match[r, j] = nothing
         for k in range(rows.gap_x.shape[1]):
-            rows.gap_x[r, k, j] = nothing
+            rows.gap_x[turn, k, j] = nothing
 
 
 @part_of_bare_kernel
@@ -130,15 +134,6 @@ def scaled(factor, log):
     return factor * np.exp(log) if factor.real != 0.0 else factor + 0.0 * np.exp(0.0 * log)
 
 
-@part_of_bare_kernel
-def total_of(row):
-    """NumPy's sum would have SciPy's linear algebra loaded with the machine code."""
-    total = 0.0
-    for j in range(row.size):
-        total += row[j]
-    return total
-
-
 @kernel
 def forward(match, first, f, cells, rows, ends):
     """Fill rows 1..B from row 0; ``match`` are the factors of matches of the residues ``first`` on.
@@ -149,30 +144,33 @@ def forward(match, first, f, cells, rows, ends):
     low, high = cells.low - left, cells.high - left
     done = np.empty(rows.start.shape[1], rows.start.dtype)
     for r in range(1, match.shape[0] + 1):
-        i = first + r
+        i, turn, last = first + r, r % len(rows.start), (r - 1) % len(rows.start)
         a, b = low[i], high[i]
         extend(rows, r - 1, high[i - 1], b, 0.0)
         # The scale is real even with complex weights: a complex step may not pass through anything that is
         # not analytic, and a constant factor is taken out again by the logs.
-        total = total_of(rows.start[r - 1, low[i - 1] : high[i - 1] + 1].real)
+        total = 0.0  # NumPy's sum would have SciPy's linear algebra loaded with the machine code
+        for j in range(low[i - 1], high[i - 1] + 1):
+            total += rows.start[last, j].real
         if not total > 0.0:  # nothing reaches this row
             total = 1.0
         scale = 1.0 / total
         rows.logs[r] = rows.logs[r - 1] + np.log(total)
 
         y, width = window(f.y, left + a, left + b), b - a
-        here, before, by = rows.match[r, a : b + 1], rows.start[r - 1], match[r - 1]
+        here, before, by = rows.match[r, a : b + 1], rows.start[last], match[r - 1]
         here[0] = 0.0
         if a > low[i - 1]:  # the first cell of a band has one on its diagonal, too
             here[0] = (by[a - 1] * scale) * before[a - 1]
         out, before, by = here[1:], before[a:b], by[a:b]
         for j in range(width):
             out[j] = (by[j] * scale) * before[j]
-        into_gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[r - 1], rows.gap_x[r], a)
-        into_done(rows.gap_x[r], a, f.x.closes[i - 1], done[: width + 1])
-        into_gaps_in_y(f, y, i, here, done, rows.gap_y[r], a)
+        gap_x, gap_y = rows.gap_x[turn], rows.gap_y[turn]
+        into_gaps_in_x(f, y, i, scale, rows.match[r - 1], rows.gap_x[last], gap_x, a)
+        into_done(gap_x, a, f.x.closes[i - 1], done[: width + 1])
+        into_gaps_in_y(f, y, i, here, done, gap_y, a)
         begins = scaled(f.x.begins[i], -rows.logs[r])
-        into_start(f, y, begins, left + a == 0, here, done, rows.gap_y[r], a, rows.start[r, a : b + 1])
+        into_start(f, y, begins, left + a == 0, here, done, gap_y, a, rows.start[turn, a : b + 1])
         ends[r] = into_end(f, y, i, left + b == f.y.residue.size, here)
 
 
@@ -269,10 +267,11 @@ def after_gaps_in_y(start, y, t, site, out):
 
 @kernel
 def backward(match, first, f, cells, rows, log_z, below, posterior, used):
-    """From row B up to row 1: how often each factor is used in the mean, added to ``used``.
+    """From row B up to row 1: how often each factor is used in the mean, added to ``used``; or that is None.
 
     ``posterior`` becomes the probabilities of the matches, in the columns of ``match``; ``below`` holds what
-    row B hands up, zeros for the last row of all, and then what row 0 is handed.
+    row B hands up, zeros for the last row of all, and then what row 0 is handed. Gaps of all rows must be
+    kept where uses are counted. Returns the probability that the matches begin in one of the rows.
     """
     # Backward values of row i are scaled by exp(logs[i] - log_z), so that forward times backward is a
     # probability. In each row they are found in the order of what follows what: S (from the row below), gaps
@@ -280,70 +279,67 @@ def backward(match, first, f, cells, rows, log_z, below, posterior, used):
     left, L, t, both = cells.low[first], rows.gap_x.shape[1], f.steps, f.both[0]
     low, high = cells.low - left, cells.high - left
     size, dtype = rows.start.shape[1], below.start.dtype
-    to = below.start[left:]
+    to, zero = below.start[left:], 0.0 * below.start[0]
+    begun = zero
     gap_y = np.empty((L, size), dtype)
     all_opened, all_done, all_here = np.empty((3, size), dtype)
     for r in range(match.shape[0], 0, -1):
         i = first + r
         a, b = low[i], high[i]
-        y, counts, width = window(f.y, left + a, left + b), window(used.y, left + a, left + b), b - a
+        y, width = window(f.y, left + a, left + b), b - a
         start, cell = to[a : b + 1], rows.match[r, a : b + 1]
         opened, done, here = all_opened[: width + 1], all_done[: width + 1], all_here[: width + 1]
 
-        _count_begins(f, y, used, i, scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
+        begun += _begun(f, y, used, i, scaled(f.x.begins[i], -rows.logs[r]), left + a == 0, start)
         after_gaps_in_y(start, y, t, f.x.site[i], gap_y)
         factor, right = t[0] * f.x.site_open[i] * f.x.site[i], gap_y[0, 1 : width + 1]
         # what a gap in y that begins to the right of a cell is worth; none begins at the last column
         opened[width] = 0.0
         for j in range(width):
-            opened[j] = factor * y.opens[j] * y.residue[j] * right[j]
-        into_done(rows.gap_x[r], a, f.x.closes[i - 1], done)
-        _count_finished(used, i, both, done, start, opened)
-
+            opened[j] = factor * (y.opens[j] * y.residue[j]) * right[j]
         end = scaled(f.x.ends[i], rows.logs[r] - log_z)
         _after_match(f, y, used, i, end, left + b == f.y.residue.size, cell, start, opened, here)
+        down = below.gap_x[:, left + a :]
         if i < f.x.residue.size:
-            _open_gaps_in_x(f, y, used, counts, i, cell, below.gap_x[0, left + a :], here)
+            _open_gaps_in_x(f, y, used, i, left + a, cell, down[0], here)
         out, by = posterior[r - 1, a:], here[1:]
         if a > low[i - 1]:
             posterior[r - 1, a - 1] = cell[0] * here[0]
         for j in range(width):
             out[j] = cell[j + 1] * by[j]
 
-        _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r], a, gap_y)
         scale = np.exp(rows.logs[r - 1] - rows.logs[r])  # from the scale of this row to that of the one above
-        _gaps_in_x_above(
-            f, y, used, counts, i, scale, rows.gap_x[r], a, start, opened, done, below.gap_x, left + a
-        )
+        if used is not None:
+            into_done(rows.gap_x[r], a, f.x.closes[i - 1], done)
+            _count_finished(used, i, both, done, start, opened)
+            counts = window(used.y, left + a, left + b)
+            _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, rows.gap_y[r], a, gap_y)
+            _count_gaps_in_x(f, y, used, counts, i, rows.gap_x[r], a, start, opened, done, down)
+        _gaps_in_x_above(f, y, i, scale, start, opened, down)
 
-        by, out, after = match[r - 1, a:b], to[a:b], here[1:]
+        by, out, after, reached = match[r - 1, a:b], to[a:b], here[1:], cell[1:]
         for j in range(width):
-            out[j] = scale * by[j] * after[j]
-        to[b] = 0.0
+            # forward * backward <= 1: where no match is reached, the backward value may be out of range
+            out[j] = scale * by[j] * after[j] if reached[j].real > _LEAST else zero
+        to[b] = zero
         if a > low[i - 1]:
-            a -= 1
-            to[a] = scale * match[r - 1, a] * here[0]
-        _drop(rows.start[r - 1, a:b], to[a:b])
+            to[a - 1] = scale * match[r - 1, a - 1] * here[0] if cell[0].real > _LEAST else zero
+    return begun
 
 
 @part_of_bare_kernel
-def _drop(reached, out):
-    """What is as good as out of reach could be followed by more than a double holds."""
-    # forward * backward <= 1, so a cell whose forward value underflows may have a backward one that overflows
-    for j in range(out.size):
-        if not reached[j].real > _LEAST:
-            out[j] = 0.0
-
-
-@part_of_bare_kernel
-def _count_begins(f, y, used, i, begins, is_first, start):
+def _begun(f, y, used, i, begins, is_first, start):
+    """The probability that the matches begin in this row."""
     total, corner = 0.0 * start[0], begins * f.both[1]
     for j in range(1 if is_first else 0, start.size):
         total += corner * y.begins[j] * start[j]
-    used.both[1] += total
-    used.x.begins[i] += total
+    alone = 0.0 * total
     if is_first:
-        used.x.begins[i] += begins * y.begins[0] * start[0]
+        alone = begins * y.begins[0] * start[0]
+    if used is not None:
+        used.both[1] += total
+        used.x.begins[i] += total + alone
+    return total + alone
 
 
 @part_of_bare_kernel
@@ -360,33 +356,35 @@ def _count_finished(used, i, both, done, start, opened):
 @part_of_bare_kernel
 def _after_match(f, y, used, i, end, is_last, cell, start, opened, out):
     """Backward values of matches, but for gaps in x."""
-    width, total = out.size - 1, 0.0 * start[0]
+    width, inside = out.size - 1, i < f.x.residue.size
     # B_M = ends + S (the next match) + gaps in y that begin here; gaps in x are added by `_open_gaps_in_x`
-    corner = end * f.both[1] if i < f.x.residue.size else end
+    corner = end * f.both[1] if inside else end
+    last = (end if is_last else corner) * y.ends[width]
     for j in range(width):
-        value = corner * y.ends[j]
-        total += cell[j] * value
-        out[j] = value + start[j] + opened[j]
-    value = (end if is_last else corner) * y.ends[width]
-    out[width] = value + start[width]
-    if not is_last:
-        total += cell[width] * value
-    if i < f.x.residue.size:
-        used.both[1] += total
+        out[j] = corner * y.ends[j] + start[j] + opened[j]
+    out[width] = last + start[width]
+    if used is not None:
+        total = 0.0 * start[0] if is_last else cell[width] * last
+        for j in range(width):
+            total += cell[j] * (corner * y.ends[j])
+        if inside:
+            used.both[1] += total
 
 
 @part_of_bare_kernel
-def _open_gaps_in_x(f, y, used, counts, i, cell, down, here):
+def _open_gaps_in_x(f, y, used, i, column, cell, down, here):
     """Gaps in x that begin below a match."""
-    factor, total = f.steps[0] * f.x.residue[i] * f.x.opens[i], 0.0 * here[0]
+    factor = f.steps[0] * f.x.residue[i] * f.x.opens[i]
     for j in range(here.size):
-        value = factor * (y.site_open[j] * y.site[j]) * down[j]
-        here[j] += value
-        value *= cell[j]
-        total += value
-        counts.site_open[j] += value
-    used.x.opens[i] += total
-    used.steps[0] += total
+        here[j] += factor * (y.site_open[j] * y.site[j]) * down[j]
+    if used is not None:
+        total, site_open = 0.0 * here[0], used.y.site_open[column:]
+        for j in range(here.size):
+            value = factor * (y.site_open[j] * y.site[j]) * down[j] * cell[j]
+            total += value
+            site_open[j] += value
+        used.x.opens[i] += total
+        used.steps[0] += total
 
 
 @part_of_bare_kernel
@@ -420,27 +418,72 @@ def _count_gaps_in_y(f, y, used, counts, i, cell, done, start, opened, gap, firs
 
 
 @part_of_bare_kernel
-def _gaps_in_x_above(f, y, used, counts, i, scale, gap, first, start, opened, sums, down, column):
-    """Uses of gaps in x in this row; ``down``, what the row below handed up, becomes what this one does.
-
-    ``first`` and ``column`` are where the cells of the row begin in ``gap`` and ``down``; ``sums`` is lent.
-    """
+def _count_gaps_in_x(f, y, used, counts, i, gap, first, start, opened, sums, down):
+    """Uses of gaps in x in this row, from cell ``first`` on; ``down`` is of the row below, ``sums`` lent."""
     L, closes, both, zero = gap.shape[0], f.x.closes[i - 1], f.both[0], 0.0 * start[0]
     sums[:] = 0.0
-    for k in range(L):  # a state goes on to the one after it, whose old values are still there
-        a, out, after = gap[k, first:], down[k, column:], down[min(k + 1, L - 1), column:]
+    for k in range(L):
+        a, after = gap[k, first:], down[min(k + 1, L - 1)]
         factor, total = zero, zero
         if i < f.x.residue.size:
             factor += f.steps[k + 1] * f.x.residue[i]
         for j in range(start.size):
             value = factor * y.site[j] * after[j]
             total += a[j] * value
-            value += closes * (start[j] + both * opened[j])
-            sums[j] += a[j] * value
-            out[j] = value * scale
+            sums[j] += a[j] * (value + closes * (start[j] + both * opened[j]))
         used.steps[k + 1] += total
     total = zero
     for j in range(start.size):
         total += sums[j]
         counts.site[j] += sums[j]
     used.x.residue[i - 1] += total
+
+
+@part_of_bare_kernel
+def _gaps_in_x_above(f, y, i, scale, start, opened, down):
+    """What the row below handed up, ``down``, becomes what this one does; ``opened`` is lent."""
+    # The state after the last is the last, so `down` can be overwritten from the first state on.
+    L, closes, both, site = down.shape[0], f.x.closes[i - 1] * scale, f.both[0], y.site
+    residue = f.x.residue[i] * scale if i < f.x.residue.size else 0.0 * scale * f.x.residue[0]
+    for j in range(start.size):
+        opened[j] = closes * (start[j] + both * opened[j])
+    for k in range(L):
+        out, after, factor = down[k], down[min(k + 1, L - 1)], residue * f.steps[k + 1]
+        for j in range(start.size):
+            out[j] = factor * site[j] * after[j] + opened[j]
+
+
+@kernel
+def whole_posterior(match, f, posterior):
+    """Fill ``posterior`` (n, m), from the factors of all matches; returns what share is lost.
+
+    That is what the backward pass has not found again; nan where a sum has left the range of a double.
+    """
+    n, m = match.shape
+    L, cells = f.steps.size - 1, Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
+    sums, gap_x, gap_y, logs = (
+        np.empty((n + 1, m + 1)),
+        np.empty((2, L, m + 1)),
+        np.empty((2, L, m + 1)),
+        np.zeros(n + 1),
+    )
+    rows = Rows(np.empty((2, m + 1)), sums, gap_x, gap_y, logs)
+    begins = f.x.begins[0]
+    for j in range(m + 1):
+        rows.start[0, j] = begins * f.y.begins[j]
+    sums[0] = gap_x[0] = 0.0
+    ends = np.zeros(n + 1)
+    first = cells.low[0]  # 0, of the type that the machine code for longer pairs has
+    forward(match, first, f, cells, rows, ends)
+    ends[0] = f.x.begins[n] * f.y.begins[m]  # without a match
+    top, total = 0.0, 0.0
+    for i in range(n + 1):
+        if ends[i] > 0.0:
+            top = max(top, logs[i])
+    for i in range(n + 1):
+        total += scaled(ends[i], logs[i] - top)
+    log_z, below = np.log(total) + top, Below(np.zeros(m + 1), np.zeros((L, m + 1)))
+    found = ends[0] * np.exp(-log_z) + backward(match, first, f, cells, rows, log_z, below, posterior, None)
+    for j in range(m + 1):
+        found += begins * f.y.begins[j] * below.start[j]
+    return 1.0 - found

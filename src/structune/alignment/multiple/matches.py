@@ -53,7 +53,6 @@ class Matches:
 
     @cached_property
     def sparse(self) -> Sparse:
-        """The table as kernels read it."""
         return sparse(self.table)
 
     @cached_property

@@ -5,23 +5,20 @@ All are compared, or some along a tree of shared words.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from structune.alignment.kernels.posteriors import sparse_posterior
-from structune.alignment.kernels.sums import Factors, Side
+from structune.alignment.kernels.sums import Factors, Side, whole_posterior
 from structune.alignment.multiple.matches import LEAST, Matches, symmetric
 from structune.alignment.multiple.progressive import Tree, guide_tree
 from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.features import SequenceFeatures
-from structune.alignment.structure.pair import Pair
+from structune.alignment.structure.pair import Model, Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
 from structune.running.memory import require_memory
@@ -37,7 +34,7 @@ _ASKED_EVERY = 20  # sequences
 _FEWEST = 2.75  # of a residue with another sequence: what there is beside them counts for so many
 _LOST = 1e-6  # share of a partition function that may be lost to the range of numbers
 
-Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]  # rows, columns, values
+Found = tuple[IntArray, IntArray, FloatArray]  # rows, columns, values
 
 
 def every_pair(n: int) -> list[IntArray]:
@@ -106,7 +103,9 @@ def match_probabilities(
     lengths = np.array([len(x) for x in sequences], np.int64)
     longest, band = int(lengths.max(initial=0)), structure.band
     steps = structure.feature_set.n_steps
-    table = 12.0 * longest**2 if band is None else inference.sums_memory(longest, longest, band, steps)
+    table = 28.0 * longest**2  # a table of single precision, and three of double
+    if band is not None:
+        table = inference.sums_memory(longest, longest, band, steps, inference.FEW_TABLES)
     tables = min(executor.n_workers, lengths.size) * table
     places = [float(np.sum(n + lengths[y])) / 2 for n, y in zip(lengths, compared, strict=True)]
     name = f"{lengths.size:,} sequences, {sum(map(len, compared)):,} pairs"
@@ -118,8 +117,8 @@ def match_probabilities(
         require_memory(needed, name, "fewer or shorter ones, or a band (--band, band=)")
 
     check_memory(0, 0.0)
-    offsets, room = offsets_of(lengths), _Room(longest if band is None else 0)
-    models = [_Model(structure, w, sequences, room) for w in weights]
+    offsets = offsets_of(lengths)
+    models = [_Model(Model(structure.feature_set, w), sequences, band) for w in weights]
 
     def rows_of(x: int) -> Table:
         shape, others = (len(sequences[x]), int(offsets[-1])), compared[x].tolist()
@@ -129,7 +128,7 @@ def match_probabilities(
         firsts = [offsets[y] for _ in models for y in others]
         rows = np.concatenate([i for i, _, _ in found])
         columns = np.concatenate([j + first for (_, j, _), first in zip(found, firsts, strict=True)])
-        values = np.concatenate([p for _, _, p in found]) / np.float32(len(models))
+        values = np.concatenate([p for _, _, p in found], dtype=np.float32) / np.float32(len(models))
         # adds up those of several models
         table: Table = scipy.sparse.csr_array((values, (rows, columns)), shape=shape)
         table.data[table.data < LEAST] = 0.0
@@ -153,66 +152,32 @@ def match_probabilities(
     return Matches(offsets, both, are_compared)
 
 
-class _Room(threading.local):
-    """Tables to work in, large enough for any two, of each thread."""
-
-    def __init__(self, longest: int) -> None:
-        most = longest * min(longest, int(1 / LEAST))
-        self.match = np.empty(longest**2, np.float32)
-        self.forward = np.empty((longest + 1) ** 2)
-        self.columns = np.empty(most, np.int32)
-        self.values = np.empty(most, np.float32)
-
-
 class _Model:
     """The model of two, with what it says of each sequence found once."""
 
-    def __init__(
-        self, structure: Alignment, w: FloatArray, sequences: Sequence[SequenceFeatures], room: _Room
-    ) -> None:
-        self._structure, self._w, self._sequences, self._room = structure, w, sequences, room
-        features = structure.feature_set
-        self._matrix = features.bilinear(w)
+    def __init__(self, model: Model, sequences: Sequence[SequenceFeatures], band: int | None) -> None:
+        self._model, self._band, self._sequences = model, band, sequences
+        scored = [] if band is not None else [model.scored(x) for x in sequences]
+        # single precision is faster, and what it loses is less than what is left out
+        self._left = [each.left.astype(np.float32) for each in scored]
+        self._right = [each.right.astype(np.float32) for each in scored]
         with np.errstate(over="ignore"):  # found out by what is lost
-            self._steps, self._both = np.exp(w[features.steps]), np.exp(features.both_scores(w))
-            self._prepared = [self._prepare(x) for x in sequences]
-
-    def _prepare(self, x: SequenceFeatures) -> tuple[NDArray[np.float32], NDArray[np.float32], Side]:
-        """What one sequence brings in: its match scores with others are ``left @ right``."""
-        side, terminal = self._structure.feature_set.sides(self._w, x)
-        # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
-        # residues being terminal
-        ones = np.ones(len(x))
-        left = np.column_stack([x.pairing @ self._matrix, -terminal, ones]).astype(np.float32)
-        right = np.column_stack([x.pairing, ones, -terminal]).T.astype(np.float32)
-        return left, right, Side(*map(np.exp, side))
+            self._steps, self._both = np.exp(model.steps), np.exp(model.both)
+            self._factors = [Side(*map(np.exp, each.side)) for each in scored]
 
     def matches(self, x: int, y: int) -> Found:
         """Those of two sequences from `LEAST` on, rounded the same whichever is first."""
         if x > y:
             columns, rows, values = self.matches(y, x)
-            return rows.astype(np.int64), columns.astype(np.int32), values
-        (left, _, of_x), (_, right, of_y) = self._prepared[x], self._prepared[y]
-        n, m = len(left), right.shape[1]
-        if self._structure.band is not None or not n * m:
-            return self._slowly(x, y)
-        room = self._room
-        match, forward = room.match[: n * m].reshape(n, m), room.forward[: (n + 1) * (m + 1)]
-        np.matmul(left, right, out=match)
-        with np.errstate(over="ignore"):
-            np.exp(match, out=match)
-        starts, factors = np.empty(n + 1, np.int64), Factors(of_x, of_y, self._steps, self._both)
-        found = starts, room.columns, room.values
-        _, lost = sparse_posterior(match, factors, LEAST, forward.reshape(n + 1, m + 1), *found)
-        if not abs(lost) < _LOST:
-            return self._slowly(x, y)
-        # the kernel goes from the last residue to the first, so counts are differences the other way round
-        size, counts = starts[0], (starts[:-1] - starts[1:])[::-1]
-        return np.repeat(np.arange(n)[::-1], counts), room.columns[:size].copy(), room.values[:size].copy()
-
-    def _slowly(self, x: int, y: int) -> Found:
-        """The same for any weights, and with a band."""
-        structure = self._structure
-        parts = structure.feature_set, self._w, self._matrix, self._sequences[x], self._sequences[y]
-        i, j, values = inference.likely_matches(Pair(*parts, band=structure.band), LEAST)
-        return i, j.astype(np.int32), values.astype(np.float32)
+            return rows, columns, values
+        if self._band is None and len(self._left[x]) and len(self._left[y]):
+            with np.errstate(over="ignore"):
+                match = np.exp(self._left[x] @ self._right[y]).astype(np.float64)
+            factors = Factors(self._factors[x], self._factors[y], self._steps, self._both)
+            posterior = np.zeros_like(match)
+            if abs(whole_posterior(match, factors, posterior)) < _LOST:
+                likely = np.flatnonzero(posterior >= LEAST)  # faster than of two axes
+                return *np.divmod(likely, match.shape[1]), posterior.ravel()[likely]
+        of_x, of_y = (self._model.scored(self._sequences[k]) for k in (x, y))
+        # for any weights, and with a band
+        return inference.likely_matches(Pair(self._model, of_x, of_y, band=self._band), LEAST)

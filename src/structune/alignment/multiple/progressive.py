@@ -74,7 +74,6 @@ class Progressive:
         return rounds
 
     def value(self) -> float:
-        """The sum of the values of all matches."""
         table = self._matches.table
         # the table is symmetric, so each match is there twice
         inside = self._matches.of_rows(self.column) == self.column[table.indices]
@@ -93,7 +92,6 @@ class Progressive:
 
 
 def rows_of(sequences: list[str], column: NDArray[np.int32], width: int) -> list[str]:
-    """Rows of an alignment with ``-`` for gaps."""
     ends = np.cumsum([0, *map(len, sequences)]).tolist()
     out = []
     for sequence, (a, b) in zip(sequences, pairwise(ends), strict=True):

@@ -15,7 +15,7 @@ from structune.alignment.structure.alphabets import LETTERS, PROTEIN, warn_of_nu
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures, uses_of
 from structune.alignment.structure.inference import Decoded
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Bonus, Pair
+from structune.alignment.structure.pair import Bonus, Model, Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import (
     AlignedPair,
@@ -93,7 +93,6 @@ class Alignment(Structure):
         return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
-        """The same with another band."""
         other = copy(self)
         other.band = checked_band(band)
         return other
@@ -238,34 +237,35 @@ class Alignment(Structure):
         within: bool = False,
         forced: bool = False,
         cost: FloatArray | None = None,
-        keep: bool = False,
+        keep: bool | None = None,
     ) -> Iterator[tuple[int, Pair]]:
         """Pairs, by number, with their scores, each while its tables fit into memory beside others'.
 
         If `within`, those of which all is known are left out. Then, and if `forced`, the scored matches must
-        be. What `cost` adds to all alignments of a pair is in its `base`.
+        be. What `cost` adds to all alignments of a pair is in its `base`. `keep` is that of `memory_of`.
         """
         if cost is not None:
             self._alignments(shard, None)
-        described, matrix = self._described(shard), self.feature_set.bilinear(w)
+        described, model = self._described(shard), Model(self.feature_set, w)
         for p, (x, y) in enumerate(shard.sequences.tolist()):
             if within and shard.whole[p]:
                 continue
             n, m = len(described[x]), len(described[y])
-            with inference.held_for(self.memory_of(n, m, keep), n, m, f"pair {p}"):
+            needed = self.memory_of(n, m, keep)
+            with inference.held_for(needed, n, m, f"pair {p}"):
+                both = model.scored(described[x]), model.scored(described[y])
                 known = _known_matches(shard, p) if within or forced else None
-                parts = self.feature_set, w, matrix, described[x], described[y], known, self.band
-                rate = 0.0 if cost is None else float(cost[p])
-                bonus = None if cost is None else _match_costs(shard, p, rate)
-                if bonus is None:
-                    yield p, Pair(*parts)
-                else:
-                    pair = Pair(*parts, bonus, abs(rate))
-                    pair.base += rate
-                    yield p, pair
+                bonus = None if cost is None else _match_costs(shard, p, float(cost[p]))
+                pair = Pair(model, *both, known, self.band, bonus)
+                if cost is not None and bonus is not None:
+                    pair.base += float(cost[p])
+                yield p, pair
 
-    def memory_of(self, n: int, m: int, keep: bool = False) -> float:
-        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+    def memory_of(self, n: int, m: int, keep: bool | None = False) -> float:
+        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities.
+
+        None for `keep` where uses of gaps are counted, or paths traced.
+        """
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
     def log_partition(
@@ -299,7 +299,6 @@ class Alignment(Structure):
         return np.maximum(sums, 0.0)
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
-        """Probabilities of the matches of a pair, shape (n, m)."""
         return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -330,7 +329,7 @@ class Alignment(Structure):
             How much a right match counts beside two residues rightly left out; inf to count nothing else.
         """
         partners, left = inference.most_accurate_short(self.feature_set, w, shard, gamma, self.band)
-        for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left)), strict=True):
+        for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left), keep=False), strict=True):
             partners[shard.starts[p] : shard.starts[p + 1]] = inference.most_accurate(pair, gamma)
         return partners
 
@@ -359,7 +358,6 @@ class Alignment(Structure):
 
 
 def _known_matches(shard: AlignmentShard, p: int) -> tuple[IntArray, IntArray]:
-    """The scored matches of a pair."""
     a, b = shard.starts[p : p + 2]
     i = np.flatnonzero(shard.scored[a:b])
     return i, shard.partners[a:b][i]

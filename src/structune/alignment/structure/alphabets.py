@@ -52,7 +52,6 @@ class Alphabet:
 
     @cached_property
     def class_table(self) -> FloatArray:
-        """The same of classes."""
         is_of = [[residue in letters for letters in self.classes.values()] for residue in self.residues]
         return np.asarray(self.residue_table @ np.array(is_of, np.float64))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -35,7 +36,8 @@ class SequenceFeatures:
 
     pairing: FloatArray  # (n, n_columns): a match scores the products of these columns of both residues
     residues: FloatArray  # (n, n_residues)
-    hydrophilic: IntArray  # (n + 1,): how many of the six residues around each place between two are
+    # (n + 1, 7): whether none, one, ... of the six residues around each place between two are hydrophilic
+    hydrophilic: FloatArray
 
     def __len__(self) -> int:
         return len(self.residues)
@@ -140,17 +142,6 @@ class FeatureSet:
             part[upper] = part.T[upper] = w[block.weights]
         return out
 
-    def most_match(self, w: Array, x: SequenceFeatures, y: SequenceFeatures) -> float:
-        """A bound of the scores of matches, of either sign."""
-        most = 0.0
-        for block in self.blocks:
-            largest = np.abs(w[block.weights]).max()
-            if block is self._profile:  # columns of others add up to at most one
-                for one in (x, y):
-                    largest *= np.abs(one.pairing[:, block.columns]).sum(axis=1).max(initial=0.0)
-            most += largest
-        return most
-
     def sides(
         self, w: Array, sequence: SequenceFeatures, offsets: IntArray | None = None
     ) -> tuple[Side, Array]:
@@ -159,26 +150,36 @@ class FeatureSet:
         # Of a sequence of n residues there are n + 1 places: so that sequence s of several begins at residue
         # offsets[s], and at place offsets[s] + s.
         n, number = len(sequence), np.arange(offsets.size - 1)
-        n_places, before = n + number.size, np.arange(n) + np.repeat(number, np.diff(offsets))
+        n_places = n + number.size
+        parts = {name: np.zeros(n, w.dtype) for name in ("residue", "opens", "closes")}
+        parts |= {name: np.zeros(n_places, w.dtype) for name in ("site", "site_open")}
+        for weights, part, features in self._of_gaps(sequence, offsets):
+            parts[part] += features @ w[weights]
         terminal = np.full(n, w[self.terminal][1])
-        residue, opens, closes = np.zeros((3, n), w.dtype)
-        site, site_open = np.zeros((2, n_places), w.dtype)
         if self.linear:
             terminal = terminal + sequence.residues @ w[self.linear["terminal residue"]]
-            residue = sequence.residues @ w[self.linear["gap residue"]]
-        if self._sees_hydrophilic:
-            places = sequence.hydrophilic
-            residue = residue + w[self.linear["gap within"]][places[before]]
-            opens = w[self.linear["gap opens"]][places[before]]
-            closes = w[self.linear["gap closes"]][places[before + 1]]
-            site = w[self.linear["gap opposite"]][places]
-            site_open = w[self.linear["gap opens opposite"]][places]
-        if self._secondary is not None:
-            residue = residue + sequence.pairing[:, self._secondary.columns] @ w[self._secondary_gap]
         ends = np.full(n_places, w[self.terminal][0])
         begins = ends.copy()
         begins[offsets[:-1] + number] = ends[offsets[1:] + number] = 0.0
-        return Side(residue - terminal, opens, closes, site, site_open, begins, ends), terminal
+        parts["residue"] -= terminal
+        return Side(**parts, begins=begins, ends=ends), terminal
+
+    def _of_gaps(
+        self, sequence: SequenceFeatures, offsets: IntArray
+    ) -> Iterator[tuple[slice, str, FloatArray]]:
+        """Weights of gaps, the part of a `Side` that each kind of them is of, and the features there."""
+        if self.linear:
+            yield self.linear["gap residue"], "residue", sequence.residues
+        if self._sees_hydrophilic:
+            near, sizes = sequence.hydrophilic, np.diff(offsets)
+            before = np.arange(len(sequence)) + np.repeat(np.arange(sizes.size), sizes)
+            yield self.linear["gap within"], "residue", near[before]
+            yield self.linear["gap opens"], "opens", near[before]
+            yield self.linear["gap closes"], "closes", near[before + 1]
+            yield self.linear["gap opposite"], "site", near
+            yield self.linear["gap opens opposite"], "site_open", near
+        if self._secondary is not None:
+            yield self._secondary_gap, "residue", sequence.pairing[:, self._secondary.columns]
 
     def both_scores(self, w: Array) -> Array:
         """Of gaps in both sequences, between matches and at an end."""
@@ -196,8 +197,8 @@ class FeatureSet:
 
     def gather(self, uses: Uses, x: SequenceFeatures, y: SequenceFeatures, out: Array, weight: float) -> None:
         """Add the features of the uses of all factors, times `weight`."""
-        for block, products in zip(self.blocks, uses.products, strict=True):
-            upper = block.upper
+        for block in self.blocks:
+            products, upper = uses.products[block.columns, block.columns], block.upper
             # a weight stands for two cells of the symmetric matrix, or for one on the diagonal
             both_ways = (products + products.T)[upper]
             out[block.weights] += weight * np.where(upper[0] == upper[1], 0.5 * both_ways, both_ways)
@@ -216,32 +217,16 @@ class FeatureSet:
         terminal = 1.0 - matched - side.residue
         opened = (1.0 - matched[0]) + (1.0 - matched[-1]) - none
         out[self.terminal] += weight * np.array([opened, terminal.sum()])
-        if self._secondary is not None:
-            states = sequence.pairing[:, self._secondary.columns]
-            out[self._secondary_gap] += weight * (states.T @ side.residue)
-        if not self.linear:
-            return
-        counted = {
-            "terminal residue": sequence.residues.T @ terminal,
-            "gap residue": sequence.residues.T @ side.residue,
-        }
-        if self._sees_hydrophilic:
-            places = sequence.hydrophilic
-            counted |= {
-                "gap within": _tally(places[:-1], side.residue),
-                "gap opens": _tally(places[:-1], side.opens),
-                "gap closes": _tally(places[1:], side.closes),
-                "gap opposite": _tally(places, side.site),
-                "gap opens opposite": _tally(places, side.site_open),
-            }
-        for kind, count in counted.items():
-            out[self.linear[kind]] += weight * count
+        if self.linear:
+            out[self.linear["terminal residue"]] += weight * (sequence.residues.T @ terminal)
+        for weights, part, features in self._of_gaps(sequence, np.array([0, len(sequence)])):
+            out[weights] += weight * (features.T @ getattr(side, part))
 
 
 class Uses(NamedTuple):
     """How often each part of the score is used."""
 
-    products: list[Array]  # of each block of pairing features, the sum over matches of their products
+    products: Array  # of columns of one block of pairing features, the sum over matches of their products
     factors: Factors  # of gaps
     matched: tuple[Array, Array]  # of both sequences, how often each residue is matched
     none: Any  # how often there is no match at all
@@ -251,33 +236,33 @@ def uses_of(features: FeatureSet, x: SequenceFeatures, y: SequenceFeatures, part
     """How often one alignment uses everything: the residue of y that each of x is matched with, or -1."""
     i = np.flatnonzero(partner >= 0)
     j = partner[i]
-    products = [x.pairing[i, b.columns].T @ y.pairing[j, b.columns] for b in features.blocks]
+    products = x.pairing[i].T @ y.pairing[j]
     matched = np.zeros(len(x)), np.zeros(len(y))
     matched[0][i] = matched[1][j] = 1.0
     used = features.no_uses(len(x), len(y), np.float64)
     # between matches (a, b) and (c, d) the gap in x is first, at place b + 1 of y; that in y at place c of x
-    for (a, b), (c, d) in pairwise(zip(i.tolist(), j.tolist(), strict=True)):
-        _count_gap(used.x, used.y, used.steps, slice(a + 1, c), b + 1)
-        _count_gap(used.y, used.x, used.steps, slice(b + 1, d), c)
-        used.both[0] += c > a + 1 and d > b + 1
+    _count_gaps(used.x, used.y, used.steps, i[:-1] + 1, i[1:], j[:-1] + 1)
+    _count_gaps(used.y, used.x, used.steps, j[:-1] + 1, j[1:], i[1:])
+    used.both[0] += np.sum((np.diff(i) > 1) & (np.diff(j) > 1))
     if i.size:
         used.both[1] += i[0] > 0 and j[0] > 0
         used.both[1] += i[-1] < len(x) - 1 and j[-1] < len(y) - 1
     return Uses(products, used, matched, float(not i.size))
 
 
-def _count_gap(side: Side, other: Side, steps: Array, residues: slice, place: int) -> None:
-    """A gap of these residues at a place of the other sequence."""
-    length, n_steps = residues.stop - residues.start, steps.size - 1
-    if not length:
-        return
-    side.residue[residues] += 1
-    side.opens[residues.start] += 1
-    side.closes[residues.stop - 1] += 1
-    other.site[place] += length
+def _count_gaps(
+    side: Side, other: Side, steps: Array, first: IntArray, end: IntArray, place: IntArray
+) -> None:
+    """Gaps of the residues from each first one to before its end, at places of the other sequence."""
+    first, end, place = (numbers[end > first] for numbers in (first, end, place))
+    lengths, n_steps, n = end - first, steps.size - 1, side.residue.size
+    side.residue[:] += np.cumsum(np.bincount(first, minlength=n) - np.bincount(end, minlength=n))
+    side.opens[first] += 1
+    side.closes[end - 1] += 1
+    other.site[place] += lengths
     other.site_open[place] += 1
-    steps[: min(length, n_steps)] += 1
-    steps[n_steps] += max(0, length - n_steps)
+    steps[:n_steps] += np.sum(lengths > np.arange(n_steps)[:, None], axis=1)
+    steps[n_steps] += np.sum(np.maximum(0, lengths - n_steps))
 
 
 def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
@@ -291,19 +276,11 @@ def _shifted(features: FloatArray, sequence: IntArray, by: int) -> FloatArray:
     return out
 
 
-def _tally(numbers: IntArray, values: Array) -> Array:
-    """The sum of the values that have each number, shape (7,)."""
-    out = np.zeros(_N_COUNTS, values.dtype)
-    np.add.at(out, numbers, values)
-    return out
-
-
-def _places(hydrophilic: FloatArray, offsets: IntArray) -> IntArray:
+def _places(hydrophilic: FloatArray, offsets: IntArray) -> FloatArray:
     """Around each place of each sequence, one more than it has residues."""
     # differences of running sums; letters that may be several residues count in part, so it is rounded
     sums, n_places = np.concatenate(([0.0], np.cumsum(hydrophilic))), np.diff(offsets) + 1
     first, last = np.repeat(offsets[:-1], n_places), np.repeat(offsets[1:], n_places)
     places = np.arange(first.size) - np.repeat(np.arange(n_places.size), n_places)
     counts = sums[np.minimum(places + _WINDOW, last)] - sums[np.maximum(places - _WINDOW, first)]
-    numbers: IntArray = np.rint(counts).astype(np.int64)
-    return numbers
+    return np.asarray(np.eye(_N_COUNTS)[np.rint(counts).astype(np.int64)])

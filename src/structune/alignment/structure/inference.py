@@ -15,15 +15,15 @@ import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
 from structune.alignment.kernels import log_domain, short, sums
-from structune.alignment.kernels.sums import Below, Factors, Rows, Side
+from structune.alignment.kernels.sums import Below, Factors, Rows
 from structune.alignment.structure.features import FeatureSet, Uses
 from structune.alignment.structure.pair import (
+    Model,
     Pair,
     begin_with,
     block_shape,
     cells_near,
     map_factors,
-    n_tables,
     row_of,
     widest,
 )
@@ -37,10 +37,11 @@ _LOST = 1e-9  # share of the partition function that may be lost to the limits o
 _MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 _MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
-_RESIDUE = 1000  # bytes for its features
+_RESIDUE = 1400  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS = 2  # whose tables are in memory at once
 _MATCHES = 4  # numbers of a match, those of decoding among them
+FEW_TABLES = 4  # where gaps are not kept
 _SHORT = 60  # residues: of longer pairs the work is most of it
 
 T = TypeVar("T")
@@ -59,20 +60,30 @@ def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
     return held_memory(needed, f"{name}: {n:,} and {m:,} residues", _LESS)
 
 
-def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool = False) -> float:
-    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`."""
+def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool | None = False) -> float:
+    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`.
+
+    None for `keep` where uses of gaps are counted, or paths traced.
+    """
+    if keep is None:
+        return sums_memory(n, m, band, n_steps) + _RESIDUE * (n + m)
     # doubles, beside what the sums take; longer pairs look at them in blocks, and find them again each time
     posteriors = n * m if keep or n * m <= _MOST_KEPT else 0
-    return sums_memory(n, m, band, n_steps) + 8.0 * posteriors
+    return sums_memory(n, m, band, n_steps, FEW_TABLES) + 8.0 * posteriors + _RESIDUE * (n + m)
 
 
-def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
-    """The same where probabilities are looked at in blocks of rows."""
-    cells = cells_near(n, m, band)
-    size, wide = block_shape(cells, n_steps)
-    tables = (n_tables(n_steps) * min(_BLOCKS * size, n) + _MATCHES * size) * wide
-    first_rows = n_tables(n_steps) * n / size * widest(cells)
-    return 8.0 * (tables + first_rows) + n * wide + _RESIDUE * (n + m)  # choices are bytes
+def sums_memory(n: int, m: int, band: int | None, n_steps: int, few: int | None = None) -> float:
+    """Those of tables in blocks of rows: all of them, or the `few` that there are where gaps take turns."""
+    cells, most = cells_near(n, m, band), _n_tables(n_steps)
+    size, wide = block_shape(cells, few or most)
+    tables = ((few or most) * min(_BLOCKS * size, n) + (0 if few else _MATCHES * size)) * wide
+    first_rows = most * (max(0, n - 1) // size) * widest(cells)  # of the blocks after the first
+    return 8.0 * (tables + first_rows) + n * wide  # choices are bytes
+
+
+def _n_tables(n_steps: int) -> int:
+    """Numbers of one cell: where a match may begin, the match, and both kinds of gaps by length."""
+    return 2 + 2 * n_steps
 
 
 # --- the highest score ------------------------------------------------------------------------------------
@@ -80,14 +91,14 @@ def sums_memory(n: int, m: int, band: int | None, n_steps: int) -> float:
 
 def best(pair: Pair) -> tuple[IntArray, float]:
     """The alignment of the highest score: the partner of each residue of x, -1 for none, and its score."""
-    scores, blocks, cells = pair.scores, pair.blocks, pair.cells
+    scores, cells, blocks = pair.scores, pair.cells, pair.blocks(_n_tables(pair.features.n_steps))
     first_rows, row, score, last = list[Rows](), None, pair.none, 0
 
     def fill(block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
         rows = pair.tables(block)
         begin_with(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
         match, ends = pair.match(block), np.full(block.stop - block.start + 1, -np.inf)
-        best_kernels.best_rows(match, block.start, scores, cells, rows, ends)
+        best_kernels.log_rows(match, block.start, scores, cells, rows, ends, None)
         return rows, ends
 
     with step("best scores", lambda: len(first_rows) / len(blocks)):
@@ -125,6 +136,8 @@ class Inference:
     Parameters
     ----------
     pair : Pair
+    counts : bool
+        Whether `posteriors` counts the uses of gaps: `used`. It takes longer, and tables of gaps.
     tilt : float
         Taken from the scores for each residue of y, wherever it is; so all alignments lose the same. Rows are
         scaled as they come: where scores grow with the columns too, this keeps those in range that matter.
@@ -135,28 +148,28 @@ class Inference:
         Now, or from `posteriors`.
     """
 
-    def __init__(self, pair: Pair, tilt: float = 0.0) -> None:
+    def __init__(self, pair: Pair, counts: bool = False, tilt: float = 0.0) -> None:
         self.pair, self._tilt = pair, tilt
-        # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
-        if pair.most_score > _MOST_SCORE:
-            raise RangeError("scores are too large for the linear domain")
+        self.used = pair.features.no_uses(pair.n, pair.m, pair.dtype) if counts else None
+        _check_range(pair.most_of_gaps)
         # Each residue of y is before the matches, in a match, in a gap, or after them. Where it is terminal
         # it has no factor of its own, so what is lost there goes to `begins` and `ends`.
         y, before = pair.scores.y, tilt * np.arange(pair.m + 1)
         y = y._replace(residue=y.residue - tilt, begins=y.begins - before, ends=y.ends - before[::-1])
         self._factors = map_factors(np.exp, pair.scores._replace(y=y))
         none = pair.none - tilt * pair.m
-        self._blocks, self._first_rows = pair.blocks, list[Rows]()
+        n_tables = _n_tables(pair.features.n_steps) if counts else FEW_TABLES
+        self.blocks, self._first_rows = pair.blocks(n_tables), list[Rows | None]()
         ends, logs = [np.exp(none)[None]], [np.zeros(1)]
         row = None
-        with step("sums forward", lambda: (len(ends) - 1) / len(self._blocks)):
-            for block in self._blocks:
+        with step("sums forward", lambda: (len(ends) - 1) / len(self.blocks)):
+            for block in self.blocks:
                 self._last = self._forward(block, row)
                 _, rows, values = self._last
-                self._first_rows.append(row_of(pair, rows, block, block.start))
                 ends.append(values[1:])
                 logs.append(rows.logs[1:])
-                row = row_of(pair, rows, block, block.stop)
+                self._first_rows.append(row)
+                row = row_of(pair, rows, block, block.stop) if block is not self.blocks[-1] else None
         # Z = sum_i ends[i] exp(logs[i]); with the largest scale in front, as scales alone may overflow
         values, scales = np.concatenate(ends), np.concatenate(logs)
         values, scales = values[values != 0.0], scales[values != 0.0]
@@ -171,83 +184,97 @@ class Inference:
 
     def _forward(self, block: slice, row: Rows | None) -> tuple[Array, Rows, Array]:
         """Factors of matches, the tables of a block, and what ends in each row."""
-        rows = self.pair.tables(block)
+        rows = self.pair.tables(block, 2 if self.used is None else None)
         begin_with(rows, row, self._factors.x.begins[0] * self._factors.y.begins, 0.0)
-        match = np.exp(self.pair.match(block) - self._tilt)
+        match = self.pair.match(block)
+        _check_range(max(match.real.max(initial=0.0), -match.real.min(initial=0.0)))
+        if self._tilt:
+            match -= self._tilt
+        np.exp(match, out=match)
         ends = np.zeros(rows.logs.size, self.pair.dtype)
         sums.forward(match, block.start, self._factors, self.pair.cells, rows, ends)
         return match, rows, ends
 
-    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
-        """Probabilities of matches, the last block of residues of x first; adds the uses of gaps."""
+    def posteriors(self) -> Iterator[tuple[slice, Array]]:
+        """Probabilities of matches, the last block of residues of x first."""
         pair, f = self.pair, self._factors
         below = Below(
             np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
         )
-        k = n_blocks = len(self._blocks)
+        found, k = self.no_match, (n_blocks := len(self.blocks))
         with step("sums backward", lambda: 1.0 - k / n_blocks):
             for k in reversed(range(n_blocks)):
-                yield self._blocks[k], self._backward(k, below, used)
+                block = self.blocks[k]
+                # tables are made anew, but for the last
+                match, rows, _ = (
+                    self._last if k == n_blocks - 1 else self._forward(block, self._first_rows[k])
+                )
+                posterior = np.zeros_like(match)
+                cells, at = pair.cells, block.start
+                found += sums.backward(match, at, f, cells, rows, self._log_z, below, posterior, self.used)
+                if not np.isfinite(posterior.sum()):
+                    raise RangeError("backward sums leave the range of a double")
+                yield block, posterior
         # Probabilities of where the matches begin must add up to one, with that of no match. They have gone
         # through all of the backward pass: what underflows there or in the forward pass is missing here.
         first = slice(0, int(pair.cells.high[0]) + 1)
-        used.x.begins[0] += (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
-        lost = 1.0 - used.x.begins.sum() - self.no_match
-        if not abs(lost) < _LOST:
+        begins = (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
+        if self.used is not None:
+            self.used.x.begins[0] += begins
+        if not abs(1.0 - found - begins) < _LOST:
             raise RangeError("forward and backward sums leave the range of a double")
 
-    def _backward(self, k: int, below: Below, used: Factors) -> Array:
-        """Those of a block, whose tables are made anew, but for the last."""
-        block = self._blocks[k]
-        last = k == len(self._blocks) - 1
-        match, rows, _ = self._last if last else self._forward(block, self._first_rows[k])
-        posterior = np.zeros_like(match)
-        cells = self.pair.cells
-        sums.backward(match, block.start, self._factors, cells, rows, self._log_z, below, posterior, used)
-        if not np.isfinite(posterior.sum()):
-            raise RangeError("backward sums leave the range of a double")
-        return posterior
+
+def _check_range(most: float) -> None:
+    # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
+    if most > _MOST_SCORE:
+        raise RangeError("scores are too large for the linear domain")
 
 
 class LogInference:
     """The same in the log domain, for any weights."""
 
     def __init__(self, pair: Pair) -> None:
-        self.pair = pair
+        self.pair, self.blocks = pair, [slice(0, pair.n)]
         if pair.n * pair.m > _MOST_LOG_CELLS:
             raise DataError(
                 f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
                 "too long for the log domain: expected smaller weights or shorter sequences"
             )
-        self._rows = pair.tables(slice(0, pair.n), -np.inf)
+        self.used = pair.features.no_uses(pair.n, pair.m, pair.dtype)
+        self._rows, scores = pair.tables(self.blocks[0]), pair.scores
+        for table in self._rows[:4]:
+            table[:] = -np.inf
+        begin_with(self._rows, None, scores.x.begins[0] + scores.y.begins, -np.inf)
         ends = np.full(pair.n + 1, -np.inf, pair.dtype)
         ends[0] = pair.none
-        log_domain.log_forward(pair.match(slice(0, pair.n)), pair.scores, pair.cells, self._rows, ends)
+        best_kernels.log_rows(pair.match(self.blocks[0]), 0, scores, pair.cells, self._rows, ends, True)
         top = ends[np.argmax(ends.real)]
         self._log_z = top + np.log(np.exp(ends - top).sum())
         self.log_partition = self._log_z + pair.base
         self.no_match = np.exp(pair.none - self._log_z)
 
-    def posteriors(self, used: Factors) -> Iterator[tuple[slice, Array]]:
+    def posteriors(self) -> Iterator[tuple[slice, Array]]:
         """As those of `Inference`, in one block."""
-        pair = self.pair
-        posterior = np.zeros((pair.n, pair.m), pair.dtype)
-        zeros = pair.tables(slice(0, pair.n), 0.0)
-        shares = log_domain.Shares(*zeros[:4], np.zeros_like(zeros.start))
-        log_domain.log_backward(pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, used)
-        yield slice(0, pair.n), posterior
+        pair, posterior = self.pair, np.zeros((self.pair.n, self.pair.m), self.pair.dtype)
+        shares = log_domain.Shares(*(np.zeros_like(self._rows[k]) for k in (0, 1, 2, 3, 0)))
+        log_domain.log_backward(
+            pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, self.used
+        )
+        yield self.blocks[0], posterior
 
 
-def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T]) -> T:
+def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T], counts: bool = False) -> T:
     """What is collected in the linear domain if its range allows it, as it is or tilted."""
-    try:
-        return collect(Inference(pair))
-    except RangeError:
-        pass
-    try:
-        return collect(Inference(pair, _diagonal_tilt(pair)))
-    except RangeError:
-        return collect(LogInference(pair))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is lost is found out
+        try:
+            return collect(Inference(pair, counts))
+        except RangeError:
+            pass
+        try:
+            return collect(Inference(pair, counts, _diagonal_tilt(pair)))
+        except RangeError:
+            return collect(LogInference(pair))
 
 
 def _diagonal_tilt(pair: Pair) -> float:
@@ -257,17 +284,11 @@ def _diagonal_tilt(pair: Pair) -> float:
     return float(max(0.0, score) / max(1, pair.n + pair.m))
 
 
-def _blocks(inference: Inference | LogInference) -> Iterator[tuple[slice, Array]]:
-    """Posteriors of the blocks, whatever gaps are used."""
-    pair = inference.pair
-    return inference.posteriors(pair.features.no_uses(pair.n, pair.m, pair.dtype))
-
-
 def log_partition(pair: Pair) -> Any:
     """Log of the sum of exp(score) over all alignments."""
 
     def collect(inference: Inference | LogInference) -> Any:
-        for _ in _blocks(inference):  # the backward sums tell whether the forward ones are sound
+        for _ in inference.posteriors():  # the backward sums tell whether the forward ones are sound
             pass
         return inference.log_partition
 
@@ -278,21 +299,21 @@ def expected(pair: Pair) -> tuple[Any, Uses]:
     """Log-partition, and how often everything is used in the mean."""
 
     def collect(inference: Inference | LogInference) -> tuple[Any, Uses]:
-        used, blocks = pair.features.no_uses(pair.n, pair.m, pair.dtype), pair.features.blocks
-        sizes = [len(block.labels) for block in blocks]
-        products = [np.zeros((size, size), pair.dtype) for size in sizes]
+        blocks, n_columns = pair.features.blocks, pair.features.n_columns
+        products = np.zeros((n_columns, n_columns), pair.dtype)
         matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
-        for rows, posterior in inference.posteriors(used):
+        for rows, posterior in inference.posteriors():
             columns = pair.columns(rows)
             # sum_ij p_ij x_i y_j' in two products, the first of which serves all blocks of features
             right = posterior @ pair.y.pairing[columns]
-            for block, total in zip(blocks, products, strict=True):
-                total += pair.x.pairing[rows, block.columns].T @ right[:, block.columns]
+            for part in (block.columns for block in blocks):
+                products[part, part] += pair.x.pairing[rows, part].T @ right[:, part]
             matched[0][rows] = posterior.sum(axis=1)
             matched[1][columns] += posterior.sum(axis=0)
-        return inference.log_partition, Uses(products, used, matched, inference.no_match)
+        assert inference.used is not None
+        return inference.log_partition, Uses(products, inference.used, matched, inference.no_match)
 
-    return _soundly(pair, collect)
+    return _soundly(pair, collect, counts=True)
 
 
 # --- probabilities of matches, and alignments by them -----------------------------------------------------
@@ -315,13 +336,12 @@ class Posteriors:
 
     def __iter__(self) -> Iterator[tuple[slice, Array]]:
         if self.table is None:
-            yield from _blocks(self._inference)
+            yield from self._inference.posteriors()
         else:
-            for rows in reversed(self.pair.blocks):
+            for rows in reversed(self._inference.blocks):
                 yield rows, self.table[rows, self.pair.columns(rows)]
 
     def most_accurate(self, gamma: float) -> IntArray:
-        """The alignment of maximum expected accuracy."""
         n, m = self.pair.n, self.pair.m
         partner = np.full(n, -1)
         if not gamma:
@@ -359,13 +379,12 @@ class Posteriors:
 def _table(inference: Inference | LogInference) -> Array:
     pair = inference.pair
     out = np.zeros((pair.n, pair.m), pair.dtype)
-    for rows, part in _blocks(inference):
+    for rows, part in inference.posteriors():
         out[rows, pair.columns(rows)] = part
     return out
 
 
 def posterior(pair: Pair) -> Array:
-    """Probabilities of all matches, shape (n, m)."""
     return _soundly(pair, _table)
 
 
@@ -374,9 +393,10 @@ def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatA
 
     def collect(inference: Inference | LogInference) -> tuple[IntArray, IntArray, FloatArray]:
         found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-        for rows, part in _blocks(inference):
-            i, j = np.nonzero(part >= least)
-            found.append((i + rows.start, j + pair.columns(rows).start, part[i, j]))
+        for rows, part in inference.posteriors():
+            likely = np.flatnonzero(part >= least)  # faster than of two axes
+            i, j = np.divmod(likely, part.shape[1])
+            found.append((i + rows.start, j + pair.columns(rows).start, part.ravel()[likely]))
         i, j, values = (np.concatenate(parts) for parts in zip(*reversed(found), strict=True))
         return i, j, values
 
@@ -423,27 +443,23 @@ def most_accurate_short(
     """Partners of all residues of x, as `Alignment.best_accuracy` has them, and the pairs that are left.
 
     Calls for each of many short pairs would cost more than the work. Those that are left are long, have a
-    band or profiles, or sums that leave the range of a double unless they are tilted.
+    band, or sums that leave the range of a double unless they are tilted.
     """
     partners, left = np.full(shard.n_parts, -1, np.int64), np.arange(len(shard))
     is_short = np.all(shard.lengths <= _SHORT, axis=1)
-    if band is not None or features.profile or not is_short.any():
+    if band is not None or not is_short.any():
         return partners, left
     some = shard.take(np.flatnonzero(is_short))
     # sequences are described once, however many pairs they are in; then one call does all pairs
     described = features.describe_joined(some.letters, some.annotation, some.offsets)
-    sides, terminal = features.sides(w, described, some.offsets)
-    scores = np.concatenate((*sides, w[features.steps], features.both_scores(w)))
-    most = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    most_match = features.most_match(w, described, described) + 2.0 * np.abs(terminal).max(initial=0.0)
-    if max(most, most_match) > _MOST_SCORE:
+    model = Model(features, w)
+    scored = model.scored(described, some.offsets)
+    if scored.most > _MOST_SCORE:
         return partners, left
     found, is_known = np.empty(some.n_parts, np.int64), np.empty(len(some), bool)
-    short.align(
-        some.sequences, some.offsets, described.pairing @ features.bilinear(w), described.pairing, terminal,
-        Side(*map(np.exp, sides)), np.exp(w[features.steps]), np.exp(features.both_scores(w)), gamma, _LOST,
-        some.starts, found, is_known,
-    )  # fmt: skip
+    factors = map_factors(np.exp, Factors(scored.side, scored.side, model.steps, model.both))
+    sequences = some.sequences, some.offsets, scored.left, scored.right.T, factors
+    short.align(*sequences, (float(gamma), _MOST_SCORE, _LOST), some.starts, found, is_known)
     partners[np.repeat(is_short, shard.lengths[:, 0])] = found
     is_left = ~is_short
     is_left[is_short] = ~is_known

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
 from math import isqrt, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,61 +19,70 @@ Bonus = Callable[[slice, slice], Array]  # of the matches of some residues of x 
 Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
 
 
+class Scored(NamedTuple):
+    """What the weights of a model make of one sequence, or of several one after the other."""
+
+    features: SequenceFeatures
+    left: Array  # (n, n_columns + 2): the scores of matches are its products with
+    right: Array  # (n_columns + 2, m) of another sequence
+    side: Side
+    base: Any  # the score of all residues if they are terminal
+    most: float  # that a gap scores, of either sign
+
+
+class Model:
+    """A set of features and its weights."""
+
+    def __init__(self, features: FeatureSet, w: Array) -> None:
+        self.features, self.w = features, w
+        self.steps, self.both = w[features.steps], features.both_scores(w)
+        self._matrix = features.bilinear(w)
+
+    def scored(self, sequence: SequenceFeatures, offsets: IntArray | None = None) -> Scored:
+        side, terminal = self.features.sides(self.w, sequence, offsets)
+        # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
+        # residues being terminal, so that what lies outside the matches costs no work
+        pairing, ones = sequence.pairing, np.ones(len(sequence))
+        left = np.column_stack([pairing @ self._matrix, -terminal, ones])
+        right = np.column_stack([pairing, ones, -terminal]).T
+        most = np.abs(np.concatenate((*side, self.steps, self.both)))
+        return Scored(sequence, left, right, side, terminal.sum(), float(most[np.isfinite(most)].max()))
+
+
 class Pair:
     """Two sequences and the scores of all that an alignment of them may have.
 
-    `matrix` is what `FeatureSet.bilinear` makes of the weights `w`. Alignments must have the matches
-    `forced`, and keep to the `band` of `Alignment`. `bonus` is added to the scores of the matches of some
-    residues of x with some of y; `most_bonus` is a bound of it, of either sign.
+    Alignments must have the matches `forced`, and keep to the `band` of `Alignment`. `bonus` is added to the
+    scores of the matches of some residues of x with some of y.
     """
 
     def __init__(
         self,
-        features: FeatureSet,
-        w: Array,
-        matrix: Array,
-        x: SequenceFeatures,
-        y: SequenceFeatures,
+        model: Model,
+        x: Scored,
+        y: Scored,
         forced: Forced | None = None,
         band: int | None = None,
         bonus: Bonus | None = None,
-        most_bonus: float = 0.0,
     ) -> None:
-        self.features, self.x, self.y = features, x, y
-        self.n, self.m, self.dtype = len(x), len(y), w.dtype
-        self._left, self._right = x.pairing @ matrix, y.pairing.T
-        self._most_match, self._bonus = features.most_match(w, x, y) + most_bonus, bonus
-        (side_x, self._terminal_x), (side_y, self._terminal_y) = features.sides(w, x), features.sides(w, y)
-        self.cells = cells_near(self.n, self.m, band)
+        self.model, self.features, self.x, self.y = model, model.features, x.features, y.features
+        self.n, self.m, self.dtype = len(self.x), len(self.y), model.w.dtype
+        self._left, self._right, self._forced, self._band, self._bonus = x.left, y.right, forced, band, bonus
+        self.cells, side_x, side_y = cells_near(self.n, self.m, band), x.side, y.side
         if forced is not None and forced[0].size:
             side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
             self.cells = _cells_through(self.cells, *forced)
-        self.scores = Factors(side_x, side_y, w[features.steps], features.both_scores(w))
-        # Scores are relative to all residues being terminal, so that what lies outside the matches costs no
-        # work: an alignment scores `base`, and what its matches and gaps have beyond that.
-        self.base = self._terminal_x.sum() + self._terminal_y.sum()  # the score if all residues were terminal
+        self.scores = Factors(side_x, side_y, model.steps, model.both)
+        # An alignment scores `base`, and what its matches and gaps have beyond that.
+        self.base = x.base + y.base
         self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
-
-    @property
-    def most_score(self) -> float:
-        """A bound of what any part of a score is, of either sign."""
-        scores = self.scores
-        gaps = np.abs(np.concatenate((*scores.x, *scores.y, scores.steps, scores.both)))
-        terminal = sum(np.abs(part).max(initial=0.0) for part in (self._terminal_x, self._terminal_y))
-        return float(max(gaps[np.isfinite(gaps)].max(initial=0.0), self._most_match + terminal))
+        self.most_of_gaps = max(x.most, y.most)
 
     @cached_property
     def real(self) -> Pair:
         """Without the imaginary parts of the scores."""
-        pair = copy(self)
-        pair.dtype, pair.scores = np.dtype(np.float64), map_factors(np.real, self.scores)
-        pair._left, pair._terminal_x, pair._terminal_y = (
-            part.real for part in (self._left, self._terminal_x, self._terminal_y)
-        )
-        pair.base, pair.none = self.base.real, self.none.real
-        if (bonus := self._bonus) is not None:
-            pair._bonus = lambda rows, columns: bonus(rows, columns).real
-        return pair
+        model = Model(self.features, self.model.w.real)
+        return Pair(model, model.scored(self.x), model.scored(self.y), self._forced, self._band, self._bonus)
 
     def columns(self, rows: slice) -> slice:
         """The residues of y that some of these of x may be matched with."""
@@ -84,39 +92,35 @@ class Pair:
         """Scores of matches of some residues of x with `columns`, relative to both being terminal."""
         columns = self.columns(rows)
         scores = self._left[rows] @ self._right[:, columns]
-        scores -= self._terminal_x[rows, None]
-        scores -= self._terminal_y[columns]
         if self._bonus is not None:
             scores += self._bonus(rows, columns)
         return np.asarray(scores)
 
-    @cached_property
-    def blocks(self) -> list[slice]:
+    def blocks(self, n_tables: int) -> list[slice]:
         """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
-        if not self.m:
-            return []
-        size, _ = block_shape(self.cells, self.features.n_steps)
-        return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
+        size = block_shape(self.cells, n_tables)[0]
+        return [slice(a, min(a + size, self.n)) for a in range(0, self.n if self.m else 0, size)]
 
-    def tables(self, rows: slice, fill: float | None = None) -> Rows:
-        """Tables of some rows and the one before, from the first cell of that on."""
-        columns, n_rows = self.columns(rows), rows.stop - rows.start
-        L, row = self.features.n_steps, columns.stop - columns.start + 1
-        start, match = np.empty((2, n_rows + 1, row), self.dtype)
-        gap_x, gap_y = np.empty((2, n_rows + 1, L, row), self.dtype)
-        for table in (start, match, gap_x, gap_y) if fill is not None else ():
-            table[:] = fill
-        return Rows(start, match, gap_x, gap_y, np.zeros(n_rows + 1))
+    def tables(self, rows: slice, turns: int | None = None) -> Rows:
+        """Tables of some rows and the one before, from the first cell of that on.
+
+        With `turns`, all but those of matches have so many rows, which take turns.
+        """
+        columns, n_rows = self.columns(rows), rows.stop - rows.start + 1
+        L, row, kept = self.features.n_steps, columns.stop - columns.start + 1, turns or n_rows
+        gap_x, gap_y = np.empty((2, kept, L, row), self.dtype)
+        start, match = np.empty((kept, row), self.dtype), np.empty((n_rows, row), self.dtype)
+        return Rows(start, match, gap_x, gap_y, np.zeros(n_rows))
 
 
-def block_shape(cells: Cells, n_steps: int) -> tuple[int, int]:
+def block_shape(cells: Cells, n_tables: int) -> tuple[int, int]:
     """How many residues of x there are tables of at a time, and how many cells a row of these has.
 
     Those of a band begin further right with each row, and so are wider than it.
     """
     # A block of s rows of a band that rises by r columns a row has s (width + r s) cells. The largest s with
     # at most F of them is the positive root of r s^2 + width s - F, written so that r may be 0.
-    n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables(n_steps)
+    n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables
     rise = int(cells.low[n]) / max(1, n)
     fitting = int(2 * fitting / (width + sqrt(width**2 + 4 * rise * fitting)))  # size (width + rise size)
     # The first row of each block is kept, too: sqrt(n) blocks of sqrt(n) rows are the least of both together.
@@ -124,13 +128,7 @@ def block_shape(cells: Cells, n_steps: int) -> tuple[int, int]:
     return size, min(int(width + rise * size), int(cells.high[n]) + 1)
 
 
-def n_tables(n_steps: int) -> int:
-    """Numbers of one cell: where a match may begin, the match, and both kinds of gaps by length."""
-    return 2 + 2 * n_steps
-
-
 def widest(cells: Cells) -> int:
-    """Cells of the longest row."""
     return int((cells.high - cells.low).max()) + 1
 
 
@@ -184,5 +182,5 @@ def row_of(pair: Pair, rows: Rows, block: slice, i: int) -> Rows:
     """The cells of row i from the tables of a block."""
     left, low, high = (int(k) for k in (pair.cells.low[block.start], pair.cells.low[i], pair.cells.high[i]))
     k, cells = i - block.start, slice(low - left, high + 1 - left)
-    start, match, gap_x, gap_y = (table[k, ..., cells].copy() for table in rows[:4])
+    start, match, gap_x, gap_y = (table[k % len(table), ..., cells].copy() for table in rows[:4])
     return Rows(start, match, gap_x, gap_y, rows.logs[k])
