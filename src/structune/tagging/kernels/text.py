@@ -386,21 +386,3 @@ def concatenate(left, left_starts, left_ends, a, middle, right, right_starts, ri
         at = _copy(left, left_starts[a[i]], left_ends[a[i]], out, starts[i])
         at = _copy(middle, 0, middle.size, out, at)
         _copy(right, right_starts[b[i]], right_ends[b[i]], out, at)
-
-
-@kernel
-def drop_unknown(counts, columns, values):
-    """Leave out negative columns and their values, in place; `counts` are the entries of each row."""
-    e = n = 0
-    for t in range(counts.size):
-        kept = 0
-        for _ in range(counts[t]):
-            if columns[e] >= 0:
-                columns[n] = columns[e]
-                if values.size:
-                    values[n] = values[e]
-                n += 1
-                kept += 1
-            e += 1
-        counts[t] = kept
-    return n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, IntArray, check_offsets, check_range, take_segments
 from structune.tagging.kernels import attributes as kernels
 
+_ONES = np.empty(0)  # values that are not there
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
 
 
@@ -82,21 +84,15 @@ class AttributeWeights:
         # with weights for less than a sixth of the labels: attributes come by falling number of labels.
         offsets = np.searchsorted(keys, np.arange(n_attributes + 1) * n_labels)
         sparse = np.flatnonzero(np.diff(offsets) * _DENSE_SHARE < n_labels)
-        self._n_dense = int(sparse[0]) if sparse.size else n_attributes
-        self._dense_keys = keys[: offsets[self._n_dense]]
-        self._offsets = offsets
+        self.n_dense = int(sparse[0]) if sparse.size else n_attributes
+        self._dense_keys = keys[: offsets[self.n_dense]]
+        self._offsets, self.size = offsets, int(keys.size)
+        self._complete = self._dense_keys.size == self.n_dense * n_labels
+        self._pair_dtype = np.uint32 if self.size < 2**32 else np.uint64
         self._labels = (keys % n_labels).astype(np.uint16)
 
-    @property
-    def size(self) -> int:
-        return int(self.keys.size)
-
-    @property
-    def _complete(self) -> bool:
-        return self._dense_keys.size == self._n_dense * self.n_labels
-
     def layout(
-        self, indptr: IntArray, columns: Array, values: FloatArray, only_read: bool = False
+        self, indptr: IntArray, columns: Array, values: FloatArray | None, only_read: bool = False
     ) -> AttributeRows:
         """Rows for the kernels from CSR rows; entries with a negative column are dropped.
 
@@ -106,15 +102,14 @@ class AttributeWeights:
             The rows are for scores and not for counts. Few of them are then all laid out as pairs, in the
             order in which scores are added up: dense rows would be made of all weights, to read some.
         """
-        starts = np.empty((2, indptr.size), np.int64)
-        few = only_read and not self._complete and columns.size < self._n_dense
-        kernels.count_entries(indptr, columns, self._n_dense, few, self._offsets, *starts)
-        dense, pairs = (
-            Entries(s, np.empty(s[-1], dtype), np.empty(s[-1] if values.size else 0))
-            for s, dtype in zip(starts, (np.uint32, self._pair_dtype), strict=True)
-        )
+        given = _ONES if values is None else values
+        dense_starts, pair_starts = np.empty((2, indptr.size), np.int64)
+        few = only_read and not self._complete and columns.size < self.n_dense
+        kernels.count_entries(indptr, columns, self.n_dense, few, self._offsets, dense_starts, pair_starts)
+        dense = _room(dense_starts, np.uint32, values is not None)
+        pairs = _room(pair_starts, self._pair_dtype, values is not None)
         kernels.lay_out(
-            indptr, columns, values, self._n_dense, few, self._offsets,
+            indptr, columns, given, self.n_dense, few, self._offsets,
             dense.indices, dense.values, pairs.indices, pairs.values,
         )  # fmt: skip
         return AttributeRows(dense, pairs)
@@ -122,7 +117,7 @@ class AttributeWeights:
     def check(self, rows: AttributeRows, n_rows: int) -> None:
         """Raise `DataError` for rows from a file that `layout` cannot have made."""
         kinds = (
-            ("attributes", rows.dense, np.uint32, self._n_dense),
+            ("attributes", rows.dense, np.uint32, self.n_dense),
             ("pairs", rows.pairs, self._pair_dtype, self.size),
         )
         for what, entries, dtype, end in kinds:
@@ -132,10 +127,6 @@ class AttributeWeights:
             shapes = [(0,), (n,)]
             if values.dtype != np.float64 or values.shape not in shapes or not np.isfinite(values).all():
                 raise DataError(f"found values of {what} that are not finite numbers, one an entry")
-
-    @property
-    def _pair_dtype(self) -> type:
-        return np.uint32 if self.size < 2**32 else np.uint64
 
     def observed(self, rows: AttributeRows, labels: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Row, weight and value of every entry whose attribute has a weight for the row's label."""
@@ -161,7 +152,7 @@ class AttributeWeights:
         if self._complete:
             return OpenWeights(w[: self._dense_keys.size].reshape(-1, self.n_labels), w)
         # Labels without a weight score 0 in a full row.
-        dense = np.zeros((self._n_dense, self.n_labels), w.dtype)
+        dense = np.zeros((self.n_dense, self.n_labels), w.dtype)
         dense.reshape(-1)[self._dense_keys] = w[: self._dense_keys.size]
         return OpenWeights(dense, w)
 
@@ -186,11 +177,18 @@ class AttributeWeights:
         )
         return out
 
+    def few_scores(self, w: Array, indptr: IntArray, columns: Array, values: FloatArray | None) -> Array:
+        """Scores of a few CSR rows, as `scores` has them of what `layout` makes of these."""
+        out = np.zeros((indptr.size - 1, self.n_labels), w.dtype)
+        given = _ONES if values is None else values
+        kernels.add_few_scores(indptr, columns, given, self.n_dense, self._offsets, self._labels, w, out)
+        return out
+
     def open_counts(self, out: Array) -> OpenWeights:
         """Where counts gather before `close_counts` adds them to `out`."""
         if self._complete:
             return OpenWeights(out[: self._dense_keys.size].reshape(-1, self.n_labels), out)
-        return OpenWeights(np.zeros((self._n_dense, self.n_labels), out.dtype), out)
+        return OpenWeights(np.zeros((self.n_dense, self.n_labels), out.dtype), out)
 
     def add_counts(
         self, counts: OpenWeights, rows: AttributeRows, first: int, label_rows: Array, power: int = 1
@@ -208,6 +206,11 @@ class AttributeWeights:
     def close_counts(self, counts: OpenWeights) -> None:
         if not self._complete:
             counts.w[: self._dense_keys.size] += counts.dense.reshape(-1)[self._dense_keys]
+
+
+def _room(starts: IntArray, dtype: Any, has_values: bool) -> Entries:
+    """Rows whose entries are to be written."""
+    return Entries(starts, np.empty(starts[-1], dtype), np.empty(starts[-1]) if has_values else _ONES)
 
 
 def order_attributes(keys: IntArray, n_attributes: int, n_labels: int) -> tuple[IntArray, IntArray]:

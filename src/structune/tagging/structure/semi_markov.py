@@ -48,7 +48,6 @@ _MOST_LABELS = 4096
 _MOST_COLUMNS = 1 << 20
 _LENGTHS = ("1", "2", "3", "4", "5", "6-7", "8-11", "12-19", "20-39", "40+")
 _LENGTH_STARTS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
-_NO_VALUES = np.empty(0)  # stands for ones
 _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work on at a time
 
 
@@ -292,7 +291,6 @@ class SemiMarkovChain(Structure):
         offsets = offsets_of(inputs.lengths)
         tags = np.empty(0, np.int64) if outputs is None else self._encode_tags(outputs, inputs.lengths)
         example_weights, read = check_weights(weights, len(inputs)), outputs is None
-        values = _NO_VALUES if inputs.values is None else inputs.values
         columns = self._names[0].find(Strings.of(inputs.names))[inputs.indices]
         tokens = self.reader.tokens(inputs)
         spans = self.reader.spans(tokens, self._known, int(self.longest.max()))
@@ -300,9 +298,9 @@ class SemiMarkovChain(Structure):
         return SegmentShard(
             example_weights,
             offsets,
-            self.tables[0].layout(inputs.indptr, columns, values, read),
-            self.tables[1].layout(np.arange(lasts.size + 1), lasts, _NO_VALUES, read),
-            self.tables[2].layout(spans.indptr, spans.columns, _NO_VALUES, read),
+            self.tables[0].layout(inputs.indptr, columns, inputs.values, read),
+            self.tables[1].layout(np.arange(lasts.size + 1), lasts, None, read),
+            self.tables[2].layout(spans.indptr, spans.columns, None, read),
             spans.offsets,
             spans.lengths,
             tags,

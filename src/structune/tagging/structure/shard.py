@@ -13,6 +13,8 @@ from structune.structure import Array, FloatArray, IntArray, SequenceShard, take
 from structune.tagging.structure.attribute_weights import AttributeRows
 from structune.tagging.structure.labels import BoolArray
 
+_SMALL = 1 << 20  # bytes that there are
+
 
 @dataclass(frozen=True)
 class ChainShard(SequenceShard):
@@ -57,7 +59,9 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
 
 def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels: int) -> None:
     """Refuse a sequence for which there is not enough memory, by its length: none is worked on in parts."""
-    n = int((shard.bounds[1:] - shard.bounds[:-1]).max(initial=0))
+    if bytes_of(shard.n_parts) < _SMALL:  # even in one sequence
+        return
+    n = int(shard.sizes().max())
     what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
     require_memory(bytes_of(n), what, "it cut into shorter ones, or fewer labels")
 
