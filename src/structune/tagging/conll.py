@@ -16,7 +16,7 @@ from structune.errors import DataError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, save, source_name
 from structune.structure import IntArray
-from structune.tagging.column_look import AUTO, COLUMNS, TAB, Layout, layout_of
+from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
 from structune.tagging.features.strings import BEYOND, Names, Numbers, Strings
 from structune.tagging.kernels.text import (
     AT,
@@ -38,6 +38,7 @@ _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
 _LINES = re.compile(rb"\r\n|\r|\n")
+_MARKED = re.compile(rb"(?<![^\r\n])#[^\r\n]*")  # lines that begin with #
 _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
 _BOM = b"\xef\xbb\xbf"
@@ -339,7 +340,10 @@ class ColumnLines:
             if _BOM in text:  # of files that were put together
                 text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
             self._refuse_quotes(text)
-            self._has_marks = text.startswith(b"#") or b"\n#" in text
+            marked = list(_MARKED.finditer(text))
+            self._has_marks = bool(marked)
+            found = [line.start() for line in marked if layout.metadata and _is_metadata(line[0])]
+            self._metadata = np.array(found, np.int64)
             buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
             state[AT] = 0
             n_lines_of_text = 1 + text.count(b"\n") + text.count(b"\r")
@@ -404,7 +408,7 @@ class ColumnLines:
         lines, lengths = np.empty((2, n), np.int64)
         split(
             buffer, len(text), self._separator, self._comment,
-            self.layout.metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
+            self._metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
             self.layout.even, last, starts, ends, lines, lengths, state,
         )  # fmt: skip
         n = int(state[TOKENS])
@@ -500,6 +504,10 @@ class _Block:
 
         numbers = self.names.enter(Strings(buffer, first, last), decoded)
         self._numbers.append(numbers.reshape(starts.shape))
+
+
+def _is_metadata(line: bytes) -> bool:
+    return METADATA.match(line.decode(errors="surrogateescape")) is not None
 
 
 def numbers_tokens(column: str) -> bool:

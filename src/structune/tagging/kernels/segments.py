@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
 from structune.kernels.jit import kernel
-from structune.tagging.kernels.linear_domain import insert
+from structune.tagging.kernels.log_domain import insert
 
 _VANISHES = -1e4  # a log whose exponential is 0
 _LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count

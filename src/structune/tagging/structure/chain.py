@@ -30,6 +30,7 @@ from structune.tagging.features.attributes import AttributeTable, KnownRows, kno
 from structune.tagging.features.strings import Names
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
+from structune.tagging.kernels import log_domain
 from structune.tagging.structure.attribute_weights import (
     AttributeWeights,
     OpenWeights,
@@ -46,7 +47,7 @@ from structune.tagging.structure.labels import (
     mixing_steps,
     possible_lengths,
 )
-from structune.tagging.structure.posterior import LinearPosterior, MoveScores, Posterior, log_posterior
+from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.tagging.structure.shard import (
     ChainShard,
     check_room,
@@ -90,7 +91,7 @@ class Chain(Structure):
     order = 1
     _most_labels, _growth = 4096, "square"
     _tables = (0, 3)  # of states, of a sequence: to find its best labels, and for sums
-    _posteriors: tuple[Any, Any] = (LinearPosterior, log_posterior)  # in the linear, and in the log domain
+    _posteriors: tuple[Any, Any] = (LinearPosterior, LogPosterior)  # in the linear, and in the log domain
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
@@ -701,10 +702,6 @@ class Chain(Structure):
         """Hamming cost: the number of tokens labelled differently."""
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
-    def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
-        """Write the best labellings of one sequence, and their scores; -inf where there are fewer."""
-        kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
-
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
         if n < 1:
@@ -716,7 +713,7 @@ class Chain(Structure):
         for s in range(len(shard)):
             _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
             labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)
-            self._n_best(moves, scores, labels, best)
+            log_domain.n_best(scores, *moves.of_states, labels, best)
             results.append((labels[best > -np.inf], best[best > -np.inf]))
         return results
 
