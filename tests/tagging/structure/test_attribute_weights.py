@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune.tagging.structure.attribute_weights import AttributeWeights, order_attributes
+from structune.tagging.structure.shard import AttributeWeights, order_attributes
 
 
 class Sparse:

@@ -31,12 +31,6 @@ from structune.tagging.features.strings import Names
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
 from structune.tagging.kernels import log_domain
-from structune.tagging.structure.attribute_weights import (
-    AttributeWeights,
-    OpenWeights,
-    find_keys,
-    order_attributes,
-)
 from structune.tagging.structure.labels import (
     BoolArray,
     Labelling,
@@ -49,8 +43,12 @@ from structune.tagging.structure.labels import (
 )
 from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.tagging.structure.shard import (
+    AttributeWeights,
     ChainShard,
+    OpenWeights,
     check_room,
+    find_keys,
+    order_attributes,
     runs_of_sequences,
     token_costs,
     wrong_tokens,

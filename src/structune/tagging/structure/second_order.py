@@ -12,11 +12,10 @@ import scipy
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels
-from structune.tagging.structure.attribute_weights import OpenWeights, find_keys
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
 from structune.tagging.structure.posterior import LogPosterior, MoveScores
-from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.shard import ChainShard, OpenWeights, find_keys
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
