@@ -54,8 +54,6 @@ from structune.tagging.structure.shard import (
     wrong_tokens,
 )
 
-_FEW_TOKENS = 1000
-
 
 class Chain(Structure):
     """A first-order linear chain: label sequences scored by token attributes and label transitions.
@@ -689,7 +687,7 @@ class Chain(Structure):
         self.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
         rows = rows.with_tokens()
         _, indptr, columns, values = rows
-        if columns.size >= self.pairs.n_dense or indptr.size > _FEW_TOKENS:
+        if columns.size >= self.pairs.n_dense or indptr.size * self._n_states > self._block_cells:
             return self.best(w, self.encode(rows))[0]
         labels, best = np.empty(indptr.size - 1, np.int64), np.empty(rows.lengths.size)
         scores = self.pairs.few_scores(w, indptr, columns, values)
