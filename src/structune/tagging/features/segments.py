@@ -137,12 +137,12 @@ class SegmentReader:
                         columns = (known.columns[name] for name in names if name in known.columns)
                         found += ((stop, stop - start, column) for column in columns)
         # By rising stop and length: a segment's key is (last token) * step + length.
-        step, (stops, lengths, columns) = longest + 1, np.array(found, np.int64).reshape(-1, 3).T
+        step, (stops, lengths, known_columns) = longest + 1, np.array(found, np.int64).reshape(-1, 3).T
         keys = (stops - 1) * step + lengths
         distinct, counts = np.unique(keys, return_counts=True)
         lasts = np.bincount(distinct // step, minlength=len(tokens.words))
-        columns = columns[np.lexsort((columns, keys))]
-        return Spans(offsets_of(lasts), distinct % step, offsets_of(counts), columns)
+        order = np.lexsort((known_columns, keys))
+        return Spans(offsets_of(lasts), distinct % step, offsets_of(counts), known_columns[order])
 
 
 @dataclass(frozen=True)
