@@ -85,8 +85,8 @@ def _numbered(
         some, strings, values = _read(sequences, first, join, plain)
         counts += some
         parts.append((number(strings), values))
-    # Few tokens come in one part, which is not copied. Ones are written out only where another part has values
-    # that are none.
+    # Few tokens come in one part, which is not copied. Ones are written out only where another part has
+    # values that are none.
     columns, values = parts[0]
     if len(parts) > 1:
         columns = np.concatenate([c for c, _ in parts])

@@ -689,8 +689,8 @@ class Chain(Structure):
         _, indptr, columns, values = rows
         if columns.size >= self.pairs.n_dense or indptr.size * self._n_states > self._block_cells:
             return self.best(w, self.encode(rows))[0]
-        # A shard takes longer to lay out than a few tokens take to label, and full rows of all dense attributes
-        # would be made to read some.
+        # A shard takes longer to lay out than a few tokens take to label, and full rows of all dense
+        # attributes would be made to read some.
         labels, best = np.empty(indptr.size - 1, np.int64), np.empty(rows.lengths.size)
         scores = self.pairs.few_scores(w, indptr, columns, values)
         self._viterbi(self._move_scores(w), offsets_of(rows.lengths), scores, labels, best)

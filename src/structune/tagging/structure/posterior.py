@@ -167,9 +167,10 @@ class LogPosterior:
 
     def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
         """Directional derivative of `expectations`; `scores` is the direction's."""
-        # By the complex step, as expectations are analytic: f(a + i r b) = f(a) + i r f'(a) b + O(r^2), and r is
-        # so small that r^2 vanishes beside 1. No difference is taken, so no digits cancel, whatever the size of
-        # the scores. Forward sums are made anew for each direction: blocks of the log domain are few.
+        # By the complex step, as expectations are analytic: f(a + i r b) = f(a) + i r f'(a) b + O(r^2),
+        # and r is so small that r^2 vanishes beside 1. No difference is taken, so no digits cancel,
+        # whatever the size of the scores. Forward sums are made anew for each direction: blocks of the
+        # log domain are few.
         moves = self.moves
         pairs = (
             (moves.transition, direction.transition), (moves.start, direction.start),

@@ -116,7 +116,8 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
 
 def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels: int) -> None:
     """Refuse a sequence for which there is not enough memory, by its length: none is worked on in parts."""
-    # Needs grow with the length, and no sequence is longer than all together: most calls need no look at each.
+    # Needs grow with the length, and no sequence is longer than all together: most calls need no look at
+    # each.
     if bytes_of(shard.n_parts) < _SMALL:
         return
     n = int(shard.sizes().max())
