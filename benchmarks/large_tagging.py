@@ -79,7 +79,7 @@ def stage_fit(folder: Path) -> dict[str, Any]:
     from structune import SequenceTagger
     from structune.running import Run
     from structune.tagging import read_conll
-    from structune.tagging.column_files import Reader
+    from structune.tagging.conll import Reader
 
     tagger = SequenceTagger(run=Run(max_iterations=MOST_ITERATIONS, tolerance=TOLERANCE))
     start = time.perf_counter()

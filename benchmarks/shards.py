@@ -195,7 +195,7 @@ def _documents(path: Path) -> tuple[Any, ...]:
 
 
 def _sentences(path: Path) -> tuple[Any, ...]:
-    from structune.tagging.column_files import read_training
+    from structune.tagging.conll import read_training
     from structune.tagging.task import Learning
 
     reader, (data,), _ = read_training([path], Learning(templates=TEMPLATES))

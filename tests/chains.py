@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from laws import Problem
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import attribute_weights, chain, posterior, second_order
+from structune.tagging.structure import chain, posterior, second_order, shard
 from structune.tagging.structure.chain import Chain
 
 SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-x", "O", "S-x"]}
@@ -36,7 +36,7 @@ class Poisoned:
 @contextmanager
 def poisoned_memory():
     with ExitStack() as stack:
-        for user in (attribute_weights, chain, posterior, second_order):
+        for user in (shard, chain, posterior, second_order):
             stack.enter_context(mock.patch.object(user, "np", Poisoned()))
         yield
 

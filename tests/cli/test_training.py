@@ -13,7 +13,7 @@ from commands import fail, run, succeed
 from structune import SequenceTagger
 from structune.running import Run
 from structune.running.monitor import BudgetExhausted, Monitor
-from structune.tagging.column_files import read_training
+from structune.tagging.conll import read_training
 from structune.tagging.task import Learning
 
 SMALL = ["--templates", "w[0] pos[-1..0]", "--quiet", "--jobs", "1"]

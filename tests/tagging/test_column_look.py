@@ -4,17 +4,12 @@ import io
 import re
 from unittest.mock import patch
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.kernels.jit import exact_kernel
 from structune.tagging import conll, read_conll, read_conll_blocks
-from structune.tagging.column_look import _METADATA, layout_of
+from structune.tagging.column_look import layout_of
 from structune.tagging.conll import SkippedLinesWarning
-from structune.tagging.kernels import text as fields
 
 CONLLU = """# newdoc id = d
 # sent_id = s1
@@ -304,21 +299,6 @@ def test_rows_of_other_widths():
         with pytest.raises(DataError, match="found 3 columns, and 2 in the lines before"):
             read(text, ["w", "y"])
         assert read(text, ["w", "y"], separator=None).columns["y"][-1] == "York"
-
-
-@exact_kernel
-def _is_metadata(text, end):
-    return fields.is_metadata(text, 0, end)
-
-
-@given(
-    st.lists(st.sampled_from(["#", "id", "newdoc", "a", "=", "==", "a=b", " ", "\t"]), max_size=9).map(
-        "".join
-    )
-)
-def test_the_kernel_and_the_look_agree_on_metadata(line):
-    buffer = np.frombuffer(line.encode() + b"\n", np.uint8)
-    assert _is_metadata(buffer, len(line)) == bool(_METADATA.match(line))
 
 
 @pytest.mark.parametrize(

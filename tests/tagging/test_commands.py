@@ -10,7 +10,7 @@ import pytest
 
 import structune
 from commands import fail, run, succeed
-from structune.tagging import column_files, symbol_templates, task, text_templates
+from structune.tagging import conll, symbol_templates, task, text_templates
 from structune.tagging.conll import read_conll
 
 TOKENS = {"DT": ["the", "a"], "NN": ["dog", "cat", "tree"], "VB": ["sees", "eats"], "RB": ["now"]}
@@ -239,12 +239,12 @@ def test_predict_nbest(model):
 @pytest.mark.parametrize("how", [("--marginals",), ("--nbest", 2)])
 def test_predict_block_by_block(files, model, monkeypatch, how):
     whole = succeed("predict", model, files / "test.txt", *how)
-    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
+    monkeypatch.setattr(conll, "batch_memory", lambda: 1)
     assert succeed("predict", model, files / "test.txt", *how) == whole
 
 
 def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tmp_path):
-    monkeypatch.setattr(column_files, "batch_memory", lambda: 1)
+    monkeypatch.setattr(conll, "batch_memory", lambda: 1)
     text = (files / "test.txt").read_text()
     result = run("predict", model, "-", stdin=f"{text}\nonly-one-column\n")
     assert result.exit_code == 2

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structune.compat.tagger import Tagger, as_labels, as_tokens, table_of, tokens_of
+from structune.compat.tagger import JOIN, Tagger, as_labels, as_plain, as_tokens, tokens_of
 from structune.errors import DataError, warn
 from structune.files.models import check_class
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
+from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.metrics import token_scores
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -153,7 +154,7 @@ class CRF(Parameters):
             raise DataError("found one of X_dev and y_dev, expected both or none")
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
-        table = table_of(tokens)
+        table = AttributeTable.from_items(tokens, JOIN, as_plain)
         chain = Chain.build(
             table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
         )
@@ -219,7 +220,7 @@ class CRF(Parameters):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of tokens labelled right."""
-        return self._known.model.score(self._known.table(as_tokens(X)), as_labels(y))
+        return self._known.model.score(self._known.rows(as_tokens(X)), as_labels(y))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.tagger_ is not None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
-from structune.tagging.features.attributes import PLAIN, AttributeTable
-from structune.tagging.features.strings import Names
+from structune.tagging.features.attributes import KnownRows, known_rows
 from structune.tagging.tagger import SequenceTagger
+
+JOIN = ":"  # between a key and its value
 
 
 def as_tokens(X: Any) -> list[list[Any]]:
-    """Sequences of tokens, which `table_of` reads.
+    """Sequences of tokens, as lists.
 
     Parameters
     ----------
@@ -27,9 +28,11 @@ def as_tokens(X: Any) -> list[list[Any]]:
 
 def tokens_of(xseq: Any) -> list[Any]:
     """Those of one sequence."""
-    is_packed = hasattr(xseq, "items") and not isinstance(xseq, Iterable)  # a pycrfsuite.ItemSequence
-    items = as_list(xseq.items() if is_packed else xseq, "tokens")
-    return [item if _is_plain(item) else _as_token(item) for item in items]
+    is_packed = type(xseq) is not list and hasattr(xseq, "items") and not isinstance(xseq, Iterable)
+    items = as_list(xseq.items() if is_packed else xseq, "tokens")  # of a pycrfsuite.ItemSequence, if packed
+    if set(map(type, items)) <= {dict, list, tuple}:
+        return items
+    return [list(item) if isinstance(item, Iterator) else item for item in items]  # to be read twice
 
 
 def as_labels(y: Any) -> list[list[Any]]:
@@ -37,27 +40,16 @@ def as_labels(y: Any) -> list[list[Any]]:
     return [list(map(_decoded, as_list(yseq, "labels"))) for yseq in as_list(y, "label sequences")]
 
 
-def table_of(tokens: list[list[Any]], names: Names | None = None) -> AttributeTable:
-    """Attributes by the names that python-crfsuite makes of items.
+def as_plain(item: Any) -> Any:
+    """A token with bytes as text, for `AttributeTable.from_items`.
 
-    These are ``key:value`` of a string, and of each string in a list or set; ``key:name`` of what is in a
-    dict below. A list or array of numbers, which python-crfsuite refuses, is the attributes ``key:0``,
-    ``key:1``, ... with these values.
+    With `JOIN` its attributes have the names that python-crfsuite gives them: ``key:value`` of a string, and
+    of each string in a list or set; ``key:name`` of what is in a dict below. A list or array of numbers,
+    which python-crfsuite refuses, is the attributes ``key:0``, ``key:1``, ... with these values.
     """
-    return AttributeTable.from_items(tokens, names, join=":")
-
-
-def _is_plain(item: Any) -> bool:
-    """Whether there are no bytes, nor anything that can be read but once."""
-    return type(item) is dict and set(map(type, item)) == {str} and PLAIN.issuperset(map(type, item.values()))
-
-
-def _as_token(item: Any) -> Any:
-    if isinstance(item, Mapping):
-        return _decoded(item)
-    if isinstance(item, Iterable) and not isinstance(item, str | bytes):
+    if isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping):
         return list(map(_decoded, item))
-    return item  # which is refused with its place
+    return item if isinstance(item, bytes) else _decoded(item)  # bytes are refused with their place
 
 
 def _decoded(value: Any) -> Any:
@@ -139,7 +131,7 @@ class Tagger:
             raise DataError(f"found {len(labels)} labels for {len(self._tokens)} tokens")
         if not labels:
             return 1.0
-        shard, _ = self.model._encode(self.table([self._tokens]))
+        shard, _ = self.model._encode(self.rows([self._tokens]))
         return self.model._predicting.segment_probability(self.model.coef_, shard, 0, 0, labels)
 
     def info(self) -> Info:
@@ -150,14 +142,14 @@ class Tagger:
         )
         return Info(labels, attributes, self.model.transition_features_, self.model.state_features_)
 
-    def table(self, tokens: list[list[Any]]) -> AttributeTable:
+    def rows(self, tokens: list[list[Any]]) -> KnownRows:
         """The attributes that the model knows."""
-        return table_of(tokens, self.model.chain_.names)
+        return known_rows(tokens, self.model.chain_.names, JOIN, as_plain)
 
     def predict(self, tokens: list[list[Any]]) -> list[list[str]]:
         """The most probable labels of some sequences."""
-        return self.model.predict(self.table(tokens))
+        return self.model.predict(self.rows(tokens))
 
     def marginals(self, tokens: list[list[Any]]) -> list[list[dict[str, float]]]:
         """For each token of some sequences the probability of each label, whatever loss was minimised."""
-        return self.model._marginals(self.table(tokens))
+        return self.model._marginals(self.rows(tokens))

@@ -9,9 +9,9 @@ columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on t
 - ``crfsuite``: model files of CRFsuite
 - ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
 - ``features/``: attribute tables, templates
-- ``conll``: column files; ``column_look``: what their first lines tell, and files that are none
+- ``conll``: column files, and as models see them; ``column_look``: what their first lines tell
 - ``metrics``: scores of tokens and segments; ``scores``: how commands and pages show them
-- ``task``, ``options``, ``column_files``: the command line
+- ``task``, ``options``: the command line
 - ``data/``: CoNLL-2000, and simulated sequences
 """
 

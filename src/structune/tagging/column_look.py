@@ -18,7 +18,7 @@ _SEPARATORS = {"tab": TAB, r"\t": TAB, "whitespace": None}
 _OPTIONS = "Give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
 _LINE = re.compile(r"\r\n|\r|\n")
 _B, _KEY = r"[ \t\v\f]", r"[^ \t\v\f=]+"
-_METADATA = re.compile(  # the kernel `is_metadata` says the same
+METADATA = re.compile(  # lines such as # key = value, # newdoc and # id 12 domain=en
     rf"#{_B}*(?:(?:newdoc|newpar)(?:{_B}|$)|{_KEY}{_B}+=)|#{_B}+{_KEY}=(?:{_B}|$)"
     rf"|#{_B}*id{_B}+[^ \t\v\f]+{_B}+{_KEY}=[^ \t\v\f]+{_B}*$"
 )
@@ -147,7 +147,7 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
     for line in lines:
         if is_blank(line):
             is_first = True
-        elif not (metadata and is_first and _METADATA.match(line)):
+        elif not (metadata and is_first and METADATA.match(line)):
             rows.append(line)
             firsts.append(is_first)
             is_first = False

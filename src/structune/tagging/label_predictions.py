@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import Range, check_number
-from structune.structure import IntArray, offsets_of
+from structune.structure import IntArray
 
 
 class LabelSequences(list[list[str]]):
@@ -98,4 +98,4 @@ class LabelPredictions(StructuredEstimator):
 
 def cut(flat: Any, lengths: IntArray) -> list[Any]:
     """What tokens have, sequence by sequence."""
-    return [flat[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
+    return [flat[a:b] for a, b in pairwise(accumulate(lengths.tolist(), initial=0))]

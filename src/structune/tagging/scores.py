@@ -14,8 +14,7 @@ from structune.cli.terminal import filled, new_table, print_tables
 from structune.errors import warn
 from structune.files.models import check_class
 from structune.files.text import some_of
-from structune.tagging.column_files import Reader
-from structune.tagging.conll import ConllData
+from structune.tagging.conll import ConllData, Reader
 from structune.tagging.crfsuite import load_either
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
 from structune.tagging.tagger import SequenceTagger

@@ -16,7 +16,7 @@ from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import check_weights, place_of
-from structune.tagging.features.attributes import AttributeTable, as_table
+from structune.tagging.features.attributes import AttributeTable, as_table, known_rows
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import LeftOut, Rules, as_rules, check_lengths, fit_to_rules
@@ -316,19 +316,20 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _encode(self, X: Any) -> tuple[ChainShard, NDArray[np.int64]]:
         """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
-        table, chain = as_table(X, self.chain_.names), self._predicting
-        chain.check_lengths(table.lengths)  # before empty ones go: errors name a sequence by its number
-        full = table.lengths > 0
-        return chain.encode(table if full.all() else table.take(full)), table.lengths
+        chain = self._predicting
+        rows = known_rows(X, chain.names)
+        chain.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
+        return chain.encode(rows.with_tokens()), rows.lengths
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence (Viterbi)."""
-        shard, lengths = self._encode(X)
-        labels, _ = self._predicting.best(self.coef_, shard)
-        return LabelSequences(cut(np.array(self.classes_, dtype=object)[labels].tolist(), lengths))
+        self._check_fitted()
+        chain = self._predicting
+        rows = known_rows(X, chain.names)
+        return LabelSequences(cut(self._labelled(chain.label(self.coef_, rows)), rows.lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:
-        return [self.classes_[y] for y in output.tolist()]
+        return list(map(self.classes_.__getitem__, output.tolist()))
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
         """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.

@@ -13,8 +13,7 @@ from structune.tagging.options import Format, Learning, Predicting, Top
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.structure import IntArray
-    from structune.tagging.column_files import Reader
-    from structune.tagging.conll import ConllData
+    from structune.tagging.conll import ConllData, Reader
     from structune.tagging.scores import TaggingScores
     from structune.tagging.structure.labels import LeftOut
 
@@ -90,8 +89,7 @@ class TaggingTask(Task):
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
         import numpy as np
 
-        from structune.tagging.column_files import read_training
-        from structune.tagging.conll import joined
+        from structune.tagging.conll import joined, read_training
         from structune.tagging.structure.labels import LeftOut
 
         reader, blocks, _ = read_training(files, learning)
@@ -111,7 +109,7 @@ class TaggingTask(Task):
         return Examples((table, labels), [("data", told)], header=reader.header())
 
     def read_shards(self, folder: ShardFolder) -> Examples:
-        from structune.tagging.column_files import Reader
+        from structune.tagging.conll import Reader
 
         header = Reader.of_header(folder.model.extra_, folder.path).header()
         told = _sizes(len(folder), sum(folder.n_parts), len(folder.model.classes_))
@@ -122,7 +120,7 @@ class TaggingTask(Task):
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Read the files twice, block by block: for their features and labels, and to encode them."""
         from structune.cli.terminal import Progress
-        from structune.tagging.column_files import read_training
+        from structune.tagging.conll import read_training
         from structune.tagging.structure.chain import Chain
         from structune.tagging.structure.labels import LeftOut
         from structune.tagging.tagger import chain_class
@@ -154,7 +152,7 @@ class TaggingTask(Task):
     # --- use ----------------------------------------------------------------------------------------------
 
     def open(self, path: str, options: Any) -> Any:
-        from structune.tagging.column_files import Reader
+        from structune.tagging.conll import Reader
         from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
 
         model = read_crfsuite(path) if is_crfsuite(path) else super().open(path, options)
@@ -164,7 +162,7 @@ class TaggingTask(Task):
     def read_known(
         self, files: Sequence[str], reading: Format, model: Any, header: Any
     ) -> Iterator[tuple[Reader, ConllData]]:
-        from structune.tagging.column_files import Reader
+        from structune.tagging.conll import Reader
 
         reader = Reader.of_header(header, "the model")
         for path in files:
@@ -178,7 +176,7 @@ class TaggingTask(Task):
 
     def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
         from structune.cli.files import binary_source
-        from structune.tagging.column_files import TOKEN, Reader
+        from structune.tagging.conll import TOKEN, Reader
 
         reader, n_before = Reader.of_header(model.extra_, "the model"), 0
         token = TOKEN + predicting.marginals * _MARGINAL * len(model.classes_)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_equal
 from scipy.sparse import coo_array, csr_array
 
 from structune.errors import DataError
-from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.attributes import AttributeTable, known_rows
 from structune.tagging.features.strings import Names
 
 
@@ -59,11 +60,15 @@ def test_dicts(token, expected):
     assert entries(AttributeTable.from_items([[token]])) == [[expected]]
 
 
-def test_only_the_asked_for_names_are_kept():
-    names = Names.of(["b", "n", "w=x"])
-    table = AttributeTable.from_items([[["a", "b"], ["c"]], [{"w": "x", "n": 2.0, "m": 3.0}]], names)
-    assert entries(table) == [[{"b": 1}, {}], [{"w=x": 1, "n": 2}]]
-    assert table.names is names.strings
+def test_only_names_that_are_known_have_numbers():
+    X = [[["a", "b"], ["c"]], [{"w": "x", "n": 2.0, "m": float("nan")}]]
+    rows = known_rows(X, Names.of(["b", "n", "w=x"]))
+    assert rows.lengths.tolist() == [2, 1]
+    assert rows.indptr.tolist() == [0, 2, 3, 6]
+    assert rows.columns.tolist() == [-1, 0, -1, 2, 1, -1]
+    assert_equal(rows.values, [1, 1, 1, 1, 2, np.nan])
+    with pytest.raises(DataError, match="sequence 1, token 0: attribute 'm' has the value nan"):
+        known_rows(X, Names.of(["m"]))
 
 
 def test_empty_inputs():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from structune.tagging.structure.attribute_weights import AttributeWeights, order_attributes
+from structune.tagging.structure.shard import AttributeWeights, order_attributes
 
 
 class Sparse:
@@ -31,7 +31,7 @@ class Sparse:
         self.indptr = np.concatenate(([0], np.cumsum(sizes)))
         self.columns = rng.integers(-1, self.n_attributes, size=self.indptr[-1])
         values = rng.normal(size=self.columns.size) if real else np.ones(self.columns.size)
-        self.rows = self.pairs.layout(self.indptr, self.columns, values if real else np.empty(0))
+        self.rows = self.pairs.layout(self.indptr, self.columns, values if real else None)
         self.X, self.squares = np.zeros((2, n_rows, self.n_attributes))
         for t in range(n_rows):
             for e in range(self.indptr[t], self.indptr[t + 1]):
@@ -86,18 +86,19 @@ def test_counts_are_the_transposed_product(s, power):
 @given(sparse)
 def test_rows_that_are_only_read_give_the_same_bits(s):
     s.columns = s.columns[: s.indptr[1]]  # few, beside the attributes with many labels
-    layouts = [s.pairs.layout(s.indptr[:2], s.columns, np.empty(0), only_read) for only_read in (False, True)]
+    layouts = [s.pairs.layout(s.indptr[:2], s.columns, None, only_read) for only_read in (False, True)]
     whole, few = (s.pairs.scores(s.pairs.open(s.w, rows), rows, 0, 1) for rows in layouts)
     if np.iscomplexobj(s.w):  # the compiler may add these in another order
         assert_allclose(few, whole, rtol=1e-14, atol=1e-14)
     else:
         assert_array_equal(few, whole)
+        assert_array_equal(s.pairs.few_scores(s.w, s.indptr[:2], s.columns, None), whole)
 
 
 def test_few_rows_make_no_dense_rows_of_all_weights():
     keys = np.flatnonzero(np.arange(12) % 4)  # three attributes, with weights for three of four labels each
     pairs = AttributeWeights(keys, 3, 4)
-    rows = pairs.layout(np.array([0, 2]), np.array([2, 0], np.int32), np.empty(0), only_read=True)
+    rows = pairs.layout(np.array([0, 2]), np.array([2, 0], np.int32), None, only_read=True)
     opened = pairs.open(np.arange(9.0), rows)
     assert opened.dense.size == 0
     assert pairs.scores(opened, rows, 0, 1).tolist() == [[0.0, 6.0, 8.0, 10.0]]

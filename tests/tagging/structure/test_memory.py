@@ -46,7 +46,8 @@ def test_tables(tagger, ask, monkeypatch):
 
 
 def test_a_sentence_that_is_too_long(tagger, monkeypatch):
-    monkeypatch.setattr(memory, "_SMALL", 0)
+    for module in (memory, shard):
+        monkeypatch.setattr(module, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
     refused = "a sequence of 300 tokens and its tables of .* labels need .* found 0.0 GB .*: expected it cut"
     for predict in (tagger.predict, tagger.predict_marginals, tagger.predict_nbest):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
-from typing import Any
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.files.inputs import as_list
 from structune.structure import FloatArray, IntArray, offsets_of, place_of, segment_indices
-from structune.tagging.features.strings import Names, Strings
-from structune.tagging.kernels.text import drop_unknown
+from structune.tagging.features.strings import Names, Numbers, Strings
 
+Plain = Callable[[Any], Any]  # makes a token such as is read of one of another library
 _TOKENS = 1 << 10  # at a time: their strings stay in the caches
 NUMBERS = (float, int, np.floating, np.integer, np.bool_)
-PLAIN = {str, float, int, bool, np.float64}
+_PLAIN = {str, float, int, bool, np.float64}
 
 
 def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]]]:
     """Some sequences at a time, and the number of the first."""
     some, first, n_tokens = list[Sequence[Any]](), 0, 0
     for s, sequence in enumerate(X):
-        if isinstance(sequence, str) or not isinstance(sequence, Sequence | np.ndarray):
+        if type(sequence) is not list and not _is_sequence(sequence):
             raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
         some.append(sequence)
         n_tokens += len(sequence)
@@ -37,46 +37,63 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
     yield first, some
 
 
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+
+
 def _read(
-    sequences: list[Sequence[Any]], first: int, join: str
-) -> tuple[IntArray, Strings, FloatArray | None]:
+    sequences: list[Sequence[Any]], first: int, join: str, plain: Plain | None
+) -> tuple[list[int], Strings, FloatArray | None]:
     """How many attributes each token has, their names, and their values, or None for ones."""
     tokens = list(chain.from_iterable(sequences))
     kinds = set(map(type, tokens))
     try:  # the common cases at once: lists of strings, and flat dicts of strings and numbers
         if kinds <= {list, tuple}:
-            return _counts(tokens), Strings.of(list(chain.from_iterable(tokens))), None
+            return list(map(len, tokens)), Strings.of(list(chain.from_iterable(tokens))), None
         if kinds == {dict}:
             given = list(chain.from_iterable(map(dict.values, tokens)))
             types = set(map(type, given))
-            if types <= PLAIN:
+            if types <= _PLAIN:
                 pairs = zip(chain.from_iterable(tokens), given, strict=True)
                 if types == {str}:
-                    return _counts(tokens), Strings.of(list(map(join.join, pairs))), None
-                names = [f"{key}{join}{value}" if type(value) is str else key for key, value in pairs]
+                    return list(map(len, tokens)), Strings.of(list(map(join.join, pairs))), None
+                # keys that are no strings cannot be added to these, nor be names
+                names = [key + join + value if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
-                return _counts(tokens), Strings.of(names), np.array(values, float)
+                return list(map(len, tokens)), Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
-    return _read_each(sequences, first, join)
-
-
-def _counts(tokens: list[Any]) -> IntArray:
-    return np.fromiter(map(len, tokens), np.int64, len(tokens))
-
-
-def _read_each(sequences: list[Sequence[Any]], first: int, join: str) -> tuple[IntArray, Strings, FloatArray]:
-    """As `_read`, token by token."""
     counts, names, values = list[int](), list[str](), list[float]()
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
             before = len(names)
             try:
-                _append(token, join, names, values)
+                _append(token if plain is None else plain(token), join, names, values)
             except (TypeError, OverflowError) as error:
                 raise DataError(f"sequence {s}, token {t}: {error}") from None
             counts.append(len(names) - before)
-    return np.array(counts, np.int64), Strings.of(names), np.array(values, np.float64)
+    return counts, Strings.of(names), np.array(values, np.float64)
+
+
+def _numbered(
+    X: Iterable[Sequence[Any]], number: Callable[[Strings], Numbers], join: str, plain: Plain | None
+) -> KnownRows:
+    """Rows of lists of tokens whose attributes `number` gives their columns."""
+    lengths, counts, parts = list[int](), list[int](), []
+    for first, sequences in _runs(X):
+        lengths += map(len, sequences)
+        some, strings, values = _read(sequences, first, join, plain)
+        counts += some
+        parts.append((number(strings), values))
+    # Few tokens come in one part, which is not copied. Ones are written out only where another part has
+    # values that are none.
+    columns, values = parts[0]
+    if len(parts) > 1:
+        columns = np.concatenate([c for c, _ in parts])
+        if any(v is not None for _, v in parts):
+            values = np.concatenate([np.ones(c.size) if v is None else v for c, v in parts])
+    indptr = np.fromiter(accumulate(counts, initial=0), np.int64, len(counts) + 1)
+    return KnownRows(np.array(lengths, np.int64), indptr, columns, values)
 
 
 def _append(token: Any, join: str, names: list[str], values: list[float]) -> None:
@@ -161,13 +178,7 @@ class AttributeTable:
             )
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < len(self.names):
             raise DataError(f"an attribute index lies outside the {len(self.names)} named columns")
-        if self.values is not None and not np.isfinite(self.values).all():
-            bad = int(np.argmin(np.isfinite(self.values)))
-            sequence, token = self.place(int(np.searchsorted(self.indptr, bad, side="right")) - 1)
-            raise DataError(
-                f"sequence {sequence}, token {token}: attribute {self.names[self.indices[bad]]!r} "
-                f"has the value {self.values[bad]}, expected a finite number"
-            )
+        _check_finite(KnownRows(self.lengths, self.indptr, self.indices, self.values), self.names)
 
     def place(self, row: int) -> tuple[int, int]:
         """Sequence and token of a table row, both counted from 0."""
@@ -187,7 +198,7 @@ class AttributeTable:
 
     @classmethod
     def from_items(
-        cls, X: Iterable[Sequence[Any]], names: Names | None = None, join: str = "="
+        cls, X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None
     ) -> AttributeTable:
         """From lists of tokens, each a list of strings or a dict.
 
@@ -199,40 +210,20 @@ class AttributeTable:
             ``key=string``, a bool counts as 0 or 1, and a nested mapping has its names prefixed with
             ``key=``. A list, tuple or array of strings is several attributes ``key=string``, and one of
             numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
-        names : Names, optional
-            Attributes to keep, and the columns of the table; by default all that occur.
         join : str
             What stands between a key and a string.
+        plain : callable, optional
+            Makes such a token of one that may be of another type.
 
         Raises
         ------
         DataError
             Names the sequence and token of the first attribute that cannot be used.
         """
-        kept = Names() if names is None else names
-        lengths, parts = list[int](), []
-        for first, sequences in _runs(X):
-            lengths += map(len, sequences)
-            counts, strings, values = _read(sequences, first, join)
-            if names is None:
-                columns = kept.enter(strings, strings.__getitem__)
-            else:
-                columns = kept.find(strings)
-                n = drop_unknown(counts, columns, np.empty(0) if values is None else values)
-                columns, values = columns[:n], None if values is None else values[:n]
-            parts.append((counts, columns, values))
-        all_values = None
-        if any(values is not None for *_, values in parts):
-            all_values = _unless_ones(
-                np.concatenate([np.ones(c.size) if v is None else v for _, c, v in parts])
-            )
-        return cls(
-            np.array(lengths, np.int64),
-            offsets_of(np.concatenate([counts for counts, *_ in parts])),
-            np.concatenate([columns for _, columns, _ in parts]),
-            all_values,
-            kept.strings,
-        )
+        names = Names()
+        rows = _numbered(X, lambda strings: names.enter(strings, strings.__getitem__), join, plain)
+        values = None if rows.values is None else _unless_ones(rows.values)
+        return cls(rows.lengths, rows.indptr, rows.columns, values, names.strings)
 
     @classmethod
     def from_arrays(cls, X: Iterable[Any]) -> AttributeTable:
@@ -345,14 +336,39 @@ class AttributeTable:
         return self.take(sequences)
 
 
-def as_table(X: Any, names: Names | None = None) -> AttributeTable:
-    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table.
+class KnownRows(NamedTuple):
+    """Attributes of tokens by their numbers among known names, -1 for others (CSR, one row a token)."""
 
-    Parameters
-    ----------
-    names : Names, optional
-        Attributes of lists and dicts to keep, as in `AttributeTable.from_items`.
-    """
+    lengths: IntArray
+    indptr: IntArray
+    columns: Numbers
+    values: FloatArray | None  # ones
+
+    def with_tokens(self) -> KnownRows:
+        """Without sequences that have no tokens, and so no rows."""
+        return self._replace(lengths=self.lengths[self.lengths > 0])
+
+
+def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
+    if rows.values is None or np.isfinite(rows.values).all():
+        return
+    for bad in np.flatnonzero(~np.isfinite(rows.values) & (rows.columns >= 0))[:1]:
+        row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+        sequence, token = place_of(row, rows.lengths)
+        raise DataError(
+            f"sequence {sequence}, token {token}: attribute {names[rows.columns[bad]]!r} "
+            f"has the value {rows.values[bad]}, expected a finite number"
+        )
+
+
+def as_table(X: Any) -> AttributeTable:
+    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
+    table = _table_of(X)
+    return AttributeTable.from_items(as_list(X, "sequences")) if table is None else table
+
+
+def _table_of(X: Any) -> AttributeTable | None:
+    """The table of input that is no list of lists of tokens."""
     if isinstance(X, AttributeTable):
         return X
     is_pair = isinstance(X, tuple) and len(X) == 2 and not is_matrix(X[1])
@@ -360,7 +376,23 @@ def as_table(X: Any, names: Names | None = None) -> AttributeTable:
         return AttributeTable.from_csr(*X)
     if isinstance(X, Sequence | np.ndarray) and any(map(is_matrix, X)):
         return AttributeTable.from_arrays(X)
-    return AttributeTable.from_items(as_list(X, "sequences"), names)
+    return None
+
+
+def known_rows(X: Any, names: Names, join: str = "=", plain: Plain | None = None) -> KnownRows:
+    """The attributes of any of these forms of input that have a name, and a number, among `names`.
+
+    `join` and `plain` are those of `AttributeTable.from_items`.
+    """
+    if isinstance(X, KnownRows):
+        return X
+    table = None if type(X) is list and set(map(type, X)) == {list} else _table_of(X)
+    if table is not None:
+        columns = names.find(Strings.of(table.names))[table.indices]
+        return KnownRows(table.lengths, table.indptr, columns, table.values)
+    rows = _numbered(as_list(X, "sequences"), names.find, join, plain)
+    _check_finite(rows, names.strings)
+    return rows
 
 
 def is_matrix(X: Any) -> bool:

@@ -136,7 +136,13 @@ class SegmentReader:
                         names = self._own(sentence, start - first, stop - first)
                         columns = (known.columns[name] for name in names if name in known.columns)
                         found += ((stop, stop - start, column) for column in columns)
-        return Spans.of(len(tokens.words), longest, *np.array(found, np.int64).reshape(-1, 3).T)
+        # By rising stop and length: a segment's key is (last token) * step + length.
+        step, (stops, lengths, known_columns) = longest + 1, np.array(found, np.int64).reshape(-1, 3).T
+        keys = (stops - 1) * step + lengths
+        distinct, counts = np.unique(keys, return_counts=True)
+        lasts = np.bincount(distinct // step, minlength=len(tokens.words))
+        order = np.lexsort((known_columns, keys))
+        return Spans(offsets_of(lasts), distinct % step, offsets_of(counts), known_columns[order])
 
 
 @dataclass(frozen=True)
@@ -183,17 +189,6 @@ class Spans:
     lengths: IntArray  # (n_spans,)
     indptr: IntArray  # (n_spans + 1,)
     columns: IntArray
-
-    @classmethod
-    def of(cls, n_tokens: int, longest: int, stops: IntArray, lengths: IntArray, columns: IntArray) -> Spans:
-        """From segments in any order, by the token after the last one."""
-        keys = (stops - 1) * (longest + 1) + lengths
-        order = np.lexsort((columns, keys))
-        found, counts = np.unique(keys, return_counts=True)
-        ends, spans = np.divmod(found, longest + 1)
-        return cls(
-            offsets_of(np.bincount(ends, minlength=n_tokens)), spans, offsets_of(counts), columns[order]
-        )
 
 
 def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:

@@ -41,7 +41,7 @@ class Strings(Sequence[str]):
             ends = ends[: len(strings)]
         else:  # a string with a 0 in it
             ends = np.cumsum([len(string.encode(errors=_ERRORS)) + 1 for string in strings]) - 1
-        starts = np.zeros_like(ends)
+        starts = np.zeros(ends.size, np.int64)
         np.add(ends[:-1], 1, out=starts[1:])
         found = cls(buffer, starts, ends)
         found._decoded = strings

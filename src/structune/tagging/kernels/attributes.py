@@ -99,6 +99,23 @@ def add_pair_scores(starts, pairs, values, pair_labels, w, first, last, out):
 
 
 @kernel
+def add_few_scores(indptr, columns, values, n_dense, pair_offsets, pair_labels, w, out):
+    """`dense_scores` and `add_pair_scores` of rows that are not laid out, to the same bits."""
+    n = out.shape[1]
+    labels, c_w, c_out = cells(pair_labels), cells(w), cells(out)
+    for t in range(indptr.size - 1):
+        # Dense attributes first, then the others: the order in which sums are taken elsewhere.
+        for turn in range(2):
+            for e in range(indptr[t], indptr[t + 1]):
+                a = columns[e]
+                if a >= 0 and (a < n_dense) == (turn == 0):
+                    value = values[e] if values.size else 1.0
+                    for pair in range(pair_offsets[a], pair_offsets[a + 1]):
+                        at = t * n + labels[pair]
+                        c_out[at] = c_out[at] + value * c_w[pair]
+
+
+@kernel
 def add_pair_counts(starts, pairs, values, pair_labels, rows, first, last, power, w):
     """w[pair] += value ** power * rows[t, label of pair]: `add_pair_scores` transposed."""
     n = rows.shape[1]

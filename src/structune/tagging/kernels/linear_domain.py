@@ -3,7 +3,7 @@
 Sequence s holds the tokens ``offsets[s]:offsets[s + 1]`` of the block. Potentials are exponentials of scores:
 ``emission`` (n_tokens, L), ``transition`` (L, L), ``start`` and ``end`` (L,). Sums are analytic, but for
 `shift_rows`, which looks at real parts: the same source serves float64 and, for the complex step, complex128.
-`viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
+`viterbi` is the recursion of `forward` over maxima of scores.
 """
 
 import numpy as np
@@ -442,49 +442,3 @@ def viterbi(offsets, scores, transition, start, end, lanes, labels, best):
                     before, high = x, score
             label = before
         labels[offsets[s]] = label
-
-
-@kernel
-def insert(values, pointers, value, pointer):
-    """Keep ``values`` the highest seen, in falling order; False when ``value`` came too low."""
-    k = values.size - 1
-    if not value > values[k]:
-        return False
-    while k > 0 and value > values[k - 1]:
-        values[k], pointers[k] = values[k - 1], pointers[k - 1]
-        k -= 1
-    values[k], pointers[k] = value, pointer
-    return True
-
-
-@kernel
-def n_best(scores, transition, start, end, labels, best):
-    """The ``best.size`` highest-scoring label sequences of one sequence; -inf where there are fewer."""
-    n, n_labels, n_kept = scores.shape[0], start.size, best.size
-    kept = np.full((n, n_labels, n_kept), -np.inf)
-    pointers = np.zeros((n, n_labels, n_kept), np.int64)
-    for y in range(n_labels):
-        kept[0, y, 0] = start[y] + scores[0, y]
-    # kept[t, y] are the n best scores of sequences that end in y at t. Of each label before, its best come in
-    # falling order, so the first that does not fit ends the search among them.
-    for t in range(1, n):
-        for y in range(n_labels):
-            for x in range(n_labels):
-                for k in range(n_kept):
-                    if not insert(
-                        kept[t, y], pointers[t, y], kept[t - 1, x, k] + transition[x, y], x * n_kept + k
-                    ):
-                        break
-            kept[t, y] += scores[t, y]
-    tails = np.zeros(n_kept, np.int64)
-    best[:] = -np.inf
-    for y in range(n_labels):
-        for k in range(n_kept):
-            if not insert(best, tails, kept[n - 1, y, k] + end[y], y * n_kept + k):
-                break
-    for k in range(n_kept):
-        tail = tails[k]
-        for t in range(n - 1, -1, -1):
-            # A pointer is label * n_kept + rank: which of the kept sequences of which label came before.
-            labels[k, t] = tail // n_kept
-            tail = pointers[t, tail // n_kept, tail % n_kept]

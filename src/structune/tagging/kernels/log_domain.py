@@ -1,8 +1,12 @@
-"""First-order linear chains in the log domain: slow, and safe for scores of any size.
+"""Chains of both orders from scores, not potentials: sums in the log domain, and the n best labellings.
 
-Forward and backward are the recursions of `linear_domain`, over sums of logs. One sequence at a time;
-forbidden transitions and labels score -inf. The linear-domain kernels serve wherever their range provably
-suffices.
+Slow, and safe for scores of any size: kernels of the linear domain serve wherever their range provably
+suffices. One sequence at a time; what is forbidden scores -inf. Sums are analytic, as only real parts are
+compared: the same source serves float64 and, for the complex step, complex128.
+
+The state of a token is a context and its label, (C, L). Of order 1 there is one context. Of order 2 it is the
+label before, or L at first tokens, for the start. ``moves[y, x, z]`` (L, C, L) is the score of the label z
+after the state (x, y), and ``end[x, y]`` (C, L) that of a last state.
 """
 
 import numpy as np
@@ -11,7 +15,7 @@ from structune.kernels.jit import kernel
 
 
 @kernel
-def log_sum(values):
+def _log_sum(values):
     """The log of the sum of exponentials, of real or complex numbers."""
     # log sum exp(v) = high + log sum exp(v - high): the largest term is 1, so nothing overflows.
     high = -np.inf
@@ -28,100 +32,148 @@ def log_sum(values):
 
 
 @kernel
-def forward_backward(scores, transition, start, end, alpha, beta):
-    """Log forward vectors (with each token's own score) and log backward vectors (without); returns log Z."""
-    n, n_labels = scores.shape
-    terms = np.empty(n_labels)
-    for y in range(n_labels):
-        alpha[0, y] = start[y] + scores[0, y]
-        beta[n - 1, y] = end[y]
-    # a_t(y) = score_t(y) + log sum_x exp(a_{t-1}(x) + transition(x, y)).
-    for t in range(1, n):
-        for y in range(n_labels):
-            for x in range(n_labels):
-                terms[x] = alpha[t - 1, x] + transition[x, y]
-            alpha[t, y] = log_sum(terms) + scores[t, y]
-    # b_t(x) = log sum_y exp(transition(x, y) + score_{t+1}(y) + b_{t+1}(y)).
-    for t in range(n - 2, -1, -1):
-        for x in range(n_labels):
-            for y in range(n_labels):
-                terms[y] = transition[x, y] + scores[t + 1, y] + beta[t + 1, y]
-            beta[t, x] = log_sum(terms)
-    for y in range(n_labels):
-        terms[y] = alpha[n - 1, y] + end[y]
-    return log_sum(terms)
+def _shift(values):
+    """Take the largest real part off all values, and return it; 0 where all are -inf."""
+    # Forward values grow with the length of a sequence, and with them the rounding errors of their
+    # differences. With the largest at 0, errors are those of one token.
+    cells, high = values.reshape(-1), -np.inf
+    for k in range(cells.size):
+        high = max(high, cells[k].real)
+    if high == -np.inf:
+        return 0.0
+    for k in range(cells.size):
+        cells[k] = cells[k] - high
+    return high
 
 
 @kernel
-def expectations(scores, transition, alpha, beta, weight, token_out, transition_counts):
-    """Weighted label marginals of every token; adds the weighted expected transitions."""
-    n, n_labels = scores.shape
-    for t in range(n):
-        log_z = log_sum(alpha[t] + beta[t])  # anew: rounding errors that long sequences gather cancel
-        for y in range(n_labels):
-            token_out[t, y] = weight * np.exp(alpha[t, y] + beta[t, y] - log_z)
-            if t > 0:
-                # P(x, y) = exp(a_{t-1}(x) + transition(x, y) + score_t(y) + b_t(y) - log Z).
-                tail = scores[t, y] + beta[t, y] - log_z
-                for x in range(n_labels):
-                    transition_counts[x, y] += weight * np.exp(alpha[t - 1, x] + transition[x, y] + tail)
+def _sizes(end):
+    """Labels, contexts that a token has behind another, and states from which each of these is reached."""
+    n_contexts, n = end.shape
+    return (n, 1, n) if n_contexts == 1 else (n, n, n_contexts)
 
 
 @kernel
-def tangent(scores, transition, alpha, beta, d_scores, d_transition, d_start, d_end, weight, out, counts):
-    """Directional derivative of the weighted expectations, by conditional means of the direction's score.
+def _before(context, k, n_contexts):
+    """The k-th state from which a context is reached."""
+    return (0, k) if n_contexts == 1 else (k, context)
 
-    ``before[t, y]`` is the mean direction score up to token t given label y there, ``after[t, y]`` the mean
-    from there on: differences of such means give the covariances, whatever the size of the weights. Shares
-    are divided by their sum, and means taken anew at each token, so that rounding errors do not add up.
+
+@kernel
+def forward_backward(scores, start, moves, end, alpha, beta, peaks):
+    """Log forward and backward values of each state, (n_tokens, C, L); returns log Z.
+
+    Their largest are 0 at every token, so that no rounding errors gather in long sequences; ``peaks``
+    (n_tokens,) are what was taken off the forward values.
     """
-    n, n_labels = scores.shape
-    before, after = np.zeros((n, n_labels)), np.zeros((n, n_labels))
-    for y in range(n_labels):
-        before[0, y] = d_start[y] + d_scores[0, y]
-        after[n - 1, y] = d_end[y]
-    # Given label y at t, label x came before with the share exp(a_{t-1}(x) + transition(x, y)) / sum over x.
-    # What is summed here is the mean of the direction's score under these shares.
-    for t in range(1, n):
-        for y in range(n_labels):
-            before[t, y] = d_scores[t, y]
-            # Without the token's own score, alpha is the log of the sum that shares are relative to.
-            mass = alpha[t, y] - scores[t, y]
-            if scores[t, y] > -np.inf and mass > -np.inf:
-                mean, total = 0.0, 0.0
-                for x in range(n_labels):
-                    share = np.exp(alpha[t - 1, x] + transition[x, y] - mass)
-                    mean += share * (before[t - 1, x] + d_transition[x, y])
-                    total += share
-                before[t, y] += mean / total
-    # The same from the other side: shares of the labels that follow x.
-    for t in range(n - 2, -1, -1):
-        for x in range(n_labels):
-            if beta[t, x] > -np.inf:
-                mean, total = 0.0, 0.0
-                for y in range(n_labels):
-                    share = np.exp(transition[x, y] + scores[t + 1, y] + beta[t + 1, y] - beta[t, x])
-                    mean += share * (d_transition[x, y] + d_scores[t + 1, y] + after[t + 1, y])
-                    total += share
-                after[t, x] = mean / total
-    for t in range(n):
-        # Cov[1(y_t = y), d] = p_t(y) (E[d | y_t = y] - E[d]), d the direction's score of the whole sequence.
-        # The conditional mean is `before` + `after`.
-        log_z = log_sum(alpha[t] + beta[t])
-        mean, total = 0.0, 0.0
-        for y in range(n_labels):
-            p = np.exp(alpha[t, y] + beta[t, y] - log_z)
-            mean += p * (before[t, y] + after[t, y])
-            total += p
-        mean /= total
-        for y in range(n_labels):
-            p = np.exp(alpha[t, y] + beta[t, y] - log_z)
-            out[t, y] = weight * p * (before[t, y] + after[t, y] - mean)
-            if t > 0:
-                tail = scores[t, y] + beta[t, y] - log_z
-                for x in range(n_labels):
-                    p = np.exp(alpha[t - 1, x] + transition[x, y] + tail)
-                    # The same for a pair of labels: E[d | x, y] - E[d], with what both moves and tokens in
-                    # between score.
-                    shift = before[t - 1, x] + d_transition[x, y] + d_scores[t, y] + after[t, y] - mean
-                    counts[x, y] += weight * p * shift
+    n_tokens, n_contexts = scores.shape[0], end.shape[0]
+    n, n_later, n_before = _sizes(end)
+    terms = np.empty(max(n, n_before), scores.dtype)
+    alpha[:] = -np.inf
+    beta[:] = -np.inf
+    # First tokens have the last context.
+    for y in range(n):
+        alpha[0, n_contexts - 1, y] = start[y] + scores[0, y]
+    log_z = peaks[0] = _shift(alpha[0])
+    # a_t(c, z) = score_t(z) + log sum exp(a_{t-1}(x, y) + moves(y, x, z)), over the states (x, y) before c.
+    for t in range(1, n_tokens):
+        for c in range(n_later):
+            for z in range(n):
+                for k in range(n_before):
+                    x, y = _before(c, k, n_contexts)
+                    terms[k] = alpha[t - 1, x, y] + moves[y, x, z]
+                alpha[t, c, z] = _log_sum(terms[:n_before]) + scores[t, z]
+        peaks[t] = _shift(alpha[t])
+        log_z += peaks[t]  # in this order: rounding errors are then those of alpha, and cancel
+    # b_t(x, y) = log sum_z exp(moves(y, x, z) + score_{t+1}(z) + b_{t+1}(c, z)), c the context after (x, y).
+    beta[n_tokens - 1] = end
+    for t in range(n_tokens - 2, -1, -1):
+        for y in range(n):
+            c = 0 if n_contexts == 1 else y
+            for x in range(n_contexts):
+                for z in range(n):
+                    terms[z] = moves[y, x, z] + scores[t + 1, z] + beta[t + 1, c, z]
+                beta[t, x, y] = _log_sum(terms[:n])
+        # What is taken off beta is not kept: probabilities are normalised at each token anew.
+        _shift(beta[t])
+    return log_z + _log_sum((alpha[n_tokens - 1] + end).reshape(-1))
+
+
+@kernel
+def expectations(scores, moves, alpha, beta, peaks, weight, rows, counts, ends):
+    """Weighted label marginals of every token; adds the weighted expected moves and last states."""
+    n_tokens, n_contexts = scores.shape[0], ends.shape[0]
+    n, _, n_before = _sizes(ends)
+    rows[:] = 0.0
+    for t in range(n_tokens):
+        both = alpha[t] + beta[t]
+        # log Z as this token has it, up to the shifts of alpha and beta: the same shifts are in `both`.
+        log_z = _log_sum(both.reshape(-1))
+        for c in range(n_contexts):
+            for z in range(n):
+                if both[c, z].real == -np.inf:
+                    continue
+                p = weight * np.exp(both[c, z] - log_z)
+                rows[t, z] += p
+                if t == n_tokens - 1:
+                    ends[c, z] += p
+                if t == 0:
+                    continue
+                # P(x, y, z) = exp(a_{t-1}(x, y) + move + score_t(z) + b_t(c, z) - log Z). alpha of the token
+                # before lacks the shift of this token, which log Z has: `peaks[t]` makes up for it.
+                tail = scores[t, z] + beta[t, c, z] - log_z - peaks[t]
+                for k in range(n_before):
+                    x, y = _before(c, k, n_contexts)
+                    score = alpha[t - 1, x, y] + moves[y, x, z]
+                    if score.real > -np.inf:
+                        counts[y, x, z] += weight * np.exp(score + tail)
+
+
+@kernel
+def insert(values, pointers, value, pointer):
+    """Keep ``values`` the highest seen, in falling order; False when ``value`` came too low."""
+    k = values.size - 1
+    if not value > values[k]:
+        return False
+    while k > 0 and value > values[k - 1]:
+        values[k], pointers[k] = values[k - 1], pointers[k - 1]
+        k -= 1
+    values[k], pointers[k] = value, pointer
+    return True
+
+
+@kernel
+def n_best(scores, start, moves, end, labels, best):
+    """The ``best.size`` highest-scoring label sequences of one sequence; -inf where there are fewer."""
+    n_tokens, n_contexts, n_kept = scores.shape[0], end.shape[0], best.size
+    n, n_later, n_before = _sizes(end)
+    kept = np.full((n_tokens, n_contexts, n, n_kept), -np.inf)
+    pointers = np.zeros((n_tokens, n_contexts, n, n_kept), np.int64)
+    kept[0, n_contexts - 1, :, 0] = start + scores[0]
+    # kept[t, c, z] are the n best scores of sequences that end in the state (c, z) at t. Of a state before,
+    # its best come in falling order, so the first that does not fit ends the search among them.
+    for t in range(1, n_tokens):
+        for c in range(n_later):
+            for z in range(n):
+                high, back = kept[t, c, z], pointers[t, c, z]
+                for k in range(n_before):
+                    x, y = _before(c, k, n_contexts)
+                    for j in range(n_kept):
+                        if not insert(high, back, kept[t - 1, x, y, j] + moves[y, x, z], k * n_kept + j):
+                            break
+                high += scores[t, z]
+    tails = np.zeros(n_kept, np.int64)
+    best[:] = -np.inf
+    for x in range(n_contexts):
+        for y in range(n):
+            for j in range(n_kept):
+                if not insert(best, tails, kept[-1, x, y, j] + end[x, y], (x * n + y) * n_kept + j):
+                    break
+    for i in range(n_kept):
+        # A tail is (x * n + y) * n_kept + rank, and a pointer k * n_kept + rank of the k-th state before.
+        state, rank = tails[i] // n_kept, tails[i] % n_kept
+        x, y = state // n, state % n
+        for t in range(n_tokens - 1, -1, -1):
+            labels[i, t] = y
+            pointer = pointers[t, x, y, rank]
+            (x, y), rank = _before(x, pointer // n_kept, n_contexts), pointer % n_kept

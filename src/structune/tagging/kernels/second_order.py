@@ -5,14 +5,13 @@ exponentials of scores: ``emission`` (n_tokens, L), ``start`` (L,), ``end`` (L +
 ``moves`` (L, L + 1, L): ``moves[y, x, z]`` of the labels x, y, z in a row. Rules between neighbours make
 states impossible: labels that may come before y are ``before[before_starts[y]:before_starts[y + 1]]``, and
 ``after`` has those that may come after it. Sums are analytic: the same source serves float64 and, for the
-complex step, complex128. `viterbi` and `n_best` are the recursion of `forward` over maxima of scores.
+complex step, complex128. `viterbi` is the recursion of `forward` over maxima of scores.
 """
 
 import numpy as np
 
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
-from structune.tagging.kernels.linear_domain import insert
 
 
 @kernel
@@ -266,37 +265,3 @@ def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, sp
                     at, high = x, score
             before_label, label = at, before_label
         labels[first] = label
-
-
-@kernel
-def n_best(scores, start, moves, end, labels, best):
-    """The ``best.size`` highest-scoring label sequences of one sequence; -inf where there are fewer."""
-    n_tokens, n, n_kept = scores.shape[0], start.size, best.size
-    kept = np.full((n_tokens, n + 1, n, n_kept), -np.inf)
-    pointers = np.zeros((n_tokens, n + 1, n, n_kept), np.int64)
-    kept[0, n, :, 0] = start + scores[0]
-    # As `n_best` of `linear_domain`, for states; a pointer is the label two before * n_kept + rank.
-    for t in range(1, n_tokens):
-        for y in range(n):
-            for z in range(n):
-                high, back = kept[t, y, z], pointers[t, y, z]
-                for x in range(n + 1):
-                    for k in range(n_kept):
-                        if not insert(high, back, kept[t - 1, x, y, k] + moves[y, x, z], x * n_kept + k):
-                            break
-                high += scores[t, z]
-    tails = np.zeros(n_kept, np.int64)
-    best[:] = -np.inf
-    for x in range(n + 1):
-        for y in range(n):
-            for k in range(n_kept):
-                if not insert(best, tails, kept[-1, x, y, k] + end[x, y], (x * n + y) * n_kept + k):
-                    break
-    for i in range(n_kept):
-        # A tail is (x * n + y) * n_kept + rank.
-        k, y = tails[i] % n_kept, tails[i] // n_kept
-        x, y = y // n, y % n
-        for t in range(n_tokens - 1, -1, -1):
-            labels[i, t] = y
-            pointer = pointers[t, x, y, k]
-            x, y, k = pointer // n_kept, x, pointer % n_kept

@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
 from structune.kernels.jit import kernel
-from structune.tagging.kernels.linear_domain import insert
+from structune.tagging.kernels.log_domain import insert
 
 _VANISHES = -1e4  # a log whose exponential is 0
 _LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count
@@ -214,80 +214,6 @@ def probabilities(
                         ended[t - first - 1, x] += p
         for y in range(n_labels):
             starts[y] += begun[0, y]
-
-
-@kernel
-def tangent(
-    offsets, longest, transition, potentials, peaks, lanes, end, alpha, shares, weights,
-    d_transition, d_start, d_end, d_cells, d_starts, d_ends, d_moves,
-):  # fmt: skip
-    """Directional derivatives of `probabilities`; ``d_cells`` holds the direction's scores before.
-
-    Derivatives of log sums are means of the direction's scores, of which differences are taken: ``d_alpha``
-    over all that ends at a token with a label, ``d_entry`` over all that comes before it.
-    """
-    n_labels = longest.size
-    move, entry = np.empty((n_labels, n_labels)), np.empty(n_labels)
-    for s in range(offsets.size - 1):
-        first, stop = offsets[s], offsets[s + 1]
-        d_entry, d_alpha = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
-        for y in range(n_labels):
-            d_entry[0, y] = d_start[y]
-        # d log sum exp(s) = sum share * d s: the derivative of alpha is the mean, under the shares, of what
-        # it sums.
-        for t in range(stop - first):
-            if t > 0:
-                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
-                for x in range(n_labels):
-                    for y in range(n_labels):
-                        d_entry[t, y] += move[x, y] * (d_alpha[t - 1, x] + d_transition[x, y])
-            column = 0
-            for y in range(n_labels):
-                for k in range(min(longest[y], t + 1)):
-                    d_score = d_entry[t - k, y] + d_cells[first + t, column + k]
-                    d_alpha[t, y] += shares[first + t, column + k] * d_score
-                column += longest[y]
-        begun, d_begun = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
-        ended, d_ended = np.zeros((stop - first, n_labels)), np.zeros((stop - first, n_labels))
-        last = stop - 1 - first
-        _end(alpha[stop - 1], end, ended[last])
-        # The derivative of log Z. d p = p (d s - mean) for the share of the last label.
-        mean = 0.0
-        for y in range(n_labels):
-            mean += ended[last, y] * (d_alpha[last, y] + d_end[y])
-        for y in range(n_labels):
-            ended[last, y] *= weights[s]
-            d_ended[last, y] = ended[last, y] * (d_alpha[last, y] + d_end[y] - mean)
-            d_ends[y] += d_ended[last, y]
-        for t in range(last, -1, -1):
-            column = 0
-            for y in range(n_labels):
-                for k in range(min(longest[y], t + 1)):
-                    # P = ended * share: d P = d_ended * share + ended * d_share, and d_share = share (d s -
-                    # d_alpha).
-                    share, at = shares[first + t, column + k], column + k
-                    p = ended[t, y] * share
-                    slope = d_entry[t - k, y] + d_cells[first + t, at] - d_alpha[t, y]
-                    d_cells[first + t, at] = d_ended[t, y] * share + p * slope
-                    begun[t - k, y] += p
-                    d_begun[t - k, y] += d_cells[first + t, at]
-                for k in range(t + 1, longest[y]):
-                    d_cells[first + t, column + k] = 0.0
-                column += longest[y]
-            if t > 0:
-                _enter(alpha[first + t - 1], transition, potentials, peaks, lanes, entry, move)
-                for x in range(n_labels):
-                    for y in range(n_labels):
-                        p = begun[t, y] * move[x, y]
-                        # The same for moves: the share of x before y has the derivative move * (d s -
-                        # d_entry).
-                        slope = d_alpha[t - 1, x] + d_transition[x, y] - d_entry[t, y]
-                        change = d_begun[t, y] * move[x, y] + p * slope
-                        d_moves[x, y] += change
-                        ended[t - 1, x] += p
-                        d_ended[t - 1, x] += change
-        for y in range(n_labels):
-            d_starts[y] += d_begun[0, y]
 
 
 @kernel

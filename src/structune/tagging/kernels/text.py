@@ -16,7 +16,7 @@ from structune.kernels.vectors import cells
 AT, LINE, TOKENS, SENTENCES, LENGTH, FOUND, WIDTH, COMMENTS, RANGES, EMPTY, NUMBER, JOINED = range(12)
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
 DOCSTART = b"-DOCSTART-"
-_HASH, _EQUALS, _NINE, _ZERO, _HYPHEN, _POINT = b"#=90-."
+_NINE, _ZERO, _HYPHEN, _POINT = b"90-."
 _HALF, _LOW = uint64(32), uint64(0xFFFFFFFF)
 _ODD = uint64(0x9E3779B97F4A7C15)  # of the golden ratio: bits in no order
 _SLOTS_AHEAD, _RECORDS_AHEAD = 16, 8  # strings whose slots and records are on their way from memory
@@ -49,44 +49,6 @@ def _begins(text, at, end, word):
     while k < len(word) and at + k < end and text[at + k] == word[k]:
         k += 1
     return k == len(word)
-
-
-@part_of_exact_kernel
-def _after_word(text, at, end, key):
-    """After what is not blank, and of a key before the sign of equality."""
-    while at < end and not _is_blank(text[at]) and not (key and text[at] == _EQUALS):
-        at += 1
-    return at
-
-
-@part_of_exact_kernel
-def is_metadata(text, at, end):
-    """Whether a line is such as ``# key = value``, ``# newdoc`` or ``# id 12 domain=en``."""
-    if at == end or text[at] != _HASH:
-        return False
-    # The regular expression `_METADATA` of `column_look` says the same of decoded lines; a test compares
-    # them.
-    first = _after_blanks(text, at + 1, end)
-    last = _after_word(text, first, end, True)
-    if last == first:
-        return False
-    after = _after_blanks(text, last, end)
-    is_word = last == end or after > last
-    is_new = _begins(text, first, last, b"newdoc") or _begins(text, first, last, b"newpar")
-    if is_new and last - first == 6 and is_word:
-        return True
-    if after < end and text[after] == _EQUALS:
-        is_apart = first > at + 1 and (after + 1 == end or _is_blank(text[after + 1]))
-        return after > last or is_apart
-    if last - first != 2 or not _begins(text, first, end, b"id"):
-        return False
-    second = _after_word(text, after, end, False)
-    third = _after_blanks(text, second, end)
-    sign = _after_word(text, third, end, True)
-    if third == second or sign == third or sign >= end - 1 or text[sign] != _EQUALS:
-        return False
-    stop = _after_word(text, sign + 1, end, False)
-    return stop > sign + 1 and _after_blanks(text, stop, end) == end
 
 
 @part_of_exact_kernel
@@ -159,7 +121,7 @@ def _put_separated(text, at, end, separator, starts, ends, token):
 
 @exact_kernel
 def split(
-    text, size, separator, comment, has_metadata, has_numbers, has_joined, is_all, is_even, n_lines,
+    text, size, separator, comment, metadata, has_numbers, has_joined, is_all, is_even, n_lines,
     starts, ends, lines, lengths, state,
 ):  # fmt: skip
     """Split lines up to one of too few fields, or to the first that ends no sentence after so many lines.
@@ -172,8 +134,8 @@ def split(
         Bytes without this.
     separator, comment : ndarray of uint8
         What separates fields, or nothing for white space; what comments begin with, or nothing.
-    has_metadata : bool
-        Whether lines such as ``# key = value`` before a sentence are skipped.
+    metadata : ndarray of int64
+        Where lines begin, rising, that are skipped before a sentence.
     has_numbers : bool
         Whether lines that begin with 2-3 or 4.1 are skipped.
     has_joined : bool
@@ -193,14 +155,15 @@ def split(
         before; how many lines were skipped: comments, ranges such as 2-3, empty nodes such as 4.1; the number
         of the token before; and how often these began again without a blank line.
     """
-    n_fields = starts.shape[0]
+    n_fields, m = starts.shape[0], 0
     while state[AT] < size and (state[LINE] < n_lines or state[LENGTH] > 0):
         at, token = state[AT], state[TOKENS]
         end = _line_end(text, at)
         sign = _joint(text, at, end) if has_numbers else 0
-        if (comment.size > 0 and _begins(text, at, end, comment)) or (
-            has_metadata and state[LENGTH] == 0 and is_metadata(text, at, end)
-        ):
+        while m < metadata.size and metadata[m] < at:
+            m += 1
+        is_metadata = m < metadata.size and metadata[m] == at and state[LENGTH] == 0
+        if is_metadata or (comment.size > 0 and _begins(text, at, end, comment)):
             state[COMMENTS] += 1
         elif sign != 0:
             state[RANGES if sign == _HYPHEN else EMPTY] += 1
@@ -386,21 +349,3 @@ def concatenate(left, left_starts, left_ends, a, middle, right, right_starts, ri
         at = _copy(left, left_starts[a[i]], left_ends[a[i]], out, starts[i])
         at = _copy(middle, 0, middle.size, out, at)
         _copy(right, right_starts[b[i]], right_ends[b[i]], out, at)
-
-
-@kernel
-def drop_unknown(counts, columns, values):
-    """Leave out negative columns and their values, in place; `counts` are the entries of each row."""
-    e = n = 0
-    for t in range(counts.size):
-        kept = 0
-        for _ in range(counts[t]):
-            if columns[e] >= 0:
-                columns[n] = columns[e]
-                if values.size:
-                    values[n] = values[e]
-                n += 1
-                kept += 1
-            e += 1
-        counts[t] = kept
-    return n

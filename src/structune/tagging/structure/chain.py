@@ -26,16 +26,11 @@ from structune.structure import (
     offsets_of,
     template_of,
 )
-from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.strings import Names, Strings
+from structune.tagging.features.attributes import AttributeTable, KnownRows, known_rows
+from structune.tagging.features.strings import Names
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
-from structune.tagging.structure.attribute_weights import (
-    AttributeWeights,
-    OpenWeights,
-    find_keys,
-    order_attributes,
-)
+from structune.tagging.kernels import log_domain
 from structune.tagging.structure.labels import (
     BoolArray,
     Labelling,
@@ -46,10 +41,14 @@ from structune.tagging.structure.labels import (
     mixing_steps,
     possible_lengths,
 )
-from structune.tagging.structure.posterior import LinearPosterior, MoveScores, Posterior, log_posterior
+from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.tagging.structure.shard import (
+    AttributeWeights,
     ChainShard,
+    OpenWeights,
     check_room,
+    find_keys,
+    order_attributes,
     runs_of_sequences,
     token_costs,
     wrong_tokens,
@@ -88,7 +87,7 @@ class Chain(Structure):
     order = 1
     _most_labels, _growth = 4096, "square"
     _tables = (0, 3)  # of states, of a sequence: to find its best labels, and for sums
-    _posteriors: tuple[Any, Any] = (LinearPosterior, log_posterior)  # in the linear, and in the log domain
+    _posteriors: tuple[Any, Any] = (LinearPosterior, LogPosterior)  # in the linear, and in the log domain
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
@@ -327,7 +326,9 @@ class Chain(Structure):
         """The attributes, to be looked up."""
         return Names.of(self.attributes)
 
-    def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> ChainShard:
+    def encode(
+        self, inputs: AttributeTable | KnownRows, outputs: Any = None, weights: Any = None
+    ) -> ChainShard:
         """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
 
         Raises
@@ -336,24 +337,20 @@ class Chain(Structure):
             An empty sequence, ragged lengths, a label outside the set, a label sequence that only forbidden
             transitions allow, or weights that are negative, not finite or too few. Names the sequence.
         """
-        empty = np.flatnonzero(inputs.lengths <= 0)
-        if empty.size:
-            raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
-        offsets = offsets_of(inputs.lengths)
+        lengths, indptr, columns, values = known_rows(inputs, self.names)
+        if not (lengths > 0).all():
+            raise DataError(f"sequence {np.argmin(lengths > 0)} is empty: expected at least one token")
+        offsets = offsets_of(lengths)
         if outputs is None:
-            nothing = np.empty(0, np.int64), np.empty((0, self.n_labels), bool)
-            labelling = Labelling(self.labels, *nothing)
-            self.check_lengths(inputs.lengths)
+            labels, allowed = np.empty(0, np.int64), np.empty((0, self.n_labels), bool)
+            self.check_lengths(lengths)
         else:
-            labelling = encode_labels(outputs, inputs.lengths, self.labels)
+            labelling = encode_labels(outputs, lengths, self.labels)
             labelling.check_moves(offsets, self.moves)
-        example_weights = check_weights(weights, len(inputs))
-        columns, values = inputs.indices, np.empty(0) if inputs.values is None else inputs.values
-        # A table that was read with this chain's names has its columns already: nothing is looked up twice.
-        if inputs.names is not self.attributes:
-            columns = self.names.find(Strings.of(inputs.names))[columns]
-        rows = self.pairs.layout(inputs.indptr, columns, values, only_read=outputs is None)
-        return ChainShard(example_weights, offsets, rows, labelling.labels, labelling.allowed)
+            labels, allowed = labelling.labels, labelling.allowed
+        example_weights = check_weights(weights, lengths.size)
+        rows = self.pairs.layout(indptr, columns, values, only_read=outputs is None)
+        return ChainShard(example_weights, offsets, rows, labels, allowed)
 
     def check_shard(self, shard: ChainShard) -> None:
         n, n_tokens = shard.weights.size, len(shard.rows)
@@ -382,10 +379,10 @@ class Chain(Structure):
 
     def _move_scores(self, w: Array, fill: float = -np.inf) -> MoveScores:
         """Transition, start and end scores under `w`; `fill` where forbidden."""
-        dtype = np.result_type(w, np.float64)
+        dtype = np.complex128 if np.iscomplexobj(w) else np.float64
         transition = np.zeros((self.n_labels, self.n_labels), dtype)
         transition.reshape(-1)[self.transitions] = w[self._transitions]
-        start, end = np.zeros((2, self.n_labels), dtype)
+        start, end = np.zeros(self.n_labels, dtype), np.zeros(self.n_labels, dtype)
         if self.boundary:
             start[:], end[:] = w[self._starts], w[self._ends]
         # What is forbidden scores -inf; in the direction of a derivative it moves nothing, so `fill` is 0
@@ -685,13 +682,23 @@ class Chain(Structure):
             self._viterbi(moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
+    def label(self, w: FloatArray, rows: KnownRows) -> IntArray:
+        """The labels that `best` finds for all tokens; of a few, without a shard of them."""
+        self.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
+        rows = rows.with_tokens()
+        _, indptr, columns, values = rows
+        if columns.size >= self.pairs.n_dense or indptr.size * self._n_states > self._block_cells:
+            return self.best(w, self.encode(rows))[0]
+        # A shard takes longer to lay out than a few tokens take to label, and full rows of all dense
+        # attributes would be made to read some.
+        labels, best = np.empty(indptr.size - 1, np.int64), np.empty(rows.lengths.size)
+        scores = self.pairs.few_scores(w, indptr, columns, values)
+        self._viterbi(self._move_scores(w), offsets_of(rows.lengths), scores, labels, best)
+        return labels
+
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
         """Hamming cost: the number of tokens labelled differently."""
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
-
-    def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
-        """Write the best labellings of one sequence, and their scores; -inf where there are fewer."""
-        kernels.n_best(scores, moves.transition, moves.start, moves.end, labels, best)
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
@@ -704,7 +711,7 @@ class Chain(Structure):
         for s in range(len(shard)):
             _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
             labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)
-            self._n_best(moves, scores, labels, best)
+            log_domain.n_best(scores, *moves.of_states, labels, best)
             results.append((labels[best > -np.inf], best[best > -np.inf]))
         return results
 

@@ -1,6 +1,6 @@
 """Distributions over the label sequences of one block, in the linear or in the log domain.
 
-The first two classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
+Both classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from structune.kernels.vectors import lanes_for
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import COMPLEX_STEP, Array, FloatArray, IntArray
 from structune.tagging.kernels import linear_domain as linear
 from structune.tagging.kernels import log_domain as log
 
@@ -43,6 +43,15 @@ class MoveScores:
         start, end = np.exp(self.start - self.peaks[1]), np.exp(self.end - self.peaks[2])
         return transition, np.ascontiguousarray(transition.swapaxes(-1, -2)), start, end
 
+    @property
+    def of_states(self) -> tuple[Array, Array, Array]:
+        """Starts, moves and ends as kernels of the log domain have them, by contexts: there is one."""
+        return self.start, self.transition[:, None], self.end[None]
+
+    def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:
+        """Add counts of such moves and ends to those of `Chain`, which have ends elsewhere."""
+        counts += moves[:, 0]
+
     def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
         """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
         # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
@@ -55,11 +64,6 @@ def _peak(scores: Array) -> float:
     # Exponentials of (score - peak) are at most 1 and one of them is 1.
     high = float(scores.real.max())
     return high if high > -np.inf else 0.0
-
-
-def slices_of(offsets: IntArray) -> list[slice]:
-    """The tokens of each sequence of a block."""
-    return [slice(a, b) for a, b in pairwise(offsets)]
 
 
 class LinearPosterior:
@@ -128,25 +132,34 @@ class LinearPosterior:
 
 
 class LogPosterior:
-    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
+    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size.
 
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: FloatArray, peaks: FloatArray) -> None:
-        self.moves, self.scores, self._slices = moves, scores, slices_of(offsets)
-        self.alpha, self.beta = np.empty_like(scores), np.empty_like(scores)
-        arrays = moves.transition, moves.start, moves.end
+    Of chains of both orders, and of complex scores, too.
+    """
+
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
+        self.moves, self.offsets, self.scores = moves, offsets, scores
+        self._slices = [slice(a, b) for a, b in pairwise(offsets)]
+        arrays = moves.of_states
+        self.alpha, self.beta = np.empty((2, len(scores), *arrays[2].shape), scores.dtype)
+        self.peaks = np.empty(len(scores))
         self.log_z = peaks + np.array([
-            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s]) for s in self._slices
+            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s], self.peaks[s])
+            for s in self._slices
         ])  # fmt: skip
 
-    def expectations(self, weights: FloatArray, counts: FloatArray | None = None) -> FloatArray:
-        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
-        out = np.empty_like(self.scores)
-        counts = np.zeros_like(self.moves.transition) if counts is None else counts
+    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
+        """Weighted label marginals of each token; adds the weighted expected moves to `counts`."""
+        rows = np.empty_like(self.scores)
+        _, moves, ends = self.moves.of_states
+        both = np.zeros_like(moves), np.zeros_like(ends)
         for s, weight in zip(self._slices, weights, strict=True):
             log.expectations(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], weight, out[s], counts
+                self.scores[s], moves, self.alpha[s], self.beta[s], self.peaks[s], weight, rows[s], *both
             )
-        return out
+        if counts is not None:
+            self.moves.add_counts(counts, *both)
+        return rows
 
     def keep(self, weights: FloatArray) -> None:
         """Prepare for repeated `tangent` calls with these example weights."""
@@ -154,55 +167,22 @@ class LogPosterior:
 
     def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
         """Directional derivative of `expectations`; `scores` is the direction's."""
-        out = np.empty_like(scores)
-        for s, weight in zip(self._slices, self.weights, strict=True):
-            log.tangent(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], scores[s],
-                direction.transition, direction.start, direction.end, weight, out[s], counts,
-            )  # fmt: skip
-        return out
-
-
-class LogStep:
-    """A complex step in the log domain: what it is used for is the first order in the imaginary parts."""
-
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        # log Z(w + i e v) = log Z(w) + i e dlog Z: the first order is exact in floating point, as e^2
-        # vanishes, and the derivative of log Z is the mean of the direction's score.
-        parts = [(a.real.copy(), a.imag.copy()) for a in (moves.transition, moves.start, moves.end)]
-        real, self._direction = (MoveScores(*arrays) for arrays in zip(*parts, strict=True))
-        self.offsets, self._step = offsets, scores.imag.copy()
-        self._at = LogPosterior(real, offsets, scores.real.copy(), peaks)
-        self.log_z = self._at.log_z + 1j * self._means()
-
-    def _means(self) -> FloatArray:
-        """The mean of the direction's score, shape (n_sequences,)."""
-        at, direction, scores = self._at, self._direction, self._step
-        found, p = np.empty(at.log_z.size), np.empty_like(scores)
-        for k, s in enumerate(slices_of(self.offsets)):
-            counts = np.zeros_like(direction.transition)
-            log.expectations(at.scores[s], at.moves.transition, at.alpha[s], at.beta[s], 1.0, p[s], counts)
-            ends = p[s][0] @ direction.start + p[s][-1] @ direction.end
-            found[k] = np.sum(p[s] * scores[s]) + np.sum(counts * direction.transition) + ends
-        return found
-
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """As those of the other classes."""
-        moves, slope = np.zeros((2, *self._direction.transition.shape))
-        self._at.keep(weights)
-        rows = self._at.expectations(weights, moves) + 1j * self._at.tangent(
-            self._direction, self._step, slope
-        )
-        if counts is not None:
-            counts += moves + 1j * slope
-        return np.asarray(rows)
+        # By the complex step, as expectations are analytic: f(a + i r b) = f(a) + i r f'(a) b + O(r^2),
+        # and r is so small that r^2 vanishes beside 1. No difference is taken, so no digits cancel,
+        # whatever the size of the scores. Forward sums are made anew for each direction: blocks of the
+        # log domain are few.
+        moves = self.moves
+        pairs = (
+            (moves.transition, direction.transition), (moves.start, direction.start),
+            (moves.end, direction.end), (self.scores, scores),
+        )  # fmt: skip
+        step = COMPLEX_STEP / (max(float(np.abs(b).max(initial=0.0)) for _, b in pairs) or 1.0)
+        *stepped, tokens = (a + 1j * step * b for a, b in pairs)
+        found = np.zeros(counts.shape, np.complex128)
+        at = LogPosterior(MoveScores(*stepped), self.offsets, tokens, np.zeros(self.offsets.size - 1))
+        rows = at.expectations(self.weights, found)
+        counts += found.imag / step
+        return np.asarray(rows.imag / step)
 
 
 Posterior = LinearPosterior | LogPosterior
-
-
-def log_posterior(
-    moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray
-) -> LogPosterior | LogStep:
-    """In the log domain, of real or complex scores."""
-    return (LogStep if np.iscomplexobj(scores) else LogPosterior)(moves, offsets, scores, peaks)

@@ -12,12 +12,10 @@ import scipy
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import second_order as kernels
-from structune.tagging.kernels import second_order_log as log
-from structune.tagging.structure.attribute_weights import OpenWeights, find_keys
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
-from structune.tagging.structure.posterior import MoveScores, slices_of
-from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.posterior import LogPosterior, MoveScores
+from structune.tagging.structure.shard import ChainShard, OpenWeights, find_keys
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
@@ -40,6 +38,17 @@ class TrigramScores(MoveScores):
     """
 
     neighbours: Neighbours
+
+    @property
+    def of_states(self) -> tuple[Array, Array, Array]:
+        """By the label before, or the start."""
+        return self.start, self.transition, self.end
+
+    def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:
+        """Add counts of moves, by the middle label first, and of last states."""
+        n = ends.shape[1]
+        counts[:, :, :n] += moves.swapaxes(0, 1)
+        counts[:, :, n] += ends
 
 
 class LinearPairs:
@@ -74,42 +83,8 @@ class LinearPairs:
         # The kernel counts moves relative to their potential, as that of the first order does.
         if counts is not None:
             relative *= transition
-            _add(relative, ends, counts)
+            self.moves.add_counts(counts, relative, ends)
         return rows
-
-
-class LogPairs:
-    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size."""
-
-    def __init__(self, moves: TrigramScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        self.moves, self.scores, self._slices = moves, scores, slices_of(offsets)
-        n_tokens, n = scores.shape
-        self.alpha, self.beta = np.empty((2, n_tokens, n + 1, n), scores.dtype)
-        self.peaks, arrays = np.empty(n_tokens), (moves.start, moves.transition, moves.end)
-        self.log_z = peaks + np.array([
-            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s], self.peaks[s])
-            for s in self._slices
-        ])  # fmt: skip
-
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected trigrams to `counts`."""
-        rows = np.empty_like(self.scores)
-        both = np.zeros_like(self.moves.transition), np.zeros_like(self.moves.end)
-        for s, weight in zip(self._slices, weights, strict=True):
-            log.expectations(
-                self.scores[s], self.moves.transition, self.alpha[s], self.beta[s], self.peaks[s], weight,
-                rows[s], *both,
-            )  # fmt: skip
-        if counts is not None:
-            _add(*both, counts)
-        return rows
-
-
-def _add(moves: Array, ends: Array, counts: Array) -> None:
-    """Add counts of moves, by the middle label first, and of last states."""
-    n = ends.shape[1]
-    counts[:, :, :n] += moves.swapaxes(0, 1)
-    counts[:, :, n] += ends
 
 
 class SecondOrderChain(Chain):
@@ -131,7 +106,7 @@ class SecondOrderChain(Chain):
     name = "second-order chain"
     capabilities = Chain.capabilities - {"rescaled"}
     order, _tables = 2, (1, 2)
-    _posteriors = (LinearPairs, LogPairs)
+    _posteriors = (LinearPairs, LogPosterior)
     _most_labels, _growth = 256, "cube"
     # what chains of labels offer beside is not there for chains of pairs
     linearize, best_rescaled = Structure.linearize, Structure.best_rescaled
@@ -262,6 +237,3 @@ class SecondOrderChain(Chain):
             offsets, scores, moves.start, moves.transition, moves.end, *self._neighbours[:2],
             lanes_for(np.float64, n), np.empty((longest, n + 1, n)), labels, best,
         )  # fmt: skip
-
-    def _n_best(self, moves: MoveScores, scores: FloatArray, labels: IntArray, best: FloatArray) -> None:
-        kernels.n_best(scores, moves.start, moves.transition, moves.end, labels, best)

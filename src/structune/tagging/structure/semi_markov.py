@@ -18,7 +18,6 @@ from structune.structure import (
     Array,
     FloatArray,
     Groups,
-    HessianProduct,
     IntArray,
     Structure,
     check_weights,
@@ -29,16 +28,14 @@ from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.segments import LAST, LENGTH, KnownAttributes, SegmentReader, Tokens
 from structune.tagging.features.strings import Names, Strings
 from structune.tagging.kernels import segments as kernels
-from structune.tagging.structure.attribute_weights import (
-    AttributeWeights,
-    OpenWeights,
-    find_keys,
-    order_attributes,
-)
 from structune.tagging.structure.segment_labels import OUTSIDE, Segmentation, read_segments, tags_of
 from structune.tagging.structure.shard import (
+    AttributeWeights,
+    OpenWeights,
     SegmentShard,
     check_room,
+    find_keys,
+    order_attributes,
     runs_of_sequences,
     token_costs,
     wrong_tokens,
@@ -48,7 +45,6 @@ _MOST_LABELS = 4096
 _MOST_COLUMNS = 1 << 20
 _LENGTHS = ("1", "2", "3", "4", "5", "6-7", "8-11", "12-19", "20-39", "40+")
 _LENGTH_STARTS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
-_NO_VALUES = np.empty(0)  # stands for ones
 _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work on at a time
 
 
@@ -292,7 +288,6 @@ class SemiMarkovChain(Structure):
         offsets = offsets_of(inputs.lengths)
         tags = np.empty(0, np.int64) if outputs is None else self._encode_tags(outputs, inputs.lengths)
         example_weights, read = check_weights(weights, len(inputs)), outputs is None
-        values = _NO_VALUES if inputs.values is None else inputs.values
         columns = self._names[0].find(Strings.of(inputs.names))[inputs.indices]
         tokens = self.reader.tokens(inputs)
         spans = self.reader.spans(tokens, self._known, int(self.longest.max()))
@@ -300,9 +295,9 @@ class SemiMarkovChain(Structure):
         return SegmentShard(
             example_weights,
             offsets,
-            self.tables[0].layout(inputs.indptr, columns, values, read),
-            self.tables[1].layout(np.arange(lasts.size + 1), lasts, _NO_VALUES, read),
-            self.tables[2].layout(spans.indptr, spans.columns, _NO_VALUES, read),
+            self.tables[0].layout(inputs.indptr, columns, inputs.values, read),
+            self.tables[1].layout(np.arange(lasts.size + 1), lasts, None, read),
+            self.tables[2].layout(spans.indptr, spans.columns, None, read),
             spans.offsets,
             spans.lengths,
             tags,
@@ -438,14 +433,9 @@ class SemiMarkovChain(Structure):
         w: Array,
         shard: SegmentShard,
         block: slice,
-        shift: bool = True,
         cost: FloatArray | None = None,
     ) -> Block:
-        """The block with scores in its cells.
-
-        With `shift`, the largest score of each token is taken off: small numbers are exact. A wrong
-        tag is worth so much `cost` more.
-        """
+        """The block with scores in its cells; a wrong tag is worth so much `cost` more."""
         tokens = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
         span_offsets = shard.span_offsets[tokens.start : tokens.stop + 1]
         spans = slice(int(span_offsets[0]), int(span_offsets[-1]))
@@ -457,16 +447,14 @@ class SemiMarkovChain(Structure):
                 strict=True,
             )
         )  # fmt: skip
-        peaks = np.zeros(offsets.size - 1)
         if cost is not None:
             own = self._tags_of(shard, None)[tokens]
             scores += token_costs(cost[block], np.diff(offsets), own, len(self.tags))
-        if shift:
-            # Whatever the segmentation, each token has one tag: its maximum comes off all scores of the
-            # sequence.
-            highest = scores.real.max(axis=1)
-            scores -= highest[:, None]
-            peaks = np.add.reduceat(highest, offsets[:-1])
+        # Whatever the segmentation, each token has one tag: its maximum comes off all scores of the sequence,
+        # as small numbers are exact.
+        highest = scores.real.max(axis=1)
+        scores -= highest[:, None]
+        peaks = np.add.reduceat(highest, offsets[:-1])
         cells = np.zeros((offsets[-1], int(self.longest.sum())), scores.dtype)
         found = Block(
             block, tokens, spans, offsets, span_offsets - spans.start, cells, peaks,
@@ -563,33 +551,6 @@ class SemiMarkovChain(Structure):
         if counts is not None:
             self._close_counts(counts)
         return log_z
-
-    def linearize(self, w: FloatArray, shard: SegmentShard, within: bool = False) -> HessianProduct:
-        """The map v -> Cov[F] v at `w`; keeps the shares of all segments for as long as it lives."""
-        if within:
-            raise self._cannot("within")
-        moves, opened = self._moves(w), self._open(w)
-        # Shares do not depend on the direction: they are made once, for all products.
-        blocks = [self._forward(opened, w, moves, shard, block) for block in self._blocks(shard)]
-
-        def product(v: FloatArray) -> FloatArray:
-            out, n = np.zeros(self.n_weights), self.n_labels
-            direction, v_opened, counts = self._moves(v), self._open(v), self._open_counts(out)
-            for block in blocks:
-                # The direction's own scores need no shift: they are not exponentiated.
-                cells = self._fill(v_opened, v, shard, block.sequences, shift=False).cells
-                starts, ends, transitions = np.zeros(n), np.zeros(n), np.zeros((n, n))
-                kernels.tangent(
-                    block.offsets, self.longest, *moves.of_sums, moves.end, block.alpha, block.cells,
-                    shard.weights[block.sequences], direction.transition, direction.start, direction.end,
-                    cells, starts, ends, transitions,
-                )  # fmt: skip
-                moved, rows = (starts, ends, transitions), self._rows(shard, block, cells)
-                self._add(out, counts, shard, block, rows, cells.sum(axis=0), moved)
-            self._close_counts(counts)
-            return out
-
-        return product
 
     def variance(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
         moves, opened, out = self._moves(w), self._open(w), np.zeros(self.n_weights)
