@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -125,13 +126,13 @@ class ScaledInference:
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
         if space.circular:
             self._model = grammar_model(potentials, letters, space, scores)
-            self._circle = self.chart()
-            self.log_partition = self._circle.first[0]
+            self._circle = self.chart(self._model)
+            self.log_partition = complete(self._circle)[0]
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
         failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
-        if np.max(potentials.cells.real) > MOST_SCORE:
+        if potentials.most > MOST_SCORE:
             raise failed
         # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
         # of long stretches stay near 1. Of long sequences it is guessed from the first 400 bases; it is
@@ -163,7 +164,7 @@ class ScaledInference:
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
-        extent, rows, ring = np.empty(2), *self._room(2)
+        extent, rows, ring = np.empty(2), *self._room(3)
         with step("sums inside", lambda: share_below(self._partners, self._space)):
             kernels.inside(
                 self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
@@ -186,8 +187,8 @@ class ScaledInference:
         ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
         return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
 
-    def count(self, counts: Counts, weight: float = 1.0) -> None:
-        """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
+    def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
+        """Add the expected counts times `weight`, if they are wanted; once: `pairs` become probabilities."""
         self._outside(counts, weight)
         self._multi = self._multi_2 = self._multi[:0].copy()  # as large as the pairs, and of no more use
 
@@ -195,7 +196,7 @@ class ScaledInference:
         """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""
         # `outside` turns P into probabilities, and windows need both.
         inside, out = self.pairs.copy(), np.zeros(self.n + 2)
-        shares, d_multi = self._outside(Counts(self.n, self.dtype), 1.0)
+        shares, d_multi = self._outside(None, 1.0)
         kernels_of_windows.windows(
             self.letters, self._tables, self._scalars, self._extra, self.reach, size, inside, self.pairs,
             self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
@@ -203,59 +204,62 @@ class ScaledInference:
         )  # fmt: skip
         return np.clip(out[: max(0, self.n - size + 1)], 0.0, 1.0)
 
-    def _outside(self, counts: Counts, weight: float) -> tuple[Array, Array]:
+    def _outside(self, wanted: Counts | None, weight: float) -> tuple[Array, Array]:
         """Count; gives the shares of the suffixes and the adjoints of M."""
+        counts = Counts(self.n, self.dtype) if wanted is None else wanted
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
         loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
         if self._space.circular:  # by the last loop of a circle, which is counted here
-            outer = new_chart(self._model, 0.0)
-            outer.first[0] = weight
-            work = grammar_choices(self.n, self.dtype)
-            counts.bases -= grammar.open_circle(self._model, self._circle, outer, work, counts.cells)
+            outer, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
+            outer.values[0] = weight
+            work = grammar_choices(self._model)
+            bases = grammar.open_circle(self._model, self._circle, outer, work, found)
+            counts.bases -= complex(*bases) if self._model.sloped else bases[0]
+            counts.cells += complete(found)
+            _, pairs, _, multi_2, *_ = tables_of(self._model, complete(outer))
             last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
-            pairs, multi_2 = self.pairs[: outer.pairs.size], self._multi_2[last]
             # Shares become adjoints when they are divided by the values.
-            outer_pairs = np.divide(outer.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0)
-            outer_multi_2 = np.divide(
-                outer.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0
+            outer_pairs, outer_multi_2 = (
+                np.divide(share, value, out=np.zeros_like(value), where=value != 0.0)
+                for share, value in ((pairs, self.pairs), (multi_2[last], self._multi_2[last]))
             )
-        rows, ring = self._room(8)
+        rows, ring = self._room(9)
         with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
             kernels.outside(
                 self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
                 self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
                 self._raised, self._left, self._right, shares, d_multi, d_strands, outer_pairs, outer_multi_2,
-                ring, rows, self._partners, counts.tables, loops, counts.scalars,
+                ring, rows, self._partners, counts.tables, loops, counts.scalars, wanted is not None,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
-            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
+            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop[: SIDES * SIDES]
         # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
         # follow.
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
-    def chart(self) -> grammar.Chart:
+    def chart(self, model: grammar.Model) -> grammar.Dual:
         """Logs of the inside tables, unscaled; before `count` is called."""
         # before[i]: bases before place i. A stretch of m bases was divided by exp(m log_scale), which is
         # undone here.
         before = np.append(0, np.cumsum(self._bases))  # bases
+        numbers = np.full(model.starts[-1], -np.inf, self.dtype)
+        exterior, pairs, multi, multi_2, left, right, _ = tables_of(model, numbers)
+        exterior[:] = self._logs() + self.log_scale * (before[-1] - before)
         with np.errstate(divide="ignore"):
-            pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
-            suffixes = self._logs() + self.log_scale * (before[-1] - before)
-            left, right = np.log(self._left), np.log(self._right)
-        if left.size:
-            left += self.log_scale * (self._nick - before)
-            right += self.log_scale * (before - self._nick)
-        for table in (pairs, multi, multi_2):
-            for i, row in enumerate(rows(table, self.n, self.reach)):
-                row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
-        rest = np.full(pairs.size if self._space.circular else 0, -np.inf, self.dtype)
-        chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+            for table, found in ((pairs, self.pairs), (multi, self._multi), (multi_2, self._multi_2)):
+                np.log(found, out=table)
+                for i, row in enumerate(rows(table, self.n, self.reach)):
+                    row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
+            if left.size:
+                left[:] = np.log(self._left) + self.log_scale * (self._nick - before)
+                right[:] = np.log(self._right) + self.log_scale * (before - self._nick)
+        chart = dual(numbers)
         if self._space.circular:
-            grammar.close_circle(self._model, chart, False, grammar_choices(self.n, self.dtype))
+            grammar.close_circle(model, chart, False, grammar_choices(model))
         return chart
 
 
@@ -265,19 +269,23 @@ class LogInference:
     def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
-        self._choices = grammar_choices(self.n, self.dtype)
-        self._chart = new_chart(self._model, -np.inf)
+        self._choices, self._chart = grammar_choices(self._model), new_chart(self._model, -np.inf)
         grammar.log_inside(self._model, self._chart, False, self._choices)
-        self.log_partition = self._chart.first[0]
+        if space.circular:
+            grammar.close_circle(self._model, self._chart, False, self._choices)
+        self.log_partition = complete(self._chart)[0]
 
-    def count(self, counts: Counts, weight: float = 1.0) -> None:
+    def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`."""
-        shares = new_chart(self._model, 0.0)
-        shares.first[0] = weight
-        grammar.log_outside(self._model, self._chart, shares, self._choices, counts.cells)
-        self.pairs = shares.pairs
+        shares, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
+        shares.values[0] = weight
+        for outside in [grammar.open_circle] * self._model.circular + [grammar.log_outside]:
+            outside(self._model, self._chart, shares, self._choices, found)
+        if counts is not None:
+            counts.cells += complete(found)
+        self.pairs = tables_of(self._model, complete(shares))[1]
 
-    def chart(self) -> grammar.Chart:
+    def chart(self, model: grammar.Model) -> grammar.Dual:
         """The inside tables."""
         return self._chart
 
@@ -314,32 +322,52 @@ def share_below(partners: IntArray, space: Space) -> float:
 
 def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:
     """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
+    n, nick = letters.size, nick_of(letters)
+    reach = space.reach(n)
+    # 16 cells more than a table has: runs of the last row may read and write beyond its end.
+    of_pairs, of_strands = n_cells(n, reach) + 16, n + 1 if nick < n else 0
+    sizes = n + 1, *[of_pairs] * 3, *[of_strands] * 2, of_pairs if space.circular else 0
     return grammar.Model(
         letters=with_ends(letters, space.circular),
         at=STARTS,
-        scores=scores.cells,
-        factors=extra.astype(scores.dtype, copy=False),
+        scores=dual(scores.cells),
+        factors=extra,
         allowed=scores.allowed,
-        n=letters.size,
+        starts=tuple(accumulate(sizes, initial=0)),
+        n=n,
         min_hairpin=space.min_hairpin,
-        reach=space.reach(letters.size),
-        nick=nick_of(letters),
+        reach=reach,
+        nick=nick,
         weighted=bool(extra.size),
+        sloped=scores.dtype != float,
         circular=space.circular,
     )
 
 
-def new_chart(model: grammar.Model, fill: float) -> grammar.Chart:
+def tables_of(model: grammar.Model, numbers: Array) -> list[Array]:
+    """Views of the items of each kind: exterior, pairs, M, M2, left, right, and the rest of a circle."""
+    return [numbers[a:b] for a, b in pairwise(model.starts)]
+
+
+def dual(numbers: Array) -> grammar.Dual:
+    """Real parts, and imaginary parts as derivatives: steps so small that their squares vanish."""
+    if numbers.dtype == float:
+        return grammar.Dual(numbers, NO_FACTORS)
+    return grammar.Dual(numbers.real.copy(), numbers.imag.copy())
+
+
+def complete(numbers: grammar.Dual) -> Array:
+    """The numbers that `dual` takes apart."""
+    return np.asarray(numbers.values + 1j * numbers.slopes if numbers.slopes.size else numbers.values)
+
+
+def new_chart(model: grammar.Model, fill: float) -> grammar.Dual:
     """With one number for all items."""
-    n, dtype, of_pairs = model.n, model.scores.dtype, n_cells(model.n, model.reach)
-    of_strands = n + 1 if model.nick < n else 0
-    sizes = *[of_pairs] * 3, n + 1, of_strands, of_strands, of_pairs if model.circular else 0
-    return grammar.Chart(*(np.full(size, fill, dtype) for size in sizes))
+    return dual(np.full(model.starts[-1], fill, complex if model.sloped else float))
 
 
-def grammar_choices(n: int, dtype: Any) -> grammar.Choices:
+def grammar_choices(model: grammar.Model) -> grammar.Choices:
     """Room for the choices of one item."""
-    most = grammar.most_choices(n)
-    return grammar.Choices(
-        np.empty(most, dtype), np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64)
-    )
+    most = grammar.most_choices(model.n)
+    values = dual(np.empty(most, complex if model.sloped else float))
+    return grammar.Choices(values, np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64))

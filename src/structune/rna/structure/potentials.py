@@ -53,7 +53,7 @@ class Scores:
     """
 
     def __init__(self, cells: Array, allowed: Array) -> None:
-        self.cells, self.dtype = cells, cells.dtype
+        self.cells, self.dtype, self.most = cells, cells.dtype, np.max(cells.real)
         self.allowed = over_six(allowed, False)
         self._tables = tables(cells)
         self._base_pair = over_six(np.where(allowed, self._tables["base_pair"], -np.inf), -np.inf)
@@ -76,7 +76,7 @@ class Scores:
             base_pair=self._base_pair - 2 * log_scale,
             span=cells["span"][spans(n)],
             hairpin=cells["hairpin"][np.minimum(lengths, MAX_LOOP)] - log_scale * lengths,
-            loop=loop.reshape(-1),
+            loop=np.append(loop, np.full(SIDES, -np.inf)),  # kernels look one row ahead
             bulge_0x1=over_six(bulge, -np.inf),
             internal_1x1=over_six(one_by_one, -np.inf),
             **self._fixed,

@@ -380,7 +380,7 @@ class RNA(Structure):
         """What is collected of each sequence from the probabilities of all its pairs, a table of pairs."""
 
         def of_one(s: int, inference: Inference) -> R:
-            inference.count(Counts(inference.n, w.dtype))
+            inference.count()
             if log_domain or np.all(np.isfinite(inference.pairs)):
                 return collect(s, inference.pairs)
             # outside, sums left the range
@@ -485,12 +485,13 @@ class RNA(Structure):
         shard = shard.free()
         # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
         # the range of a double, are folded one by one.
-        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = self._potentials(w), is_short(shard, self._space)
-        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            some = np.array(run)
-            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
-            found[:, segment_indices(shard.offsets, some)] = partners
+        is_left, sizes, potentials = np.ones(len(shard), bool), shard.sizes(), self._potentials(w)
+        short = np.flatnonzero(is_short(shard, sizes, self._space))
+        for some in batches(short.tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            part, bases = shard, slice(None)
+            if len(some) < len(shard):
+                part, bases = shard.take(some), segment_indices(shard.offsets, some)
+            found[:, bases], is_known = fold_short(potentials, part, self._space, gains, lonely)
             is_left[some] = ~is_known
         rest = np.flatnonzero(is_left)
 
@@ -610,16 +611,19 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
 # --- short sequences ---------------------------------------------------------------------------------------
 
 
-def is_short(shard: RNAShard, space: Space) -> Array:
+def is_short(shard: RNAShard, sizes: IntArray, space: Space) -> Array:
     """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    sizes = shard.sizes()
     if space.circular:
         return np.zeros(sizes.size, bool)
+    is_short = sizes <= _SHORT
     # Constraints and evidence need a table of scores, and two strands tables of their own.
-    known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
-    of = np.repeat(np.arange(sizes.size), sizes)
-    cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
-    return np.asarray((sizes <= _SHORT) & ~known & ~cut)
+    for offsets in (shard.base_offsets, shard.pair_offsets):
+        if offsets[-1]:
+            is_short &= np.diff(offsets) == 0
+    if shard.has_strands:
+        of = np.repeat(np.arange(sizes.size), sizes)
+        is_short &= np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) == 0
+    return np.asarray(is_short)
 
 
 def fold_short(
@@ -631,19 +635,15 @@ def fold_short(
     """
     sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
     is_known = np.zeros(sizes.size, bool)
-    if np.max(potentials.cells) > MOST_SCORE:
+    if potentials.most > MOST_SCORE:
         return partners, is_known
-    longest = int(sizes.max())
-    assert longest <= _scratch.room.partners.size, "kernels do not look for the ends of arrays"
-    reach, lanes = space.reach(longest), all_lanes(float)
-    # Each sequence between absent letters, so that the kernel may look at the neighbours of its ends.
-    letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
-    letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
+    longest, room = int(sizes.max()), _scratch.room
+    assert longest <= room.partners.size, "kernels do not look for the ends of arrays"
     tables, scalars = potentials.factors(longest, 0.0)
     kernel.fold(
-        letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _scratch.room, _scratch.counts,
-        partners, is_known,
+        shard.letters, shard.offsets, tables, scalars, space.min_hairpin, space.reach(longest),
+        space.circular, lonely, all_lanes(float), np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room,
+        _scratch.counts, partners, is_known,
     )  # fmt: skip
     return partners, is_known
 
@@ -658,11 +658,12 @@ class _Scratch(threading.local):
         n, lanes = _SHORT, all_lanes(float)
         self.counts = Counts(n, float).tables
         self.room = kernel.Room(
+            letters=np.full(n + 2, ABSENT, np.int64),
             tables=np.empty((6, n_cells(n, n - 1) + 16)),
             suffixes=np.empty((4, n + 1)),
             raised=np.empty(n + 1, np.int64),
             ring=np.empty((RING, LEFT + n + RIGHT)),
-            rows=np.empty((8, n + RIGHT)),
+            rows=np.empty((9, n + RIGHT)),
             partners=np.empty(n, np.int64),
             todo=np.empty((n + 1, 2), np.int64),
             nothing=np.empty(0),
