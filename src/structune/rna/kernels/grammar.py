@@ -22,6 +22,7 @@ from structune.kernels.vectors import cells
 from structune.rna.kernels.loops import (
     GAP,
     LOOP,
+    N_LETTERS,
     between_cells,
     branch_cells,
     closing_cells,
@@ -31,7 +32,7 @@ from structune.rna.kernels.loops import (
     span_between,
     two_pairs_cells,
 )
-from structune.rna.kernels.sums import N_LETTERS, row
+from structune.rna.kernels.sums import row
 
 
 class Dual(NamedTuple):

@@ -21,8 +21,7 @@ SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # j - i of a p
 LOOP = 31  # unpaired bases in one side of a loop: 0..30
 GAP = LOOP  # places between two strands: no loop of two pairs is as large
 ABSENT = 5  # letter of such a place, and of one beyond the ends
-# Within a loop that a pair closes there always are neighbours; outside, a strand may end.
-_OPEN_LETTERS, _CLOSED_LETTERS = 6, 5  # of a neighbour that may lie beyond the ends, or may not
+N_LETTERS = 6  # ACGU, a base that is none of these, and ABSENT
 
 
 @part_of_bare_kernel
@@ -35,14 +34,15 @@ def span_of(length):
 
 
 @part_of_bare_kernel
-def _pair(letters, a, b):
-    return letters[a + 1] * 4 + letters[b + 1]
+def quad(a, b, c, d):
+    """Cell of four letters."""
+    return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
 
 
 @part_of_bare_kernel
-def _junction(letters, a, b, kinds):
+def _junction(letters, a, b):
     """Of the pair of bases a and b, with the neighbours a + 1 and b - 1."""
-    return (_pair(letters, a, b) * kinds + letters[a + 2]) * kinds + letters[b]
+    return quad(letters[a + 1], letters[b + 1], letters[a + 2], letters[b])
 
 
 @part_of_bare_kernel
@@ -65,21 +65,22 @@ def has_no_outside(i, j, nick, circular):
 @part_of_bare_kernel
 def pair_cells(letters, i, j, length, at, out, found):
     """Cells that every pair has, whatever its loops; `length` is its span."""
-    out[found], out[found + 1] = at.base_pair + _pair(letters, i, j), at.span + span_of(length)
+    out[found] = at.base_pair + letters[i + 1] * N_LETTERS + letters[j + 1]
+    out[found + 1] = at.span + span_of(length)
     return found + 2
 
 
 @part_of_bare_kernel
 def hairpin_cells(letters, i, j, at, out, found):
     length = j - i - 1
-    out[found] = at.hairpin_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
+    out[found] = at.hairpin_mismatch + _junction(letters, i, j)
     out[found + 1] = at.hairpin + min(length, LOOP - 1)
     if length != 3 and length != 4:
         return found + 2
     # Hairpins of three and four bases have a cell of their own for each word of letters.
     code = 0
     for k in range(i + 2, j + 1):
-        code = code * _CLOSED_LETTERS + letters[k]
+        code = code * N_LETTERS + letters[k]
     out[found + 2] = (at.hairpin_3 if length == 3 else at.hairpin_4) + code
     return found + 3
 
@@ -94,19 +95,19 @@ def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
     # A stack reads both pairs, and in the extended features the bases around it.
     if l1 == 0 and l2 == 0:
         before, behind = (ABSENT, ABSENT) if no_outside else (letters[i], letters[j + 2])
-        stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + before
-        out[found] = at.stack + stack * _OPEN_LETTERS + behind
+        word = quad(letters[i + 1], letters[j + 1], letters[p + 1], letters[q + 1])
+        out[found] = at.stack + (word * N_LETTERS + before) * N_LETTERS + behind
         return found + 1
     # A bulge or internal loop: both pairs as seen from within the loop, and the sizes of its sides.
-    out[found] = at.interior_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
-    out[found + 1] = at.interior_mismatch + _junction(letters, q, p, _CLOSED_LETTERS)
+    out[found] = at.interior_mismatch + _junction(letters, i, j)
+    out[found + 1] = at.interior_mismatch + _junction(letters, q, p)
     out[found + 2] = at.loop + l1 * LOOP + l2
     found += 3
     if l1 + l2 == 1:
         out[found] = at.bulge_0x1 + letters[i + 2 if l1 else j]
         found += 1
     elif l1 == 1 and l2 == 1:
-        out[found] = at.internal_1x1 + letters[i + 2] * _CLOSED_LETTERS + letters[j]
+        out[found] = at.internal_1x1 + letters[i + 2] * N_LETTERS + letters[j]
         found += 1
     return found
 
@@ -115,14 +116,14 @@ def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
 def closing_cells(letters, i, j, at, out, found):
     """Cells of the pair that closes a multi-branch loop."""
     out[found], out[found + 1] = at.multi_base, at.multi_paired
-    out[found + 2] = at.multi_dangle + _junction(letters, i, j, _OPEN_LETTERS)
+    out[found + 2] = at.multi_dangle + _junction(letters, i, j)
     return found + 3
 
 
 @part_of_bare_kernel
 def branch_cells(letters, p, q, multi, at, out, found):
     """Cells of the pair (p, q) as a branch of a multi-branch loop, or of the exterior."""
-    word = _junction(letters, q, p, _OPEN_LETTERS)
+    word = _junction(letters, q, p)
     out[found] = at.multi_paired if multi else at.external_paired
     out[found + 1] = (at.multi_dangle if multi else at.external_dangle) + word
     return found + 2

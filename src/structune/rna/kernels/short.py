@@ -28,14 +28,14 @@ class Room(NamedTuple):
     nothing: Any  # (0,)
     no_strands: Any  # (2, 0)
     extent: Any  # (2,)
-    loops: Any  # (31 * 31, width(lanes))
-    scalars: Any  # (6,)
+    counts: Any  # (N_CELLS,), which only grow, as the others behind it, and nobody reads
+    length_counts: Any  # (2, n + 1)
 
 
 @bare_kernel
 def fold(
-    letters, offsets, tables, scalars, min_hairpin, max_span, off, lonely, lanes, gains, least, span,
-    room, counts, partners, is_known,
+    letters, offsets, tables, lengths, at, min_hairpin, max_span, off, lonely, lanes, gains, least, span,
+    room, partners, is_known,
 ):  # fmt: skip
     """The structures that gain most, for each of several ways to gain, where sums stay in range.
 
@@ -44,7 +44,7 @@ def fold(
     letters : (n_bases,)
     offsets : (n_sequences + 1,)
         Of the bases of each sequence, among those of all.
-    tables, scalars : as of `inside`, for the longest
+    tables, lengths, at : as of `inside`, for the longest
     off : bool
         False, of circles and of counts: not known when this is compiled, so that the kernels of one sequence
         are those for all.
@@ -53,7 +53,6 @@ def fold(
         unpaired a base gains.
     least, span : float
         The least sum over structures within a pair that has all its digits, and the greatest log of any sum.
-    counts : as of `outside`
     partners : (n_ways, n_bases)
     is_known : (n_sequences,) of bool
         Gets where sums stayed in range.
@@ -70,7 +69,7 @@ def fold(
         reach = max(0, min(n - 1, max_span))
         n_cells = n * (reach + 1) - reach * (reach + 1) // 2
         is_known[s] = _pairs(
-            n, reach, n_cells, ends, tables, scalars, min_hairpin, off, lanes, least, span, room, counts
+            n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room
         )
         if is_known[s]:
             for way in range(len(gains)):
@@ -86,12 +85,12 @@ def fold(
 
 
 @part_of_one_kernel
-def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, off, lanes, least, span, room, counts):
+def _pairs(n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room):
     """Probabilities of pairs in the first table; whether they are known."""
     nothing, p, e, shares = room.nothing, room.tables[0], room.suffixes[0], room.suffixes[1]
     _clear(n, n_cells, room)
     inside(
-        ends, tables, scalars, nothing, min_hairpin, reach, n, off, lanes, p, room.tables[1],
+        ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, lanes, p, room.tables[1],
         room.tables[2], e, room.raised, nothing, nothing, room.ring, room.rows, room.partners, room.extent,
     )  # fmt: skip
     # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
@@ -100,9 +99,9 @@ def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, off, lanes, le
         known &= abs(np.log(e[i]) + RAISE * room.raised[i]) < span
     _clear_rows(n, room)
     outside(
-        ends, tables, scalars, nothing, 1.0, reach, n, off, lanes, p, room.tables[1], room.tables[2], e,
+        ends, tables, lengths, at, nothing, 1.0, reach, n, off, lanes, p, room.tables[1], room.tables[2], e,
         room.raised, nothing, nothing, shares, room.tables[3], room.no_strands, nothing, nothing, room.ring,
-        room.rows, room.partners, counts, room.loops, room.scalars, off,
+        room.rows, room.partners, room.counts, room.length_counts, room.no_strands, off,
     )  # fmt: skip
     # Outside, sums may leave the range though they were in it inside.
     for k in range(n_cells):

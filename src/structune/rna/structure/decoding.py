@@ -13,6 +13,7 @@ from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.kernels.viterbi import viterbi
+from structune.rna.structure.features import STARTS
 from structune.rna.structure.inference import (
     LogInference,
     ScaledInference,
@@ -23,7 +24,7 @@ from structune.rna.structure.inference import (
     share_below,
     tables_of,
 )
-from structune.rna.structure.potentials import Scores, with_ends
+from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
 from structune.running.steps import step
@@ -44,11 +45,10 @@ class Viterbi:
         Of the best structure.
     """
 
-    def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> None:
         self.n, self._reach = letters.size, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
         n, nick = self.n, self._model.nick
-        tables, scalars = scores.tables(n)
         self._chart = new_chart(self._model, -np.inf)
         exterior, pairs, multi, multi_2, left, right, _ = tables_of(self._model, self._chart.values)
         exterior[:] = 0.0
@@ -57,9 +57,9 @@ class Viterbi:
         partners = np.full(n, n)
         with step("best scores", lambda: share_below(partners, space)):
             viterbi(
-                with_ends(letters, space.circular)[: n + 2], tables, scalars, extra, space.min_hairpin,
-                self._reach, nick, space.circular, all_lanes(float), pairs, multi, multi_2, exterior, left,
-                right, ring, rows, partners,
+                with_ends(letters, space.circular)[: n + 2], scores.scores(), scores.length_scores(n), STARTS,
+                extra, space.min_hairpin, self._reach, nick, space.circular, all_lanes(float), pairs, multi,
+                multi_2, exterior, left, right, ring, rows, partners,
             )  # fmt: skip
         if space.circular:
             grammar.close_circle(self._model, self._chart, True, grammar_choices(self._model))

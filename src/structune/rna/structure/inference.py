@@ -12,17 +12,9 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
-from structune.rna.kernels.loops import ABSENT
-from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
-from structune.rna.structure.potentials import (
-    LOOP_LENGTHS,
-    SIDES,
-    Potentials,
-    Scores,
-    Tables,
-    spans,
-    with_ends,
-)
+from structune.rna.kernels.loops import ABSENT, LOOP
+from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, tables
+from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
@@ -43,39 +35,28 @@ class Counts:
     """Expected numbers of table cells, summed over sequences of at most n bases."""
 
     def __init__(self, n: int, dtype: Any) -> None:
-        shapes = {name: (kernels.N_LETTERS ** len(SHAPES[name]),) for name in Tables._fields}
-        shapes |= {"span": (n + 1,), "hairpin": (n + 1,), "loop": (SIDES * SIDES,)}
-        self.tables = Tables(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
-        self.scalars = np.zeros(6, dtype)
-        self.cells = np.zeros(N_CELLS, dtype)
+        self.cells, self.scaled = np.zeros((2, N_CELLS), dtype)  # all, and what `ScaledInference` counts
+        self.lengths = np.zeros((2, n + 1), dtype)
         self.bases = 0.0
 
     def gather(self) -> Array:
         """All counts by cell, shape (N_CELLS,)."""
-        out, found = self.cells.copy(), self.tables._asdict()
-        cells = {name: out[place].reshape(SHAPES[name]) for name, place in TABLES.items()}
-        hairpins, by_span, loops = (found.pop(name) for name in ("hairpin", "span", "loop"))
-        for name, count in found.items():
-            sides = SHAPES[name]
-            cells[name] += count.reshape((kernels.N_LETTERS,) * len(sides))[tuple(slice(k) for k in sides)]
+        out = self.cells + self.scaled
+        cells, found, (by_span, hairpins) = tables(out), tables(self.scaled), self.lengths
         # 0x1 and 1x1 loops are counted by their letters alone; the sizes of these loops follow.
-        loops = loops.reshape(SIDES, SIDES).copy()
+        loops = found["loop"].copy()
         loops[0, 1] += found["bulge_0x1"].sum()
         loops[1, 1] += found["internal_1x1"].sum()
-        cells["loop"] += loops
+        cells["loop"] += loops - found["loop"]
         # The tables of kernels go by length; cells are shared by all lengths beyond the last one of its own.
-        np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
+        lengths = np.arange(hairpins.size)
+        np.add.at(cells["hairpin"], np.minimum(lengths, MAX_LOOP), hairpins)
         np.add.at(cells["span"], spans(by_span.size - 1), by_span)
-        closing, branches, in_hairpins, outer, free, joined = self.scalars
-        cells["strands"] += joined
-        cells["multi_base"] += closing
-        cells["multi_paired"] += closing + branches
-        cells["external_paired"] += outer
-        cells["external_unpaired"] += free
-        # every base is paired, or unpaired in a loop of some kind
-        # Kernels do not count the unpaired bases of multi-branch loops: they are what is left of all bases.
-        elsewhere = 2 * found["base_pair"].sum() + in_hairpins + free + np.sum(LOOP_LENGTHS * loops)
-        cells["multi_unpaired"] += self.bases - elsewhere
+        cells["multi_paired"] += found["multi_base"]
+        # Every base is paired, or unpaired in a loop of some kind. Kernels do not count the unpaired bases of
+        # multi-branch loops: they are what is left of all bases.
+        elsewhere = 2 * found["base_pair"].sum() + lengths @ hairpins + np.sum(LOOP_LENGTHS * loops)
+        cells["multi_unpaired"] += self.bases - elsewhere - found["external_unpaired"]
         return out
 
 
@@ -163,14 +144,14 @@ class ScaledInference:
 
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
-        self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
+        self._tables, self._lengths = potentials.factors(self.n, self.log_scale)
         extent, rows, ring = np.empty(2), *self._room(3)
         with step("sums inside", lambda: share_below(self._partners, self._space)):
             kernels.inside(
-                self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
-                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-                self._suffixes, self._raised, self._left, self._right, ring, rows, self._partners,
-                extent,
+                self.letters, self._tables, self._lengths, STARTS, self._extra, self._space.min_hairpin,
+                self.reach, self._nick, self._space.circular, self.lanes, self.pairs, self._multi,
+                self._multi_2, self._suffixes, self._raised, self._left, self._right, ring, rows,
+                self._partners, extent,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
             # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
@@ -198,8 +179,8 @@ class ScaledInference:
         inside, out = self.pairs.copy(), np.zeros(self.n + 2)
         shares, d_multi = self._outside(None, 1.0)
         kernels_of_windows.windows(
-            self.letters, self._tables, self._scalars, self._extra, self.reach, size, inside, self.pairs,
-            self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
+            self.letters, self._tables, self._lengths, STARTS, self._extra, self.reach, size, inside,
+            self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
             np.zeros((3, self.n + 1)), out,
         )  # fmt: skip
         return np.clip(out[: max(0, self.n - size + 1)], 0.0, 1.0)
@@ -209,7 +190,7 @@ class ScaledInference:
         counts = Counts(self.n, self.dtype) if wanted is None else wanted
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
-        loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
+        loops = np.zeros((LOOP * LOOP, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
         if self._space.circular:  # by the last loop of a circle, which is counted here
@@ -229,13 +210,14 @@ class ScaledInference:
         rows, ring = self._room(9)
         with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
             kernels.outside(
-                self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
-                self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
-                self._raised, self._left, self._right, shares, d_multi, d_strands, outer_pairs, outer_multi_2,
-                ring, rows, self._partners, counts.tables, loops, counts.scalars, wanted is not None,
+                self.letters, self._tables, self._lengths, STARTS, self._extra, weight, self.reach,
+                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
+                self._suffixes, self._raised, self._left, self._right, shares, d_multi, d_strands,
+                outer_pairs, outer_multi_2, ring, rows, self._partners, counts.scaled, counts.lengths, loops, wanted is not None,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
-            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop[: SIDES * SIDES]
+            sizes = slice(STARTS.loop, STARTS.loop + LOOP * LOOP)
+            counts.scaled[sizes] += loops.sum(axis=1) * self._tables[sizes]
         # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
         # follow.
         counts.bases += weight * np.count_nonzero(self._bases)
@@ -266,7 +248,7 @@ class ScaledInference:
 class LogInference:
     """The same in the log domain, for any weights; ten to sixty times slower."""
 
-    def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
         self._choices, self._chart = grammar_choices(self._model), new_chart(self._model, -np.inf)
@@ -320,7 +302,7 @@ def share_below(partners: IntArray, space: Space) -> float:
     return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 
 
-def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:
+def grammar_model(scores: Potentials, letters: Array, space: Space, extra: Array) -> grammar.Model:
     """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
     n, nick = letters.size, nick_of(letters)
     reach = space.reach(n)
@@ -332,7 +314,7 @@ def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) ->
         at=STARTS,
         scores=dual(scores.cells),
         factors=extra,
-        allowed=scores.allowed,
+        allowed=scores.allowed.reshape(-1),
         starts=tuple(accumulate(sizes, initial=0)),
         n=n,
         min_hairpin=space.min_hairpin,

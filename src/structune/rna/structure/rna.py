@@ -16,7 +16,7 @@ from structune.errors import DataError
 from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
-from structune.rna.kernels.loops import ABSENT, LOOP, loop_cells
+from structune.rna.kernels.loops import ABSENT, loop_cells
 from structune.rna.kernels.sums import LEFT, RIGHT, RING
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.decoding import (
@@ -48,7 +48,7 @@ from structune.rna.structure.inference import (
     infer,
     rows,
 )
-from structune.rna.structure.potentials import Potentials, Scores, with_ends
+from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
 from structune.rna.structure.space import (
     Offence,
@@ -402,7 +402,7 @@ class RNA(Structure):
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
-        most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
+        most, scores = np.zeros(len(shard)), self._potentials(w)
 
         def fold(s: int) -> None:
             reach = self._reach(shard, s)
@@ -420,7 +420,7 @@ class RNA(Structure):
             self._where_it_fits(shard, s, OF_BEST, fold)
         return partners, values + most - shard.forced
 
-    def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
+    def _viterbi(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
         viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
         check_forced(shard, s, viterbi.score)
         return viterbi
@@ -432,7 +432,7 @@ class RNA(Structure):
 
         None that scores more than `within` below the best.
         """
-        shard, scores = shard.free(), Scores(self._cells(w), self._allowed)
+        shard, scores = shard.free(), self._potentials(w)
 
         def fold(s: int) -> tuple[Array, FloatArray]:
             viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
@@ -509,7 +509,7 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, shard = Scores(self._cells(w), self._allowed), shard.free()
+        scores, shard = self._potentials(w), shard.free()
 
         def draw(s: int, inference: Inference) -> IntArray:
             letters = shard.letters_of(s)
@@ -639,24 +639,19 @@ def fold_short(
         return partners, is_known
     longest, room = int(sizes.max()), _scratch.room
     assert longest <= room.partners.size, "kernels do not look for the ends of arrays"
-    tables, scalars = potentials.factors(longest, 0.0)
     kernel.fold(
-        shard.letters, shard.offsets, tables, scalars, space.min_hairpin, space.reach(longest),
-        space.circular, lonely, all_lanes(float), np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room,
-        _scratch.counts, partners, is_known,
+        shard.letters, shard.offsets, *potentials.factors(longest, 0.0), STARTS, space.min_hairpin,
+        space.reach(longest), space.circular, lonely, all_lanes(float),
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room, partners, is_known,
     )  # fmt: skip
     return partners, is_known
 
 
 class _Scratch(threading.local):
-    """What a thread needs for any short sequence, made once, which costs as much as to fold one.
-
-    `counts`, `loops` and `scalars` only grow: the kernel adds to them, and nobody reads them.
-    """
+    """What a thread needs for any short sequence, made once, which costs as much as to fold one."""
 
     def __init__(self) -> None:
-        n, lanes = _SHORT, all_lanes(float)
-        self.counts = Counts(n, float).tables
+        n = _SHORT
         self.room = kernel.Room(
             letters=np.full(n + 2, ABSENT, np.int64),
             tables=np.empty((6, n_cells(n, n - 1) + 16)),
@@ -669,8 +664,8 @@ class _Scratch(threading.local):
             nothing=np.empty(0),
             no_strands=np.empty((2, 0)),
             extent=np.empty(2),
-            loops=np.zeros((LOOP * LOOP, lanes.width)),
-            scalars=np.zeros(6),
+            counts=np.zeros(N_CELLS),
+            length_counts=np.zeros((2, n + 1)),
         )
 
 
