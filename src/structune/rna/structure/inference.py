@@ -213,7 +213,8 @@ class ScaledInference:
                 self.letters, self._tables, self._lengths, STARTS, self._extra, weight, self.reach,
                 self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
                 self._suffixes, self._raised, self._left, self._right, shares, d_multi, d_strands,
-                outer_pairs, outer_multi_2, ring, rows, self._partners, counts.scaled, counts.lengths, loops, wanted is not None,
+                outer_pairs, outer_multi_2, ring, rows, self._partners, counts.scaled, counts.lengths, loops,
+                wanted is not None,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             sizes = slice(STARTS.loop, STARTS.loop + LOOP * LOOP)
