@@ -35,7 +35,8 @@ class Counts:
     """Expected numbers of table cells, summed over sequences of at most n bases."""
 
     def __init__(self, n: int, dtype: Any) -> None:
-        self.cells, self.scaled = np.zeros((2, N_CELLS), dtype)  # all, and what `ScaledInference` counts
+        self.cells: Any = 0.0  # what the grammar counts, an array then
+        self.scaled = np.zeros(N_CELLS, dtype)  # what `ScaledInference` counts
         self.lengths = np.zeros((2, n + 1), dtype)
         self.bases = 0.0
 
