@@ -13,7 +13,7 @@ from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
 from structune.rna.kernels.loops import ABSENT, LOOP
-from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, tables
+from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, TABLES, tables
 from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
@@ -38,11 +38,11 @@ class Counts:
         self.cells: Any = 0.0  # what the grammar counts, an array then
         self.scaled = np.zeros(N_CELLS, dtype)  # what `ScaledInference` counts
         self.lengths = np.zeros((2, n + 1), dtype)
-        self.bases = 0.0
+        self.bases: Any = 0.0
 
     def gather(self) -> Array:
         """All counts by cell, shape (N_CELLS,)."""
-        out = self.cells + self.scaled
+        out = np.asarray(self.cells + self.scaled)
         cells, found, (by_span, hairpins) = tables(out), tables(self.scaled), self.lengths
         # 0x1 and 1x1 loops are counted by their letters alone; the sizes of these loops follow.
         loops = found["loop"].copy()
@@ -218,7 +218,8 @@ class ScaledInference:
                 wanted is not None,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
-            sizes = slice(STARTS.loop, STARTS.loop + LOOP * LOOP)
+            start = TABLES["loop"].start
+            sizes = slice(start, start + LOOP * LOOP)
             counts.scaled[sizes] += loops.sum(axis=1) * self._tables[sizes]
         # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
         # follow.

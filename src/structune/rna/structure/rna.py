@@ -488,7 +488,8 @@ class RNA(Structure):
         is_left, sizes, potentials = np.ones(len(shard), bool), shard.sizes(), self._potentials(w)
         short = np.flatnonzero(is_short(shard, sizes, self._space))
         for some in batches(short.tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            part, bases = shard, slice(None)
+            part: RNAShard = shard
+            bases: Any = slice(None)
             if len(some) < len(shard):
                 part, bases = shard.take(some), segment_indices(shard.offsets, some)
             found[:, bases], is_known = fold_short(potentials, part, self._space, gains, lonely)
