@@ -581,6 +581,12 @@ class RNAFolder(BlockEstimator):
         """
         return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
 
+    def _each(self, shard: Any, function: Callable[[Any], Iterable[Any]]) -> list[Any]:
+        if len(shard) != 1:
+            return super()._each(shard, function)
+        make_executor(self.n_jobs)  # refuses what is no number of threads
+        return list(function(shard))  # to prepare threads takes as long as a short sequence
+
     def _refuse_circles(self, what: str) -> None:
         if self.circular:
             raise DataError(f"found circular=True, expected linear sequences for {what}")

@@ -31,7 +31,7 @@ from structune.rna.structure.rna import RNA
 CLOSE = {"rtol": 1e-7, "atol": 1e-7}  # forced pairs cost digits
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=constrained(marks="x", paired=False))
 def test_laws_where_nothing_is_forced(problem):
     laws.hold(problem)

@@ -32,7 +32,7 @@ def test_laws(options, max_length, scale, data):
     laws.hold(data.draw(problems(max_length=max_length, scale=scale, **options)))
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(problem=problems() | problems(max_length=11, scale=50.0, spread=True, features="extended"))
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)

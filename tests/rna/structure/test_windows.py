@@ -17,7 +17,7 @@ def enumerated(problem, s, size):
     return np.array([shares[free[:, a : a + size].all(axis=1)].sum() for a in starts]) / shares.sum()
 
 
-@settings(max_examples=45)
+@settings(max_examples=25)
 @given(problem=problems(noncanonical=True, features="extended") | problems(spread=True))
 def test_windows_are_enumerated(problem):
     for s in range(len(problem.shard)):

@@ -1,11 +1,11 @@
 """The choices that make an RNA structure, one by one: for traces, samples, and sums in the log domain.
 
-An item is a part of a structure still to be filled in: ``(EXTERIOR, i, n - 1)``, the bases from i on;
-``(PAIR, i, j)``, what the pair encloses; ``(MULTI, i, j)`` and ``(MULTI_2, i, j)``, a stretch of a
-multi-branch loop with at least one branch, with at least two. Where two strands end within a pair:
-``(LEFT, i, nick - 1)`` and ``(RIGHT, begin, j)``, the rest of the first and the beginning of the second. Of
-a circle: ``(CIRCLE, i, n - 1)``, whose first pair is still to be chosen, and ``(REST, i, j)``, all that is
-outside of it. Every choice for an item leaves up to two others, and each structure comes from one sequence of
+An item is a part of a structure still to be filled in: ``(EXTERIOR, i, n - 1)``, the bases from i on, of a
+circle those among which its first pair is still to be chosen; ``(PAIR, i, j)``, what the pair encloses;
+``(MULTI, i, j)`` and ``(MULTI_2, i, j)``, a stretch of a multi-branch loop with at least one branch, with at
+least two. Where two strands end within a pair: ``(LEFT, i, nick - 1)`` and ``(RIGHT, begin, j)``, the rest of
+the first and the beginning of the second. ``(REST, i, j)`` is all that is outside of the first pair of a
+circle. Every choice for an item leaves up to two others, and each structure comes from one sequence of
 choices. `log_inside` and `log_outside` are the recursions of `structune.rna.kernels.sums`, choice by choice,
 over sums of logs.
 
@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells
 from structune.rna.kernels.loops import (
     GAP,
     LOOP,
+    N_LETTERS,
     between_cells,
     branch_cells,
     closing_cells,
@@ -31,7 +32,14 @@ from structune.rna.kernels.loops import (
     span_between,
     two_pairs_cells,
 )
-from structune.rna.kernels.sums import N_LETTERS, row
+from structune.rna.kernels.sums import row
+
+
+class Dual(NamedTuple):
+    """Numbers, and their derivatives in one direction, or none: a complex step in real numbers."""
+
+    values: Any
+    slopes: Any
 
 
 class Model(NamedTuple):
@@ -41,15 +49,17 @@ class Model(NamedTuple):
     ----------
     letters, at
         As `structune.rna.kernels.loops` has them.
-    scores : (N_CELLS,)
+    scores : Dual of (N_CELLS,)
         Of the table cells.
     factors : table of pairs, or empty
         What the score of a pair is beside its own.
     allowed : (6 * 6,)
         Whether two letters may pair.
+    starts : 8 int
+        Where each kind of item begins in a chart, and the chart ends.
     n, min_hairpin, reach, nick : int
-    weighted : bool
-        Whether there are factors.
+    weighted, sloped : bool
+        Whether there are factors, and derivatives.
     circular : bool
     """
 
@@ -58,34 +68,14 @@ class Model(NamedTuple):
     scores: Any
     factors: Any
     allowed: Any
+    starts: Any
     n: int
     min_hairpin: int
     reach: int
     nick: int
     weighted: bool
+    sloped: bool
     circular: bool
-
-
-class Chart(NamedTuple):
-    """Values of all items.
-
-    Attributes
-    ----------
-    pairs, multi, multi_2, rest : tables of pairs
-        ``rest`` is empty but of a circle.
-    first : (n + 1,)
-        From i on: of the exterior, or of a circle.
-    left, right : (n + 1,), or empty
-        Of the first strand from i on, of the second up to i - 1.
-    """
-
-    pairs: Any
-    multi: Any
-    multi_2: Any
-    first: Any
-    left: Any
-    right: Any
-    rest: Any
 
 
 class Choices(NamedTuple):
@@ -93,7 +83,7 @@ class Choices(NamedTuple):
 
     Attributes
     ----------
-    values : (most_choices(n),)
+    values : Dual of (most_choices(n),)
         Each with the best or all ways to go on.
     items : (6 * most_choices(n),)
         What each leaves: kind, i, j, twice; kind NONE for none.
@@ -108,8 +98,10 @@ class Choices(NamedTuple):
 
 # The grammar is unambiguous: every structure has one derivation. So sums over derivations are sums over
 # structures, the best derivation is the best structure, and drawing choices by their shares draws structures
-# by theirs.
-NONE, EXTERIOR, PAIR, MULTI, MULTI_2, LEFT, RIGHT, CIRCLE, REST = -1, 0, 1, 2, 3, 4, 5, 6, 7
+# by theirs. The kinds are numbers of NumPy: for each literal number numba would compile all anew.
+NONE = np.int64(-1)
+EXTERIOR, PAIR, MULTI, MULTI_2, LEFT, RIGHT, REST = (np.int64(kind) for kind in range(7))
+NOTHING = NONE, np.int64(0), np.int64(0)
 MOST_CELLS = 8  # of one choice
 
 
@@ -120,271 +112,199 @@ def most_choices(n: int) -> int:
     return max(2 * n + 2, LOOP * (LOOP + 1) // 2 + 2)
 
 
-@kernel
-def _bare(model, chart, work):
+@part_of_bare_kernel
+def _bare(model, work):
     """The same without counted references, which cost more than the work itself."""
-    m, c, w = model, chart, work
-    model = Model(
-        cells(m.letters), m.at, cells(m.scores), cells(m.factors), cells(m.allowed), m.n, m.min_hairpin,
-        m.reach, m.nick, m.weighted, m.circular,
+    m, w = model, work
+    bare = Model(
+        cells(m.letters), m.at, _bare_dual(m.scores), cells(m.factors), cells(m.allowed), m.starts, m.n,
+        m.min_hairpin, m.reach, m.nick, m.weighted, m.sloped, m.circular,
     )  # fmt: skip
-    return model, _bare_chart(c), Choices(cells(w.values), cells(w.items), cells(w.cells))
+    return bare, Choices(_bare_dual(w.values), cells(w.items), cells(w.cells))
 
 
-@kernel
-def _bare_chart(chart):
-    return Chart(
-        cells(chart.pairs), cells(chart.multi), cells(chart.multi_2), cells(chart.first), cells(chart.left),
-        cells(chart.right), cells(chart.rest),
-    )  # fmt: skip
+@part_of_bare_kernel
+def _bare_dual(dual):
+    return Dual(cells(dual.values), cells(dual.slopes))
 
 
-@kernel
-def cell(model, i, j):
-    """Where a table of pairs has a stretch."""
-    return row(i, model.n, model.reach) + j
+@part_of_bare_kernel
+def place(model, kind, i, j):
+    """Where a chart has an item."""
+    start = model.starts[kind]
+    if kind in (EXTERIOR, LEFT):
+        return start + i
+    return start + (j + 1 if kind == RIGHT else row(i, model.n, model.reach) + j)
 
 
-@kernel
-def value_of(model, chart, kind, i, j):
-    """The chart's value of an item."""
-    if kind in (EXTERIOR, CIRCLE):
-        return chart.first[i]
-    if kind == LEFT:
-        return chart.left[i]
-    if kind == RIGHT:
-        return chart.right[j + 1]
-    return _table(chart, kind)[cell(model, i, j)]
+@part_of_bare_kernel
+def _add(dual, at, value, slope, sloped):
+    dual.values[at] = dual.values[at] + value
+    if sloped:
+        dual.slopes[at] = dual.slopes[at] + slope
 
 
-@kernel
-def _table(chart, kind):
-    if kind == PAIR:
-        return chart.pairs
-    if kind == REST:
-        return chart.rest
-    return chart.multi if kind == MULTI else chart.multi_2
-
-
-@kernel
-def whole(model):
-    """The item that is all of a structure."""
-    return (CIRCLE if model.circular else EXTERIOR), 0, model.n - 1
-
-
-@kernel
-def place_of(model, kind, i, j):
-    """Where a table for items of this kind has an item."""
-    if kind in (EXTERIOR, CIRCLE, LEFT):
-        return i
-    return j + 1 if kind == RIGHT else cell(model, i, j)
-
-
-@kernel
+@part_of_bare_kernel
 def _choice_cells(model, kind, i, j, first, out):
     """Cells of a choice, its pair's own among them, but for unpaired bases; returns their number."""
-    letters, at, n = model.letters, model.at, model.n
-    if kind == REST:
-        # Seen from the first pair of a circle, what is outside of it is a loop that this pair closes from
-        # behind.
-        return _rest_cells(letters, i, j, n, first, at, out)
-    if kind != PAIR:
-        if kind == CIRCLE or first[0] != PAIR:
+    letters, at, n, found = model.letters, model.at, model.n, 0
+    if kind != PAIR and kind != REST:
+        if first[0] != PAIR or (kind == EXTERIOR and model.circular):
             return 0
-        return branch_cells(letters, first[1], first[2], kind in (MULTI, MULTI_2), at, out, 0)
-    length = span_between(i, j, n, model.nick, model.circular)
-    found = pair_cells(letters, i, j, length, at, out, 0)
+        return branch_cells(letters, first[1], first[2], kind in (MULTI, MULTI_2), at, out, found)
+    # What is outside of the first pair of a circle is a loop that this pair closes from behind.
+    a, b = (i, j) if kind == PAIR else (j, i + n)
+    if kind == PAIR:
+        length = span_between(i, j, n, model.nick, model.circular)
+        found = pair_cells(letters, i, j, length, at, out, found)
     if first[0] == NONE:
-        return hairpin_cells(letters, i, j, at, out, found)
+        return hairpin_cells(letters, a, b, at, out, found)
     if first[0] == LEFT:
-        return between_cells(letters, i, j, at, out, found)
+        return between_cells(letters, a, b, at, out, found)
     if first[0] == PAIR:
         no_outside = has_no_outside(i, j, model.nick, model.circular)
-        return two_pairs_cells(letters, i, j, first[1], first[2], no_outside, at, out, found)
-    return closing_cells(letters, i, j, at, out, found)
+        return two_pairs_cells(letters, a, b, first[1], first[2], no_outside, at, out, found)
+    return closing_cells(letters, a, b, at, out, found)
 
 
-@kernel
-def _rest_cells(letters, i, j, n, first, at, out):
-    """Cells of the loop outside of the first pair of a circle."""
-    if first[0] == NONE:
-        return hairpin_cells(letters, j, i + n, at, out, 0)
-    if first[0] == PAIR:
-        return two_pairs_cells(letters, j, i + n, first[1], first[2], True, at, out, 0)
-    out[0] = at.multi_base
-    return branch_cells(letters, i, j, True, at, out, 1)
-
-
-@kernel
+@part_of_bare_kernel
 def _unpaired(model, kind, i, j, first, second):
     """Bases that a choice leaves unpaired in the exterior or a multi-branch loop, and their cell."""
-    at = model.at
+    at, free = model.at, 0
+    if kind == EXTERIOR and model.circular:
+        return model.n if first[0] == NONE else free, at.external_unpaired
     if kind in (EXTERIOR, LEFT, RIGHT):
         # The places between two strands are passed over without a score.
         between = kind == EXTERIOR and model.nick <= i < model.nick + GAP
         return 0 if first[0] == PAIR or between else 1, at.external_unpaired
-    if kind == CIRCLE:
-        return model.n if first[0] == NONE else 0, at.external_unpaired
     if kind == REST:
-        return i if first[0] == MULTI_2 else 0, at.multi_unpaired
-    if kind == PAIR:
-        return 0, at.multi_unpaired
-    if first[0] != PAIR:
-        return 1, at.multi_unpaired
-    # A stretch whose only branch is (i, k) leaves the bases k + 1..j unpaired at once: no item is left for
-    # them.
-    return 0 if second[0] == MULTI else j - first[2], at.multi_unpaired
+        free = i if first[0] == MULTI_2 else 0
+    elif kind != PAIR and first[0] != PAIR:
+        free = 1
+    elif kind != PAIR and second[0] == NONE:
+        # A stretch whose only branch is (i, k) leaves the bases k + 1..j unpaired at once: no item is left
+        # for them.
+        free = j - first[2]
+    return free, at.multi_unpaired
 
 
-@kernel
-def _add(model, chart, kind, i, j, first, second, work, found):
-    """Write one choice, unless it cannot be; returns the next place."""
-    # Zero of the type of the scores, which are complex where derivatives are taken by the complex step.
-    value = model.scores[0] * 0.0
-    if first[0] != NONE:
-        value += value_of(model, chart, first[0], first[1], first[2])
-    if second[0] != NONE:
-        value += value_of(model, chart, second[0], second[1], second[2])
-    # What cannot be is not written: the number of choices stays small, and no sum has to skip it.
-    if value.real == -np.inf:
-        return found
+@part_of_bare_kernel
+def _note(items, found, first, second):
+    """Write a choice; returns the place of the next one."""
     for k in range(3):
-        work.items[6 * found + k], work.items[6 * found + 3 + k] = first[k], second[k]
-    for k in range(_choice_cells(model, kind, i, j, first, work.cells)):
-        value += model.scores[work.cells[k]]
-    free, cell = _unpaired(model, kind, i, j, first, second)
-    work.values[found] = value + free * model.scores[cell]
+        items[6 * found + k], items[6 * found + 3 + k] = first[k], second[k]
     return found + 1
 
 
-@kernel
-def _of_exterior(model, chart, i, work):
-    n, none = model.n, (NONE, 0, 0)
-    if i == n:
+@part_of_one_kernel
+def _note_stretch(model, chart, kind, i, j, items):
+    """Choices for what follows base i: it is unpaired, or paired with k."""
+    found, nick, pairs = 0, model.nick, place(model, PAIR, i, i) - i
+    in_multi, in_circle = kind in (MULTI, MULTI_2), kind == EXTERIOR and model.circular
+    if in_multi and nick <= i < nick + GAP:  # between strands
         return 0
-    found = _add(model, chart, EXTERIOR, i, n - 1, (EXTERIOR, i + 1, n - 1), none, work, 0)
-    for k in range(i + 1, min(n, i + model.reach + 1)):
-        pair, rest = (PAIR, i, k), (EXTERIOR, k + 1, n - 1)
-        found = _add(model, chart, EXTERIOR, i, n - 1, pair, rest, work, found)
-    return found
-
-
-@kernel
-def _of_left(model, chart, i, work):
-    """What follows in the first strand."""
-    nick, none, found = model.nick, (NONE, 0, 0), 0
-    if i == nick:
-        return 0
-    found = _add(model, chart, LEFT, i, nick - 1, (LEFT, i + 1, nick - 1), none, work, found)
-    for k in range(i + 1, nick):
-        pair, rest = (PAIR, i, k), (LEFT, k + 1, nick - 1)
-        found = _add(model, chart, LEFT, i, nick - 1, pair, rest, work, found)
-    return found
-
-
-@kernel
-def _of_right(model, chart, j, work):
-    """What precedes in the second strand."""
-    begin, none, found = model.nick + GAP, (NONE, 0, 0), 0
-    if j < begin:
-        return 0
-    found = _add(model, chart, RIGHT, begin, j, (RIGHT, begin, j - 1), none, work, found)
-    for k in range(begin, j):
-        pair, rest = (PAIR, k, j), (RIGHT, begin, k - 1)
-        found = _add(model, chart, RIGHT, begin, j, pair, rest, work, found)
-    return found
-
-
-@kernel
-def _of_pair(model, chart, i, j, work):
-    none, found = (NONE, 0, 0), 0
-    if i < model.nick <= j:
-        left, right = (LEFT, i + 1, model.nick - 1), (RIGHT, model.nick + GAP, j - 1)
-        found = _add(model, chart, PAIR, i, j, left, right, work, found)
-    elif j - i > model.min_hairpin:
-        found = _add(model, chart, PAIR, i, j, none, none, work, found)
-    # Inner pairs with at most 30 unpaired bases on both sides together: (p - i - 1) + (j - q - 1) < LOOP.
-    for p in range(i + 1, min(i + LOOP, j - 2) + 1):
-        for q in range(max(p + 1, j - LOOP + p - i - 1), j):
-            found = _add(model, chart, PAIR, i, j, (PAIR, p, q), none, work, found)
-    if j > i + 1:
-        found = _add(model, chart, PAIR, i, j, (MULTI_2, i + 1, j - 1), none, work, found)
-    if model.weighted:
-        own = model.factors[cell(model, i, j)]
-        for k in range(found):
-            work.values[k] = work.values[k] + own
-    return found
-
-
-@kernel
-def _of_stretch(model, chart, kind, i, j, work):
-    none, found, here, nick = (NONE, 0, 0), 0, cell(model, i, 0), model.nick
-    if nick <= i < nick + GAP:  # between strands
-        return 0
-    if i < j:
-        found = _add(model, chart, kind, i, j, (kind, i + 1, j), none, work, found)
-    for k in range(i + 1, j + 1):
+    if i > j:
+        return _note(items, found, NOTHING, NOTHING) if in_circle else 0
+    if i < j or not in_multi:
+        found = _note(items, found, (kind, i + 1, j), NOTHING)
+    for k in range(i + 1, min(j, i + model.reach) + 1):
         # Most k do not pair with i; looking at the chart is cheaper than to try them.
-        if chart.pairs[here + k].real == -np.inf:
+        if chart.values[pairs + k] == -np.inf:
+            continue
+        if not in_multi:
+            rest = (REST, i, k) if in_circle else (kind, k + 1, j)
+            found = _note(items, found, (PAIR, i, k), rest)
             continue
         # The unpaired bases behind the only branch are of one strand.
         if kind == MULTI and not k < nick <= j:
-            found = _add(model, chart, kind, i, j, (PAIR, i, k), none, work, found)
+            found = _note(items, found, (PAIR, i, k), NOTHING)
         if k < j:
-            found = _add(model, chart, kind, i, j, (PAIR, i, k), (MULTI, k + 1, j), work, found)
+            found = _note(items, found, (PAIR, i, k), (MULTI, k + 1, j))
     return found
 
 
-@kernel
-def _of_circle(model, chart, i, work):
-    n, none, found = model.n, (NONE, 0, 0), 0
-    if i == n:
-        return _add(model, chart, CIRCLE, i, n - 1, none, none, work, found)
-    found = _add(model, chart, CIRCLE, i, n - 1, (CIRCLE, i + 1, n - 1), none, work, found)
-    for k in range(i + 1, n):
-        found = _add(model, chart, CIRCLE, i, n - 1, (PAIR, i, k), (REST, i, k), work, found)
+@part_of_one_kernel
+def _note_prefix(model, chart, j, items):
+    """Choices for what precedes base j in the second strand."""
+    begin, found = model.nick + GAP, 0
+    if j < begin:
+        return found
+    found = _note(items, found, (RIGHT, begin, j - 1), NOTHING)
+    for k in range(begin, j):
+        if chart.values[place(model, PAIR, k, j)] > -np.inf:
+            found = _note(items, found, (PAIR, k, j), (RIGHT, begin, k - 1))
     return found
 
 
-@kernel
-def _of_rest(model, chart, i, j, work):
-    """What is outside of the first pair of a circle: nothing, a second pair, or more."""
-    n, none, found = model.n, (NONE, 0, 0), 0
-    if n - (j - i + 1) >= model.min_hairpin:
-        found = _add(model, chart, REST, i, j, none, none, work, found)
-    for p in range(j + 1, min(j + LOOP, n - 2) + 1):
-        for q in range(max(p + 1, i + n - LOOP + p - j - 1), n):
-            found = _add(model, chart, REST, i, j, (PAIR, p, q), none, work, found)
-    if j < n - 1:
-        found = _add(model, chart, REST, i, j, (MULTI_2, j + 1, n - 1), none, work, found)
+@part_of_one_kernel
+def _note_loop(model, chart, kind, i, j, items):
+    """Choices for the loop that a pair closes, from behind if it is the first one of a circle."""
+    found, n, nick = 0, model.n, model.nick
+    a, b = (i, j) if kind == PAIR else (j, i + n)
+    last = min(b, n)
+    if kind == PAIR and i < nick <= j:
+        found = _note(items, found, (LEFT, i + 1, nick - 1), (RIGHT, nick + GAP, j - 1))
+    elif b - a > model.min_hairpin:
+        found = _note(items, found, NOTHING, NOTHING)
+    # Inner pairs with at most 30 unpaired bases on both sides together: (p - a - 1) + (b - q - 1) < LOOP.
+    for p in range(a + 1, min(a + LOOP, last - 2) + 1):
+        pairs = place(model, PAIR, p, p) - p
+        for q in range(max(p + 1, b - LOOP + p - a - 1), last):
+            if chart.values[pairs + q] > -np.inf:
+                found = _note(items, found, (PAIR, p, q), NOTHING)
+    if a + 1 < last:
+        found = _note(items, found, (MULTI_2, a + 1, last - 1), NOTHING)
     return found
 
 
-@kernel
+@bare_kernel
 def _choices(model, chart, kind, i, j, work):
-    if kind == EXTERIOR:
-        return _of_exterior(model, chart, i, work)
-    if kind == PAIR:
-        return _of_pair(model, chart, i, j, work)
-    if kind == LEFT:
-        return _of_left(model, chart, i, work)
+    """As `choices`, of what `_bare` gives."""
+    items, values, scores = work.items, work.values, model.scores
     if kind == RIGHT:
-        return _of_right(model, chart, j, work)
-    if kind == CIRCLE:
-        return _of_circle(model, chart, i, work)
-    if kind == REST:
-        return _of_rest(model, chart, i, j, work)
-    return _of_stretch(model, chart, kind, i, j, work)
+        noted = _note_prefix(model, chart, j, items)
+    elif kind in (PAIR, REST):
+        noted = _note_loop(model, chart, kind, i, j, items)
+    else:
+        noted = _note_stretch(model, chart, kind, i, j, items)
+    found = 0
+    for k in range(noted):
+        first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
+        second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
+        value, slope = 0.0, 0.0
+        for item in (first, second):
+            if item[0] != NONE:
+                at = place(model, item[0], item[1], item[2])
+                value += chart.values[at]
+                if model.sloped:
+                    slope += chart.slopes[at]
+        # What cannot be is left out: the number of choices stays small, and no sum has to skip it.
+        if value == -np.inf:
+            continue
+        n_cells = _choice_cells(model, kind, i, j, first, work.cells)
+        free, cell = _unpaired(model, kind, i, j, first, second)
+        for c in range(n_cells):
+            value += scores.values[work.cells[c]]
+        value += free * scores.values[cell]
+        if model.weighted and kind == PAIR:
+            value += model.factors[row(i, model.n, model.reach) + j]
+        if model.sloped:
+            for c in range(n_cells):
+                slope += scores.slopes[work.cells[c]]
+            values.slopes[found] = slope + free * scores.slopes[cell]
+        values.values[found] = value
+        found = _note(items, found, first, second)
+    return found
 
 
-@kernel
+@bare_kernel
 def choices(model, chart, kind, i, j, work):
     """Write the choices for an item, and their values; returns their number."""
-    model, chart, work = _bare(model, chart, work)
-    return _choices(model, chart, kind, i, j, work)
+    model, work = _bare(model, work)
+    return _choices(model, _bare_dual(chart), kind, i, j, work)
 
 
-@kernel
+@part_of_one_kernel
 def _pick(values, n_choices, value, uniform):
     """The choice that `uniform`, one of [0, 1), falls on or, if it is negative, the best one."""
     # Inverse transform sampling: the first choice at which the sum of shares exp(value - total) exceeds a
@@ -400,7 +320,7 @@ def _pick(values, n_choices, value, uniform):
     return best
 
 
-@kernel
+@bare_kernel
 def derive(model, chart, uniforms, work, todo, partner):
     """Make all choices: the best ones, or at random.
 
@@ -411,9 +331,10 @@ def derive(model, chart, uniforms, work, todo, partner):
     partner : (n,)
         Gets the partners, -1 where unpaired.
     """
-    model, chart, work = _bare(model, chart, work)
+    bare, work = _bare(model, work)
+    chart = _bare_dual(chart)
     partner[:] = -1
-    todo[0, 0], todo[0, 1], todo[0, 2] = whole(model)
+    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, bare.n - 1
     # A stack of items that are still to be filled in; each choice pops one and pushes up to two. A structure
     # takes at most 3 n + 3 choices, and as many uniform numbers are given.
     left, made = 1, 0
@@ -422,11 +343,11 @@ def derive(model, chart, uniforms, work, todo, partner):
         kind, i, j = todo[left, 0], todo[left, 1], todo[left, 2]
         if kind == PAIR:
             partner[i], partner[j] = j, i
-        n_choices = _choices(model, chart, kind, i, j, work)
+        n_choices = _choices(bare, chart, kind, i, j, work)
         if n_choices == 0:
             continue
         uniform = uniforms[made] if uniforms.size else -1.0
-        k = 6 * _pick(work.values, n_choices, value_of(model, chart, kind, i, j), uniform)
+        k = 6 * _pick(work.values.values, n_choices, chart.values[place(bare, kind, i, j)], uniform)
         made += 1
         for first in (k, k + 3):
             if work.items[first] != NONE:
@@ -435,138 +356,108 @@ def derive(model, chart, uniforms, work, todo, partner):
                 left += 1
 
 
-@kernel
-def _log_sum(values, n_choices, zero):
-    """Log of the sum of exponentials, real or complex."""
-    # log sum exp(v) = most + log sum exp(v - most): no exponential exceeds 1. For complex values the real
-    # part decides, for imaginary parts are the tiny steps of derivatives.
-    most = -np.inf
-    for k in range(n_choices):
-        most = max(most, values[k].real)
-    if most == -np.inf:
-        return zero - np.inf
-    total = zero
-    for k in range(n_choices):
-        total += np.exp(values[k] - most)
-    return np.log(total) + most
+@bare_kernel
+def _fill(model, chart, kind, i, j, best, work):
+    """Write what all ways to fill in an item are worth, or the best one."""
+    values, found, most = work.values, _choices(model, chart, kind, i, j, work), -np.inf
+    for k in range(found):
+        most = max(most, values.values[k])
+    at = place(model, kind, i, j)
+    chart.values[at] = most
+    if best or most == -np.inf:
+        return
+    # log sum exp(v) = most + log sum exp(v - most): no exponential exceeds 1. Its derivative is the mean of
+    # those of the choices, by their shares of the sum.
+    total, slope = 0.0, 0.0
+    for k in range(found):
+        share = np.exp(values.values[k] - most)
+        total += share
+        if model.sloped:
+            slope += share * values.slopes[k]
+    chart.values[at] = np.log(total) + most
+    if model.sloped:
+        chart.slopes[at] = slope / total
 
 
-@kernel
-def _best_of(values, n_choices, zero):
-    """The largest, -inf of none."""
-    most = zero - np.inf
-    for k in range(n_choices):
-        if values[k].real > most.real:
-            most = values[k]
-    return most
-
-
-@kernel
-def _worth(model, chart, kind, i, j, best, work):
-    """What all ways to fill in an item are worth, or the best one."""
-    zero, found = model.scores[0] * 0.0, _choices(model, chart, kind, i, j, work)
-    return _best_of(work.values, found, zero) if best else _log_sum(work.values, found, zero)
-
-
-@kernel
+@bare_kernel
 def log_inside(model, chart, best, work):
-    """Fill the chart with log-partitions, or with the best scores."""
-    model, chart, work = _bare(model, chart, work)
-    letters, n, nick, zero = model.letters, model.n, model.nick, model.scores[0] * 0.0
+    """Fill the chart with log-partitions, or the best scores, but for what `close_circle` fills."""
+    model, work = _bare(model, work)
+    chart, letters, n, nick = _bare_dual(chart), model.letters, model.n, model.nick
     # Items are filled in after those that they leave: rows from the last base to the first, and in a row the
     # pair before the stretches that begin with it.
     begin = nick + GAP
     if nick < n:
-        chart.left[nick] = chart.right[begin] = zero
-    chart.first[n] = zero
+        chart.values[place(model, LEFT, nick, nick)] = 0.0
+        chart.values[place(model, RIGHT, begin, begin - 1)] = 0.0
+    if not model.circular:
+        chart.values[n] = 0.0
     for i in range(n - 1, -1, -1):
-        for j in range(i, min(n, i + model.reach + 1)):
-            at = cell(model, i, j)
-            chart.pairs[at] = zero - np.inf
-            if (j > i + model.min_hairpin or i < nick <= j) and model.allowed[
-                letters[i + 1] * N_LETTERS + letters[j + 1]
-            ]:
-                chart.pairs[at] = _worth(model, chart, PAIR, i, j, best, work)
-            chart.multi[at] = _worth(model, chart, MULTI, i, j, best, work)
-            chart.multi_2[at] = _worth(model, chart, MULTI_2, i, j, best, work)
+        for j in range(i + 1, min(n, i + model.reach + 1)):
+            may_pair = model.allowed[letters[i + 1] * N_LETTERS + letters[j + 1]]
+            if may_pair and (j > i + model.min_hairpin or i < nick <= j):
+                _fill(model, chart, PAIR, i, j, best, work)
+            for kind in (MULTI, MULTI_2):
+                _fill(model, chart, kind, i, j, best, work)
         if i < nick < n:
-            chart.left[i] = _worth(model, chart, LEFT, i, nick - 1, best, work)
+            _fill(model, chart, LEFT, i, nick - 1, best, work)
         if i == begin:
             for j in range(begin, n):
-                chart.right[j + 1] = _worth(model, chart, RIGHT, begin, j, best, work)
+                _fill(model, chart, RIGHT, begin, j, best, work)
         if not model.circular:
-            chart.first[i] = _worth(model, chart, EXTERIOR, i, n - 1, best, work)
-    if model.circular:
-        _close(model, chart, best, work)
+            _fill(model, chart, EXTERIOR, i, n - 1, best, work)
 
 
-@kernel
+@bare_kernel
 def close_circle(model, chart, best, work):
-    """Fill what a chart of pairs and stretches has of a circle, ``rest`` and ``first``."""
-    model, chart, work = _bare(model, chart, work)
-    _close(model, chart, best, work)
-
-
-@kernel
-def _close(model, chart, best, work):
-    """What is outside of each pair of a circle that may be its first, and the sum of all."""
-    n = model.n
+    """Fill what is outside of each pair of a circle that may be its first, and the sum of all."""
+    model, work = _bare(model, work)
+    chart, n = _bare_dual(chart), model.n
     for i in range(n, -1, -1):
         for j in range(i + 1, n):
-            if chart.pairs[cell(model, i, j)].real > -np.inf:
-                chart.rest[cell(model, i, j)] = _worth(model, chart, REST, i, j, best, work)
-        chart.first[i] = _worth(model, chart, CIRCLE, i, n - 1, best, work)
+            if chart.values[place(model, PAIR, i, j)] > -np.inf:
+                _fill(model, chart, REST, i, j, best, work)
+        _fill(model, chart, EXTERIOR, i, n - 1, best, work)
 
 
-@kernel
-def _add_share(model, shares, item, part):
-    kind, i, j = item
-    if kind == NONE:
-        return
-    at = place_of(model, kind, i, j)
-    if kind in (EXTERIOR, CIRCLE):
-        shares.first[at] = shares.first[at] + part
-    elif kind == LEFT:
-        shares.left[at] = shares.left[at] + part
-    elif kind == RIGHT:
-        shares.right[at] = shares.right[at] + part
-    else:
-        table = _table(shares, kind)
-        table[at] = table[at] + part
-
-
-@kernel
+@bare_kernel
 def _spread(model, chart, shares, kind, i, j, work, counts):
     """Share what an item is expected to occur among its choices, and count their cells.
 
-    Returns how many bases are expected to be unpaired in the last loop of a circle.
+    Returns how many bases are expected to be unpaired in the last loop of a circle, and the derivative.
     """
-    share, value = value_of(model, shares, kind, i, j), value_of(model, chart, kind, i, j)
-    outer = share * 0.0
+    at, sloped, outer, d_outer = place(model, kind, i, j), model.sloped, 0.0, 0.0
     # Most items have no share at all; their choices are not listed.
+    share = shares.values[at]
     if share == 0.0:
-        return outer
+        return outer, d_outer
     # The outside pass, as an adjoint: shares flow from an item to those that its choice leaves.
-    items, used = work.items, work.cells
+    items, values, used, d_part = work.items, work.values, work.cells, 0.0
     for k in range(_choices(model, chart, kind, i, j, work)):
         # A choice's part of its item's share is its part of the sum: exp(value of choice - log of the sum).
-        part = share * np.exp(work.values[k] - value)
+        odds = np.exp(values.values[k] - chart.values[at])
+        part = share * odds
+        if sloped:
+            d_part = odds * (shares.slopes[at] + share * (values.slopes[k] - chart.slopes[at]))
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
         second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
-        _add_share(model, shares, first, part)
-        _add_share(model, shares, second, part)
+        for item in (first, second):
+            if item[0] != NONE:
+                _add(shares, place(model, item[0], item[1], item[2]), part, d_part, sloped)
         for c in range(_choice_cells(model, kind, i, j, first, used)):
-            counts[used[c]] = counts[used[c]] + part
+            _add(counts, used[c], part, d_part, sloped)
         free, cell = _unpaired(model, kind, i, j, first, second)
-        counts[cell] = counts[cell] + part * free
-        outer += part * _outer_bases(model, kind, i, j, first)
-    return outer
+        _add(counts, cell, part * free, d_part * free, sloped)
+        if model.circular:
+            free = _outer_bases(model, kind, i, j, first)
+            outer, d_outer = outer + part * free, d_outer + d_part * free
+    return outer, d_outer
 
 
-@kernel
+@part_of_one_kernel
 def _outer_bases(model, kind, i, j, first):
     """Bases of the last loop of a circle that a choice leaves unpaired, but for those in a stretch."""
-    if kind == CIRCLE:
+    if kind == EXTERIOR:
         return model.n if first[0] == NONE else 0
     if kind != REST:
         return 0
@@ -576,22 +467,20 @@ def _outer_bases(model, kind, i, j, first):
     return model.n - (j - i + 1) - inner
 
 
-@kernel
+@bare_kernel
 def log_outside(model, chart, shares, work, counts):
-    """How often every item is expected to occur, and every table cell.
+    """How often every item is expected to occur, and every table cell, beyond what `open_circle` does.
 
     Parameters
     ----------
-    shares : Chart
-        Zeros, but for the first cell of ``first``.
-    counts : (N_CELLS,)
+    shares : as `chart`
+        Zeros, but for the first cell.
+    counts : Dual of (N_CELLS,)
         Get the expected counts times that first cell.
     """
-    model, chart, work = _bare(model, chart, work)
-    shares, counts = _bare_chart(shares), cells(counts)
+    model, work = _bare(model, work)
+    chart, shares, counts = _bare_dual(chart), _bare_dual(shares), _bare_dual(counts)
     n, nick = model.n, model.nick
-    if model.circular:
-        _open(model, chart, shares, work, counts)
     for i in range(n):
         if not model.circular:
             _spread(model, chart, shares, EXTERIOR, i, n - 1, work, counts)
@@ -602,28 +491,26 @@ def log_outside(model, chart, shares, work, counts):
                 _spread(model, chart, shares, RIGHT, nick + GAP, j, work, counts)
         # The opposite order of `log_inside`: every item after all those that leave it.
         for kind in (MULTI_2, MULTI, PAIR):
-            for j in range(min(n - 1, i + model.reach), i - 1, -1):
+            for j in range(min(n - 1, i + model.reach), i, -1):
                 _spread(model, chart, shares, kind, i, j, work, counts)
 
 
-@kernel
+@bare_kernel
 def open_circle(model, chart, shares, work, counts):
     """How often the pairs and stretches are expected that the last loop of a circle has, as `log_outside`.
 
-    Returns how many bases are expected to be unpaired in that loop, but for those in stretches.
+    Returns how many bases are expected to be unpaired in that loop, but for those in stretches, and the
+    derivative of this number.
     """
-    model, chart, work = _bare(model, chart, work)
-    return _open(model, chart, _bare_chart(shares), work, cells(counts))
-
-
-@kernel
-def _open(model, chart, shares, work, counts):
-    """Share out what is outside of the first pair of a circle."""
+    model, work = _bare(model, work)
+    chart, shares, counts = _bare_dual(chart), _bare_dual(shares), _bare_dual(counts)
     # The first pair of a circle is the one with the least base; all else lies between its ends, outside of
     # it.
-    n, outer = model.n, shares.first[0] * 0.0
+    n, outer, d_outer = model.n, 0.0, 0.0
     for i in range(n + 1):
-        outer += _spread(model, chart, shares, CIRCLE, i, n - 1, work, counts)
-        for j in range(i + 1, n):
-            outer += _spread(model, chart, shares, REST, i, j, work, counts)
-    return outer
+        for j in range(i, max(n, i + 1)):
+            # In the place of a pair (i, i): that the first pair is still to be chosen.
+            kind, last = (EXTERIOR, n - 1) if j == i else (REST, j)
+            more, d_more = _spread(model, chart, shares, kind, i, last, work, counts)
+            outer, d_outer = outer + more, d_outer + d_more
+    return outer, d_outer

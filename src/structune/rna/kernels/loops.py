@@ -13,18 +13,18 @@ nick : int
     Where the first of two strands ends, n for one. What stands between them is absent.
 """
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
+from structune.kernels.vectors import cells
 
 # Steps of 2^k and 1.5 * 2^k: one weight for each, so that long spans share what there is to learn.
 SPANS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # j - i of a pair, from which weights change
 LOOP = 31  # unpaired bases in one side of a loop: 0..30
 GAP = LOOP  # places between two strands: no loop of two pairs is as large
 ABSENT = 5  # letter of such a place, and of one beyond the ends
-# Within a loop that a pair closes there always are neighbours; outside, a strand may end.
-_OPEN_LETTERS, _CLOSED_LETTERS = 6, 5  # of a neighbour that may lie beyond the ends, or may not
+N_LETTERS = 6  # ACGU, a base that is none of these, and ABSENT
 
 
-@kernel
+@part_of_bare_kernel
 def span_of(length):
     """Number of the limits in SPANS that a pair (i, i + length) has reached."""
     k = 0
@@ -33,18 +33,19 @@ def span_of(length):
     return k
 
 
-@kernel
-def _pair(letters, a, b):
-    return letters[a + 1] * 4 + letters[b + 1]
+@part_of_bare_kernel
+def quad(a, b, c, d):
+    """Cell of four letters."""
+    return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
 
 
-@kernel
-def _junction(letters, a, b, kinds):
+@part_of_bare_kernel
+def _junction(letters, a, b):
     """Of the pair of bases a and b, with the neighbours a + 1 and b - 1."""
-    return (_pair(letters, a, b) * kinds + letters[a + 2]) * kinds + letters[b]
+    return quad(letters[a + 1], letters[b + 1], letters[a + 2], letters[b])
 
 
-@kernel
+@part_of_bare_kernel
 def span_between(i, j, n, nick, circular):
     """How far two bases that pair are apart; 0 if they are of two strands."""
     if i < nick <= j:
@@ -52,7 +53,7 @@ def span_between(i, j, n, nick, circular):
     return min(j - i, n - j + i) if circular else j - i
 
 
-@kernel
+@part_of_bare_kernel
 def has_no_outside(i, j, nick, circular):
     """Whether nothing says which side of a pair is outside: on a circle, and of a pair of two strands.
 
@@ -61,29 +62,30 @@ def has_no_outside(i, j, nick, circular):
     return circular or i < nick <= j
 
 
-@kernel
+@part_of_bare_kernel
 def pair_cells(letters, i, j, length, at, out, found):
     """Cells that every pair has, whatever its loops; `length` is its span."""
-    out[found], out[found + 1] = at.base_pair + _pair(letters, i, j), at.span + span_of(length)
+    out[found] = at.base_pair + letters[i + 1] * N_LETTERS + letters[j + 1]
+    out[found + 1] = at.span + span_of(length)
     return found + 2
 
 
-@kernel
+@part_of_bare_kernel
 def hairpin_cells(letters, i, j, at, out, found):
     length = j - i - 1
-    out[found] = at.hairpin_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
+    out[found] = at.hairpin_mismatch + _junction(letters, i, j)
     out[found + 1] = at.hairpin + min(length, LOOP - 1)
     if length != 3 and length != 4:
         return found + 2
     # Hairpins of three and four bases have a cell of their own for each word of letters.
     code = 0
     for k in range(i + 2, j + 1):
-        code = code * _CLOSED_LETTERS + letters[k]
+        code = code * N_LETTERS + letters[k]
     out[found + 2] = (at.hairpin_3 if length == 3 else at.hairpin_4) + code
     return found + 3
 
 
-@kernel
+@part_of_bare_kernel
 def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
     """Cells of a stack, a bulge or an internal loop.
 
@@ -93,48 +95,48 @@ def two_pairs_cells(letters, i, j, p, q, no_outside, at, out, found):
     # A stack reads both pairs, and in the extended features the bases around it.
     if l1 == 0 and l2 == 0:
         before, behind = (ABSENT, ABSENT) if no_outside else (letters[i], letters[j + 2])
-        stack = (_pair(letters, i, j) * 16 + _pair(letters, p, q)) * _OPEN_LETTERS + before
-        out[found] = at.stack + stack * _OPEN_LETTERS + behind
+        word = quad(letters[i + 1], letters[j + 1], letters[p + 1], letters[q + 1])
+        out[found] = at.stack + (word * N_LETTERS + before) * N_LETTERS + behind
         return found + 1
     # A bulge or internal loop: both pairs as seen from within the loop, and the sizes of its sides.
-    out[found] = at.interior_mismatch + _junction(letters, i, j, _CLOSED_LETTERS)
-    out[found + 1] = at.interior_mismatch + _junction(letters, q, p, _CLOSED_LETTERS)
+    out[found] = at.interior_mismatch + _junction(letters, i, j)
+    out[found + 1] = at.interior_mismatch + _junction(letters, q, p)
     out[found + 2] = at.loop + l1 * LOOP + l2
     found += 3
     if l1 + l2 == 1:
         out[found] = at.bulge_0x1 + letters[i + 2 if l1 else j]
         found += 1
     elif l1 == 1 and l2 == 1:
-        out[found] = at.internal_1x1 + letters[i + 2] * _CLOSED_LETTERS + letters[j]
+        out[found] = at.internal_1x1 + letters[i + 2] * N_LETTERS + letters[j]
         found += 1
     return found
 
 
-@kernel
+@part_of_bare_kernel
 def closing_cells(letters, i, j, at, out, found):
     """Cells of the pair that closes a multi-branch loop."""
     out[found], out[found + 1] = at.multi_base, at.multi_paired
-    out[found + 2] = at.multi_dangle + _junction(letters, i, j, _OPEN_LETTERS)
+    out[found + 2] = at.multi_dangle + _junction(letters, i, j)
     return found + 3
 
 
-@kernel
+@part_of_bare_kernel
 def branch_cells(letters, p, q, multi, at, out, found):
     """Cells of the pair (p, q) as a branch of a multi-branch loop, or of the exterior."""
-    word = _junction(letters, q, p, _OPEN_LETTERS)
+    word = _junction(letters, q, p)
     out[found] = at.multi_paired if multi else at.external_paired
     out[found + 1] = (at.multi_dangle if multi else at.external_dangle) + word
     return found + 2
 
 
-@kernel
+@part_of_bare_kernel
 def between_cells(letters, i, j, at, out, found):
     """Cells of the pair that closes the loop between two strands: one of the exterior, seen from within."""
     out[found] = at.strands
     return branch_cells(letters, j, i, False, at, out, found + 1)
 
 
-@kernel
+@part_of_one_kernel
 def _open_loop(letters, partner, first, last, multi, at, out, found):
     """Cells of the branches and unpaired bases of a multi-branch or the exterior loop."""
     k = first
@@ -149,7 +151,7 @@ def _open_loop(letters, partner, first, last, multi, at, out, found):
     return found
 
 
-@kernel
+@part_of_one_kernel
 def _branches(partner, first, last, nick):
     """Number of pairs of the loop that holds first..last - 1, its first, and whether strands end in it."""
     n_pairs, p, k, ends = 0, -1, first, first <= nick < last
@@ -163,7 +165,7 @@ def _branches(partner, first, last, nick):
     return n_pairs, p, ends
 
 
-@kernel
+@bare_kernel
 def loop_cells(letters, partner, nick, circular, at, out):
     """Cells of a whole structure, with repeats; returns their number.
 
@@ -173,46 +175,40 @@ def loop_cells(letters, partner, nick, circular, at, out):
         -1 where unpaired.
     out : (6 n + 1,)
     """
+    letters, partner, out, n, found = cells(letters), cells(partner), cells(out), partner.size, 0
     # The loop that no pair encloses first; then of each pair the loop that it closes, by its branches.
-    n, found = partner.size, 0
-    if circular:
-        found = _circle_cells(letters, partner, at, out)
-    else:
-        found = _open_loop(letters, partner, 0, n, False, at, out, 0)
-    for i in range(n):
-        j = partner[i]
-        if j < i:
-            continue
-        found = pair_cells(letters, i, j, span_between(i, j, n, nick, circular), at, out, found)
-        n_pairs, p, ends = _branches(partner, i + 1, j, nick)
-        if ends:
-            found = between_cells(letters, i, j, at, out, found)
-            found = _open_loop(letters, partner, i + 1, j, False, at, out, found)
+    for i in range(-1, n):
+        a, b, begin, end, is_open = i, n, 0, n, True
+        if i >= 0:
+            a, b, is_open = i, partner[i], False
+            if b < i:
+                continue
+            found = pair_cells(letters, a, b, span_between(a, b, n, nick, circular), at, out, found)
+            begin, end = i + 1, b
+        elif circular:
+            # Turned so that the first pair closes it, the last loop of a circle is a hairpin, a loop of two
+            # pairs, or a multi-branch loop; letters stand twice in a row, so that no index wraps around.
+            first = 0
+            while first < n and partner[first] < 0:
+                first += 1
+            if first < n:
+                a, b, is_open = partner[first], first + n, False
+                begin = a + 1
+        n_pairs, p, ends = _branches(partner, begin, end, nick)
+        if ends and i >= 0:
+            found, is_open = between_cells(letters, a, b, at, out, found), True
+        elif is_open:
+            pass
         elif n_pairs == 0:
-            found = hairpin_cells(letters, i, j, at, out, found)
+            found = hairpin_cells(letters, a, b, at, out, found)
         elif n_pairs == 1:
-            no_outside = has_no_outside(i, j, nick, circular)
-            found = two_pairs_cells(letters, i, j, p, partner[p], no_outside, at, out, found)
+            no_outside = i < 0 or has_no_outside(i, b, nick, circular)
+            found = two_pairs_cells(letters, a, b, p, partner[p], no_outside, at, out, found)
         else:
-            found = closing_cells(letters, i, j, at, out, found)
-            found = _open_loop(letters, partner, i + 1, j, True, at, out, found)
+            found = closing_cells(letters, a, b, at, out, found)
+            for _ in range(b - n):  # of a circle, before its first pair
+                out[found] = at.multi_unpaired
+                found += 1
+        if is_open or n_pairs > 1:
+            found = _open_loop(letters, partner, begin, end, not is_open, at, out, found)
     return found
-
-
-@kernel
-def _circle_cells(letters, partner, at, out):
-    """Cells of the loop of a circle that no pair encloses."""
-    n = partner.size
-    n_pairs, i, _ = _branches(partner, 0, n, n)
-    if n_pairs == 0:
-        return _open_loop(letters, partner, 0, n, False, at, out, 0)
-    j = partner[i]
-    if n_pairs == 1:
-        return hairpin_cells(letters, j, i + n, at, out, 0)
-    # Turned so that the first pair closes it, the last loop of a circle is a hairpin, a loop of two pairs, or
-    # a multi-branch loop; letters stand twice in a row, so that no index wraps around.
-    if n_pairs == 2:
-        _, p, _ = _branches(partner, j + 1, n, n)
-        return two_pairs_cells(letters, j, i + n, p, partner[p], True, at, out, 0)
-    out[0] = at.multi_base
-    return _open_loop(letters, partner, 0, n, True, at, out, 1)

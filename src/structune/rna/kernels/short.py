@@ -9,6 +9,7 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells
+from structune.rna.kernels.loops import ABSENT
 from structune.rna.kernels.mea import accuracies, trace
 from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside, row
 
@@ -16,55 +17,59 @@ from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside
 class Room(NamedTuple):
     """What the kernels of one sequence work on, for the longest; n_cells is that of a table of its pairs."""
 
+    letters: Any  # (n + 2,) of int64, the first absent
     tables: Any  # (6, n_cells): P, M, M2, adjoints of M, values of pairs, best values of stretches
     suffixes: Any  # (4, n + 1): E, shares, best values, values of unpaired bases
     raised: Any  # (n + 1,) of int64
     ring: Any  # (32, LEFT + n + RIGHT)
-    rows: Any  # (8, n + RIGHT)
+    rows: Any  # (9, n + RIGHT)
     partners: Any  # (n,) of int64
     todo: Any  # (n + 1, 2) of int64
     nothing: Any  # (0,)
     no_strands: Any  # (2, 0)
     extent: Any  # (2,)
-    loops: Any  # (31 * 31, width(lanes))
-    scalars: Any  # (6,)
+    counts: Any  # (N_CELLS,), which only grow, as the others behind it, and nobody reads
+    length_counts: Any  # (2, n + 1)
 
 
 @bare_kernel
 def fold(
-    letters, offsets, tables, scalars, min_hairpin, max_span, circular, lonely, lanes, gains, least, span,
-    room, counts, partners, is_known,
+    letters, offsets, tables, lengths, at, min_hairpin, max_span, off, lonely, lanes, gains, least, span,
+    room, partners, is_known,
 ):  # fmt: skip
     """The structures that gain most, for each of several ways to gain, where sums stay in range.
 
     Parameters
     ----------
-    letters : (n_bases + 2 * n_sequences,)
-        Each sequence between absent letters.
+    letters : (n_bases,)
     offsets : (n_sequences + 1,)
         Of the bases of each sequence, among those of all.
-    tables, scalars : as of `inside`, for the longest
-    circular : bool
-        False: not known when this is compiled, so that the kernels of one sequence are those for all.
+    tables, lengths, at : as of `inside`, for the longest
+    off : bool
+        False, of circles and of counts: not known when this is compiled, so that the kernels of one sequence
+        are those for all.
     gains : (n_ways, 3)
         What times the probability of a pair, less what, it gains; and what times its probability to be
         unpaired a base gains.
     least, span : float
         The least sum over structures within a pair that has all its digits, and the greatest log of any sum.
-    counts : as of `outside`
     partners : (n_ways, n_bases)
     is_known : (n_sequences,) of bool
         Gets where sums stayed in range.
     """
     for s in range(offsets.size - 1):
         a, b = offsets[s], offsets[s + 1]
-        n, ends = b - a, letters[a + 2 * s : b + 2 * s + 2]
+        n = b - a
+        ends = room.letters[: n + 2]
+        for k in range(n):
+            ends[k + 1] = letters[a + k]
+        ends[n + 1] = ABSENT
         # The cells of a table of pairs of this sequence, as `structune.rna.structure.space.n_cells` counts
         # them.
         reach = max(0, min(n - 1, max_span))
         n_cells = n * (reach + 1) - reach * (reach + 1) // 2
         is_known[s] = _pairs(
-            n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lanes, least, span, room, counts
+            n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room
         )
         if is_known[s]:
             for way in range(len(gains)):
@@ -80,12 +85,12 @@ def fold(
 
 
 @part_of_one_kernel
-def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lanes, least, span, room, counts):
+def _pairs(n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room):
     """Probabilities of pairs in the first table; whether they are known."""
     nothing, p, e, shares = room.nothing, room.tables[0], room.suffixes[0], room.suffixes[1]
     _clear(n, n_cells, room)
     inside(
-        ends, tables, scalars, nothing, min_hairpin, reach, n, circular, lanes, p, room.tables[1],
+        ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, lanes, p, room.tables[1],
         room.tables[2], e, room.raised, nothing, nothing, room.ring, room.rows, room.partners, room.extent,
     )  # fmt: skip
     # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
@@ -94,9 +99,9 @@ def _pairs(n, reach, n_cells, ends, tables, scalars, min_hairpin, circular, lane
         known &= abs(np.log(e[i]) + RAISE * room.raised[i]) < span
     _clear_rows(n, room)
     outside(
-        ends, tables, scalars, nothing, 1.0, reach, n, circular, lanes, p, room.tables[1], room.tables[2], e,
+        ends, tables, lengths, at, nothing, 1.0, reach, n, off, lanes, p, room.tables[1], room.tables[2], e,
         room.raised, nothing, nothing, shares, room.tables[3], room.no_strands, nothing, nothing, room.ring,
-        room.rows, room.partners, counts, room.loops, room.scalars,
+        room.rows, room.partners, room.counts, room.length_counts, room.no_strands, off,
     )  # fmt: skip
     # Outside, sums may leave the range though they were in it inside.
     for k in range(n_cells):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels.jit import kernel
-from structune.rna.kernels.grammar import NONE, PAIR, choices, place_of, whole
+from structune.kernels.jit import bare_kernel, part_of_one_kernel
+from structune.rna.kernels.grammar import NONE, PAIR, choices, place
 
 DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
 NEXT, LAST, TODO, PLACE, PAIRS, N_FRAME = 0, 1, 2, 3, 4, 5
@@ -33,8 +33,8 @@ class Search(NamedTuple):
     todo : (2 * most_depth, 4)
         Items, and the place of the next one, -1 for none.
     pairs : (n, 2)
-    lists : (n_kinds, n_cells)
-        The number of each item's list, from 1, 0 where it is not known; by kind and place in the chart.
+    lists : as the chart
+        The number of each item's list, from 1, 0 where it is not known.
     starts : (room + 1,)
         Where lists begin.
     choice_losses : (room,)
@@ -60,37 +60,44 @@ class Rows(NamedTuple):
     heap: Any
 
 
-@kernel
+@part_of_one_kernel
 def _list(model, chart, search, work, most_loss, kind, i, j):
     """The number of an item's list, which is made if there is none."""
-    place = place_of(model, kind, i, j)
-    known = search.lists[kind, place]
-    if known:
-        return known
+    at = place(model, kind, i, j)
+    if search.lists[at]:
+        return search.lists[at]
     # Choices by what they lose beside the best one of the item, the least first. So a list may end at the
     # first that loses too much, and the search goes back as soon as one does (Waterman & Byers 1985; Wuchty
     # et al. 1999).
-    state, top, best = search.state, search.state[TOP], -np.inf
+    state, values, losses, best = search.state, work.values.values, search.choice_losses, -np.inf
+    first = last = state[TOP]
     found = choices(model, chart, kind, i, j, work)
     for k in range(found):
-        best = max(best, work.values[k])  # the chart's own may differ in the last digits
-    for k in np.argsort(-work.values[:found]):
-        loss = max(best - work.values[k], 0.0)
+        best = max(best, values[k])  # the chart's own may differ in the last digits
+    for k in range(found):
+        loss = max(best - values[k], 0.0)
         if loss > most_loss:
             state[PRUNED] = 1
-            break
-        search.choice_losses[top] = loss
+            continue
+        # Inserted behind those that lose as much: lists are short, for few choices lose little.
+        to = last
+        while to > first and losses[to - 1] > loss:
+            losses[to] = losses[to - 1]
+            for part in range(6):
+                search.choice_items[to, part] = search.choice_items[to - 1, part]
+            to -= 1
+        losses[to] = loss
         for part in range(6):
-            search.choice_items[top, part] = work.items[6 * k + part]
-        top += 1
+            search.choice_items[to, part] = work.items[6 * k + part]
+        last += 1
     state[LISTS] += 1
-    state[TOP] = search.starts[state[LISTS]] = top
-    search.lists[kind, place] = state[LISTS]
+    state[TOP] = search.starts[state[LISTS]] = last
+    search.lists[at] = state[LISTS]
     return state[LISTS]
 
 
-@kernel
-def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
+@part_of_one_kernel
+def _expand(model, chart, search, work, loss, most_loss, todo, free, n_pairs):
     """A frame for the next item that has choices; whether there is one."""
     state, depth = search.state, search.state[DEPTH]
     while todo >= 0:
@@ -105,7 +112,7 @@ def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
         if first < last:
             frames = search.frames
             frames[depth, NEXT], frames[depth, LAST], frames[depth, TODO] = first, last, todo
-            frames[depth, PLACE], frames[depth, PAIRS] = place, n_pairs
+            frames[depth, PLACE], frames[depth, PAIRS] = free, n_pairs
             search.losses[depth] = loss
             state[DEPTH] = depth + 1
             return True
@@ -113,7 +120,7 @@ def _expand(model, chart, search, work, loss, most_loss, todo, place, n_pairs):
     return False
 
 
-@kernel
+@bare_kernel
 def _sink(rows, size, k):
     """Put place k of the heap where it belongs below."""
     # A binary heap of the places of rows, the greatest loss on top: the row to be replaced.
@@ -128,7 +135,7 @@ def _sink(rows, size, k):
         k = child
 
 
-@kernel
+@part_of_one_kernel
 def _keep(search, rows, n_pairs, loss, most_rows):
     """Write a structure, in the place of the worst if there are enough."""
     state = search.state
@@ -152,17 +159,17 @@ def _keep(search, rows, n_pairs, loss, most_rows):
             _sink(rows, most_rows, k)
 
 
-@kernel
+@bare_kernel
 def search_best(model, chart, search, work, most_loss, most_rows, rows):
     """Go on until all structures are found that lose at most `most_loss`, or the best `most_rows` of them.
 
-    Returns why it stopped: DONE, or for want of room, MORE_CHOICES or MORE_ROWS.
+    A search begins with one frame, whose only choice leaves the whole sequence. Returns why it stopped: DONE,
+    or for want of room, MORE_CHOICES or MORE_ROWS.
     """
     state, room, frames = search.state, rows.losses.size, search.frames
     while state[DEPTH]:
-        if (
-            search.choice_losses.size - state[TOP] < 2 * work.values.size
-        ):  # the exterior's end has a list, too
+        # The exterior's end has a list, too.
+        if search.choice_losses.size - state[TOP] < 2 * work.values.values.size:
             return MORE_CHOICES
         if state[FOUND] == room and room < most_rows:
             return MORE_ROWS
@@ -179,23 +186,14 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
             state[DEPTH] = f  # later ones lose more
             continue
         frames[f, NEXT] += 1
-        todo, place = frames[f, TODO], frames[f, PLACE]
+        todo, free = frames[f, TODO], frames[f, PLACE]
         # The first item is to be taken up first, so it is put on top of the second.
         for first in (3, 0):
             if search.choice_items[chosen, first] != NONE:
                 for part in range(3):
-                    search.todo[place, part] = search.choice_items[chosen, first + part]
-                search.todo[place, 3] = todo
-                todo, place = place, place + 1
-        if not _expand(model, chart, search, work, loss, most_loss, todo, place, frames[f, PAIRS]):
+                    search.todo[free, part] = search.choice_items[chosen, first + part]
+                search.todo[free, 3] = todo
+                todo, free = free, free + 1
+        if not _expand(model, chart, search, work, loss, most_loss, todo, free, frames[f, PAIRS]):
             _keep(search, rows, frames[state[DEPTH], PAIRS], loss, most_rows)
     return DONE
-
-
-@kernel
-def begin(model, chart, search, work, most_loss):
-    """Put the whole sequence before the search."""
-    search.todo[0, 0], search.todo[0, 1], search.todo[0, 2] = whole(model)
-    search.todo[0, 3] = -1
-    search.starts[0] = 0
-    _expand(model, chart, search, work, 0.0, most_loss, 0, 1, 0)

@@ -1,10 +1,9 @@
 """Inside and outside recursions of the CONTRAfold model in the linear domain, one sequence a call.
 
 Bases are numbers 0-5: ACGU, one that is none of these, and one that is absent, which stand at both ends of
-``letters`` (n + 2,), and GAP of them from ``nick`` on between two strands (``nick`` is n for one). Tables of
-potentials are flat over six letters a place, hairpins and spans over lengths 0..n. The bases of a pair are at
-most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs follow one another; cell (i, j)
-is ``row(i, n, reach) + j``.
+``letters`` (n + 2,), and GAP of them from ``nick`` on between two strands (``nick`` is n for one). The bases
+of a pair are at most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs follow one
+another; cell (i, j) is ``row(i, n, reach) + j``.
 
 =====  =================================================================================================
 P      everything within the pair (i, j), itself included
@@ -20,13 +19,12 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
-from structune.rna.kernels.loops import ABSENT, GAP, LOOP
+from structune.rna.kernels.loops import ABSENT, GAP, LOOP, N_LETTERS, quad
 
 # The recursions are McCaskill's (Biopolymers 29:1105, 1990) with CONTRAfold's loops (Do, Woods & Batzoglou,
 # Bioinformatics 22:e90, 2006). Rows are filled from the last base to the first, and the work on a row is on
 # all j at once: runs of neighbouring cells are one vector. Potentials are exponentials of scores. Every base
 # takes a constant factor with it (see `ScaledInference`), so that products of many stay in range.
-N_LETTERS = 6
 # An interior loop has at most 30 unpaired bases, so that row i reads G of rows i + 1..i + 31 alone: a ring of
 # 32 rows that fits into the cache takes the place of a second table of pairs.
 RING = 32
@@ -48,8 +46,14 @@ def row(i, n, reach):
 
 
 @part_of_bare_kernel
-def quad(a, b, c, d):
-    return ((a * N_LETTERS + b) * N_LETTERS + c) * N_LETTERS + d
+def by_table(numbers, at):
+    """Views from the beginnings of the tables that see letters or sizes of loops, in this order."""
+    return (
+        cells(numbers[at.base_pair :]), cells(numbers[at.stack :]), cells(numbers[at.hairpin_mismatch :]),
+        cells(numbers[at.interior_mismatch :]), cells(numbers[at.multi_dangle :]),
+        cells(numbers[at.external_dangle :]), cells(numbers[at.hairpin_3 :]), cells(numbers[at.hairpin_4 :]),
+        cells(numbers[at.loop :]), cells(numbers[at.bulge_0x1 :]), cells(numbers[at.internal_1x1 :]),
+    )  # fmt: skip
 
 
 @part_of_bare_kernel
@@ -76,66 +80,91 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
     return one
 
 
+# The loop closed by (i, j) with the inner pair (i + 1 + l1, j - 1 - l2) factorises into what (i, j) sees,
+# what the sizes give, and G of the inner pair. So for all j of a row the sum over the 496 sizes is a
+# correlation of the ring with a fixed table; bulges of one base and 1x1 loops, which see letters, have zeros
+# in the table. Its transpose, for adjoints, has the other sign of `step`. Two rows are summed at a time: a
+# run of the ring, whose loading is most of the work, serves both.
+
+
 @part_of_one_kernel
-def _interior(i, n, end, loop, ring, lanes, out):
-    """out[j] = sum over loop sizes of potential * G[i + 1 + l1, j - 1 - l2], for all j."""
-    # The loop closed by (i, j) with the inner pair (i + 1 + l1, j - 1 - l2) factorises into what (i, j) sees,
-    # what the sizes give, and G of the inner pair. So for all j of a row the sum over the 496 sizes is a
-    # correlation of the ring with a fixed table; bulges of one base and 1x1 loops, which see letters, have
-    # zeros in the table.
-    stride = LEFT + n + RIGHT
-    w = width(lanes)
+def _interior(i, step, begin, end, size, most, n, loop, ring, lanes, out, ahead):
+    """out[j] = sum over loop sizes of potential * ring[i + step * (1 + l1), j - step * (1 + l2)], for all j.
+
+    ``ahead`` gets the same of the row i - step but for l1 = 0, which `_add_nearest` adds. Loops have less
+    than `size` unpaired bases, and less than ``most - j`` on the second side.
+    """
+    stride, w = LEFT + n + RIGHT, width(lanes)
     zero = splat(loop[0] * 0.0, lanes)
-    # Four vectors of sums at a time: a potential is loaded once for all of them, and the additions of four do
-    # not wait for each other.
-    for j in range(i + 1, end, 4 * w):
+    # Two vectors of sums for each row: a potential is loaded once for both, and the additions of four do not
+    # wait for each other.
+    for j in range(begin, end, 2 * w):
         a = b = c = d = zero
-        for l1 in range(min(LOOP, end - i - 1)):
-            at = (i + 1 + l1) % RING * stride + LEFT + j - 1
-            for l2 in range(LOOP - l1):
-                size = splat(loop[l1 * LOOP + l2], lanes)
-                a = a + size * load(ring, at - l2, lanes)
-                b = b + size * load(ring, at - l2 + w, lanes)
-                c = c + size * load(ring, at - l2 + 2 * w, lanes)
-                d = d + size * load(ring, at - l2 + 3 * w, lanes)
+        for l1 in range(min(size, i) if step < 0 else size):
+            at = (i + step * (1 + l1)) % RING * stride + LEFT + j - step
+            for l2 in range(min(size - l1, most - j)):
+                first, second = load(ring, at - step * l2, lanes), load(ring, at - step * l2 + w, lanes)
+                potential, next_potential = loop[l1 * LOOP + l2], loop[(l1 + 1) * LOOP + l2]
+                here, there = splat(potential, lanes), splat(next_potential, lanes)
+                a, b, c, d = a + here * first, b + here * second, c + there * first, d + there * second
         store(out, j, a)
         store(out, j + w, b)
-        store(out, j + 2 * w, c)
-        store(out, j + 3 * w, d)
+        store(ahead, j, c)
+        store(ahead, j + w, d)
+
+
+@part_of_one_kernel
+def _add_nearest(i, step, begin, end, most, n, loop, ring, lanes, out):
+    """Add the sizes with l1 = 0 to what `_interior` has left ahead for row i."""
+    at, w = (i + step) % RING * (LEFT + n + RIGHT) + LEFT - step, width(lanes)
+    for j in range(begin, end, 2 * w):
+        a, b = load(out, j, lanes), load(out, j + w, lanes)
+        for l2 in range(min(LOOP, most - j)):
+            potential = splat(loop[l2], lanes)
+            a = a + potential * load(ring, at + j - step * l2, lanes)
+            b = b + potential * load(ring, at + j - step * l2 + w, lanes)
+        store(out, j, a)
+        store(out, j + w, b)
 
 
 @bare_kernel
 def inside(
-    letters, tables, scalars, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
+    letters, tables, lengths, at, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
     exterior, raised, left, right, ring, scratch, partners, extent,
 ):  # fmt: skip
     """Fill P, M, M2, E, L and R; E[0] is the partition function, but of a circle, for which E is of no use.
 
     Parameters
     ----------
-    tables : named tuple of potentials
-        1x1 and 0x1 with all of their potential; in ``loop`` these and stacks are 0.
-    scalars : multi closing, paired, unpaired; external paired, unpaired; two strands
+    tables : (N_CELLS,)
+        Potentials of all cells; 1x1 and 0x1 with all of theirs, so that in ``loop`` these and stacks are 0.
+    lengths : (2, n + 1)
+        Potentials of spans and of hairpins.
+    at : named tuple
+        The first cell of each table.
     factors : potential of every pair beside its own, or empty
     raised : (n + 1,) of int64
     left, right : (n + 1,), or empty for one strand
-    ring, scratch : zeros (32, LEFT + n + RIGHT), (2, n + RIGHT)
+    ring, scratch : zeros (32, LEFT + n + RIGHT), (3, n + RIGHT)
     partners : (n,) scratch
         Its last number is the row that is worked on, for who watches.
     extent : (2,)
         Gets the smallest and the largest cell of P.
     """
     n = letters.size - 2
-    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
-    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
-    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
-    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
-    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
-    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    (
+        base_pair, stack, hairpin_mismatch, mismatch, multi_dangle, external_dangle, hairpin_3, hairpin_4,
+        loop, bulge, one_by_one,
+    ) = by_table(tables, at)  # fmt: skip
+    span, hairpin = cells(lengths[0]), cells(lengths[1])
+    branch, unpaired = tables[at.multi_paired], tables[at.multi_unpaired]
+    closing = tables[at.multi_base] * branch
+    outer, free = tables[at.external_paired], tables[at.external_unpaired]
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
-    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
-    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
+    ahead = cells(scratch[2])
+    stride, zero, weighted = LEFT + n + RIGHT, closing * 0.0, factors.size > 0
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, tables[at.strands] * outer
     if nick < n:
         lefts[nick] = rights[begin] = zero + 1.0
     # The partition function of an empty exterior is 1. ``level`` is how often the suffix at hand was divided
@@ -147,8 +176,15 @@ def inside(
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
         x, x_next, x_before = s[i + 1], s[i + 2], s[i]
         slot1, slot2 = (i + 1) % RING * stride + LEFT, (i + 2) % RING * stride + LEFT
-        # sums[j] becomes the part of all two-pair loops that (i, j) closes but for the smallest ones.
-        _interior(i, n, end, loop, g, lanes, sums)
+        # inner[j] becomes the part of all two-pair loops that (i, j) closes but for the smallest ones. Their
+        # inner pair has min_hairpin unpaired bases within it at least.
+        first, inner = i + min_hairpin + 1, sums
+        if (n - i) % 2:
+            room = min(LOOP, end - i - min_hairpin - 3)
+            _interior(i, 1, first - 1, end, room, end + LOOP, n, loop, g, lanes, sums, ahead)
+        else:
+            inner = ahead
+            _add_nearest(i, 1, first, end, end + LOOP, n, loop, g, lanes, ahead)
         for j in range(i, min(n, end + RING)):  # of row i + RING
             g[slot + LEFT + j] = zero
         for j in range(i, end):
@@ -158,7 +194,7 @@ def inside(
         # with j. The places between two strands are no bases, and cost nothing.
         total, found = e[i + 1] * (zero + 1.0 if nick <= i < begin else free), n - n
         total_left = zero if i >= nick or nick == n else lefts[i + 1] * free
-        for j in range(i + min_hairpin + 1, end):
+        for j in range(first, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
             if weighted:
@@ -167,7 +203,7 @@ def inside(
                 continue
             word = quad(x, y, x_next, y_before)
             # Loops that see letters: 0x1 with the unpaired base j - 1, 1x0 with i + 1, and 1x1 with both.
-            two = sums[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
+            two = inner[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
             two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
             special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
             closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
@@ -180,13 +216,13 @@ def inside(
             if crossing:
                 closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
                 distance = zero + 1.0
-            inner = two * mismatch[word] + closed
+            within = two * mismatch[word] + closed
             # A multi-branch loop has two branches at least within (i + 1, j - 1), whence M2; a stack needs
             # its pair.
             if j > i + 1:
-                inner += closing * multi_dangle[word] * m2[below + j - 1]
-                inner += stack[context(word, x_before, y_next, circular or crossing)] * p[below + j - 1]
-            value = own * distance * inner
+                within += closing * multi_dangle[word] * m2[below + j - 1]
+                within += stack[context(word, x_before, y_next, circular or crossing)] * p[below + j - 1]
+            value = own * distance * within
             # The extent of P tells whether a scale was good: what is below 1e-300 has lost digits.
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
@@ -260,7 +296,7 @@ def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m,
 
 
 @part_of_one_kernel
-def _interior_adjoint(i, n, end, loop, ring, row_g, lanes, out, counts):
+def _interior_adjoint(i, begin, end, n, loop, ring, row_g, lanes, out, counts):
     """out[j] = adjoint of G[i, j], from the loops that (i, j) is the inner pair of; adds to their counts.
 
     ``ring`` holds the adjoints of the sums over loops of rows i - 31..i - 1; ``counts`` a run for each size.
@@ -271,13 +307,14 @@ def _interior_adjoint(i, n, end, loop, ring, row_g, lanes, out, counts):
     # The transpose of `_interior`: the pair (i, j) is the inner one, and the outer ones are of the rows
     # above. What each size is expected to occur is the sum over all pairs of G times the adjoint of the outer
     # pair, here without the potential of the size, which `ScaledInference` multiplies at the end.
-    for j in range(i, end, 4 * w):
+    for j in range(begin, end, 4 * w):
         a = b = c = d = zero
         g0, g1 = load(row_g, j, lanes), load(row_g, j + w, lanes)
         g2, g3 = load(row_g, j + 2 * w, lanes), load(row_g, j + 3 * w, lanes)
         for l1 in range(min(LOOP, i)):
             at = (i - 1 - l1) % RING * stride + LEFT + j + 1
-            for l2 in range(LOOP - l1):
+            # No outer pair ends beyond the last base.
+            for l2 in range(min(LOOP - l1, n - 1 - j)):
                 k = l1 * LOOP + l2
                 size = splat(loop[k], lanes)
                 r0, r1 = load(ring, at + l2, lanes), load(ring, at + l2 + w, lanes)
@@ -337,9 +374,9 @@ def _multi_adjoint(
 
 @bare_kernel
 def outside(
-    letters, tables, scalars, factors, weight, reach, nick, circular, lanes, pairs, multi, multi_2, exterior,
-    raised, left, right, shares, d_multi, d_strands, outer_pairs, outer_multi_2, ring, scratch, partners,
-    counts, loop_counts, scalar_counts,
+    letters, tables, lengths, at, factors, weight, reach, nick, circular, lanes, pairs, multi, multi_2,
+    exterior, raised, left, right, shares, d_multi, d_strands, outer_pairs, outer_multi_2, ring, scratch,
+    partners, counts, length_counts, loop_counts, with_loops,
 ):  # fmt: skip
     """Add the expected counts of every table cell times `weight`; P becomes that of pairs, likewise.
 
@@ -352,34 +389,36 @@ def outside(
     outer_pairs, outer_multi_2 : as P, and (n,)
         Of a circle the adjoints of P, and of M2 in its last column, by the loop that no pair encloses.
     d_multi, d_strands, ring, scratch : zeros
-        As M, (2, n + 1), or (2, 0) for one strand, (32, LEFT + n + RIGHT), (8, n + RIGHT).
-    counts : as `tables`
-        Get the counts, those of hairpins and spans by length. ``loop_counts`` (31 * 31, width(lanes)) gets
-        those of larger loops by size, in runs to be added up, without the factor of their own potential.
-    scalar_counts : as `scalars`
-        But in the place of the unpaired bases of multi-branch loops, which are those that all others leave,
-        the unpaired bases of hairpins.
+        As M, (2, n + 1), or (2, 0) for one strand, (32, LEFT + n + RIGHT), (9, n + RIGHT).
+    counts, length_counts : as `tables`, `lengths`
+        Get the counts, but for the unpaired bases of multi-branch loops, which are those that all others
+        leave. ``loop_counts`` (31 * 31, width(lanes)) gets those of larger loops by size, in runs to be added
+        up, without the factor of their own potential.
+    with_loops : bool
+        Whether larger loops are counted, which takes as long as the sums do.
     """
     n = letters.size - 2
-    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
-    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
-    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
-    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
-    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
-    n_pair, n_span, n_stack = cells(counts.base_pair), cells(counts.span), cells(counts.stack)
-    n_hairpin_mismatch, n_mismatch = cells(counts.hairpin_mismatch), cells(counts.interior_mismatch)
-    n_multi_dangle, n_external_dangle = cells(counts.multi_dangle), cells(counts.external_dangle)
-    n_hairpin, n_hairpin_3 = cells(counts.hairpin), cells(counts.hairpin_3)
-    n_hairpin_4, n_bulge, n_one = cells(counts.hairpin_4), cells(counts.bulge_0x1), cells(counts.internal_1x1)
+    (
+        base_pair, stack, hairpin_mismatch, mismatch, multi_dangle, external_dangle, hairpin_3, hairpin_4,
+        loop, bulge, one_by_one,
+    ) = by_table(tables, at)  # fmt: skip
+    span, hairpin = cells(lengths[0]), cells(lengths[1])
+    (
+        n_pair, n_stack, n_hairpin_mismatch, n_mismatch, n_multi_dangle, n_external_dangle, n_hairpin_3,
+        n_hairpin_4, _, n_bulge, n_one,
+    ) = by_table(counts, at)  # fmt: skip
+    n_span, n_hairpin = cells(length_counts[0]), cells(length_counts[1])
     n_loop, factor = cells(loop_counts), cells(factors)
-    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    branch, unpaired = tables[at.multi_paired], tables[at.multi_unpaired]
+    closing = tables[at.multi_base] * branch
+    outer, free = tables[at.external_paired], tables[at.external_unpaired]
     p, m, m2, e = cells(pairs), cells(multi), cells(multi_2), cells(exterior)
     d_i, d_m, s, share = cells(ring), cells(d_multi), cells(letters), cells(shares)
     g, b, d_g, d_b = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(scratch[3])
     sums, d_m2 = cells(scratch[4]), cells(scratch[5])
-    d_stack, d_stack_next = cells(scratch[6]), cells(scratch[7])
-    stride, zero, weighted = LEFT + n + RIGHT, scalars[0] * 0.0, factors.size > 0
-    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] * outer
+    d_stack, d_stack_next, ahead = cells(scratch[6]), cells(scratch[7]), cells(scratch[8])
+    stride, zero, weighted = LEFT + n + RIGHT, closing * 0.0, factors.size > 0
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, tables[at.strands] * outer
     d_left, d_right = cells(d_strands[0]), cells(d_strands[1])
     seed, seed_2 = cells(outer_pairs), cells(outer_multi_2)
     # share[i] = E[i] * dlogZ/dE[i] * weight is how often structures are expected to be cut before base i: it
@@ -387,7 +426,7 @@ def outside(
     share[0] = zero if circular else zero + weight
     for i in range(n):
         if i == nick:
-            scalar_counts[4] += _prefixes_adjoint(
+            counts[at.external_unpaired] += _prefixes_adjoint(
                 begin, n, reach, s, p, external_dangle, outer, free, rights, d_right
             )
         partners[n - 1], end, level = i, min(n, i + reach + 1), raised[i]
@@ -407,8 +446,15 @@ def outside(
             # On a circle the outermost loop is not that of E: its adjoints come from the grammar, see
             # `open_circle`.
             d_m2[n - 1] = d_m2[n - 1] + seed_2[i]
-        # d_g[j]: adjoints of G[i, j] by the loops around (i, j), from the ring of adjoints of the rows above.
-        _interior_adjoint(i, n, end, loop, d_i, g, lanes, d_g, n_loop)
+        # around[j]: adjoints of G[i, j] by the loops around (i, j), from the ring of those of the rows above.
+        around = d_g
+        if with_loops:
+            _interior_adjoint(i, i + 1, end, n, loop, d_i, g, lanes, d_g, n_loop)
+        elif i % 2 == 0:
+            _interior(i, -1, i + 1, min(n, end + 1), LOOP, n - 1, n, loop, d_i, lanes, d_g, ahead)
+        else:
+            around = ahead
+            _add_nearest(i, -1, i + 1, end, n - 1, n, loop, d_i, lanes, ahead)
         _multi_adjoint(
             i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
         )
@@ -420,18 +466,18 @@ def outside(
         between = nick <= i < begin
         part = push * (zero + 1.0 if between else free) * levelled(e[i + 1], raised[i + 1] - level)
         share[i + 1] = share[i + 1] + part
-        scalar_counts[4] += zero if between else part
+        counts[at.external_unpaired] += zero if between else part
         outer_push = push * outer
         if i < nick < n:
             d_left[i + 1] = d_left[i + 1] + d_left[i] * free
-            scalar_counts[4] += d_left[i] * free * lefts[i + 1]
+            counts[at.external_unpaired] += d_left[i] * free * lefts[i + 1]
         for f in range(found):
             j = partners[f]
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             value = p[here + j]
             word = quad(y, x, y_next, x_before)
             # where the pair is seen from outside: a loop, a multi-branch loop, the exterior
-            step = d_g[j]
+            step = around[j]
             if i > 0:
                 part = bulge[y_next] * d_i[slot1 + j + 2]
                 n_bulge[y_next] = n_bulge[y_next] + g[j] * part
@@ -449,7 +495,7 @@ def outside(
             d_value = d_stack[j] + step * mismatch[word]
             part = multi_dangle[word] * branch * d_b[j]
             d_value += part
-            scalar_counts[1] += value * part
+            counts[at.multi_paired] += value * part
             n_multi_dangle[word] = n_multi_dangle[word] + value * part
             push = external_dangle[word] * outer_push * levelled(e[j + 1], raised[j + 1] - level)
             share[j + 1] = share[j + 1] + value * push
@@ -460,7 +506,7 @@ def outside(
             if begin <= i:
                 push += external_dangle[word] * outer * d_right[j + 1] * rights[i]
             d_value += push
-            scalar_counts[3] += value * push
+            counts[at.external_paired] += value * push
             n_external_dangle[word] = n_external_dangle[word] + value * push
             if circular:
                 d_value += seed[here + j]
@@ -489,7 +535,7 @@ def outside(
                 d_m2[j - 1] = d_m2[j - 1] + push
                 part = push * m2[below + j - 1]
                 n_multi_dangle[word] = n_multi_dangle[word] + part
-                scalar_counts[0] += part
+                counts[at.multi_base] += part
                 rest -= part
             if crossing:
                 push = step * strands * external_dangle[word]
@@ -497,15 +543,14 @@ def outside(
                 d_right[j] = d_right[j] + push * lefts[i + 1]
                 part = push * lefts[i + 1] * rights[j]
                 n_external_dangle[word] = n_external_dangle[word] + part
-                scalar_counts[3] += part
-                scalar_counts[5] += part
+                counts[at.external_paired] += part
+                counts[at.strands] += part
             else:
                 special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
                 part = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
                 _count_hairpin(s, i, j, part, n_hairpin_3, n_hairpin_4)
                 n_hairpin[j - i - 1] = n_hairpin[j - i - 1] + part
                 n_hairpin_mismatch[word] = n_hairpin_mismatch[word] + part
-                scalar_counts[2] += part * (j - i - 1)
             n_mismatch[word] = n_mismatch[word] + (rest - part)
             # Kept in the ring for the 31 rows below, whose pairs may be the inner ones of this loop.
             d_i[slot + j] = step * mismatch[word]

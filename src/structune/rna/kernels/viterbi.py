@@ -7,8 +7,8 @@ import numpy as np
 
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
-from structune.rna.kernels.loops import GAP, LOOP
-from structune.rna.kernels.sums import LEFT, N_LETTERS, RIGHT, RING, context, quad, row, special_hairpin
+from structune.rna.kernels.loops import GAP, LOOP, N_LETTERS, quad
+from structune.rna.kernels.sums import LEFT, RIGHT, RING, by_table, context, row, special_hairpin
 
 
 @kernel
@@ -71,7 +71,7 @@ def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights):
 
 @kernel
 def viterbi(
-    letters, tables, scalars, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
+    letters, tables, lengths, at, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
     exterior, left, right, ring, scratch, partners,
 ):  # fmt: skip
     """Fill P, M, M2, E, L and R as `structune.rna.kernels.sums.inside` does; E[0] is the best score.
@@ -79,16 +79,18 @@ def viterbi(
     ``factors`` are scores too; ``ring`` is full of -inf.
     """
     n = letters.size - 2
-    base_pair, span, stack = cells(tables.base_pair), cells(tables.span), cells(tables.stack)
-    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
-    multi_dangle, external_dangle = cells(tables.multi_dangle), cells(tables.external_dangle)
-    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
-    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
-    closing, branch, unpaired, outer, free = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
+    (
+        base_pair, stack, hairpin_mismatch, mismatch, multi_dangle, external_dangle, hairpin_3, hairpin_4,
+        loop, bulge, one_by_one,
+    ) = by_table(tables, at)  # fmt: skip
+    span, hairpin = cells(lengths[0]), cells(lengths[1])
+    branch, unpaired = tables[at.multi_paired], tables[at.multi_unpaired]
+    closing = tables[at.multi_base] + branch
+    outer, free = tables[at.external_paired], tables[at.external_unpaired]
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, best, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
     stride, weighted = LEFT + n + RIGHT, factors.size > 0
-    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, scalars[5] + outer
+    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, tables[at.strands] + outer
     if nick < n:
         lefts[nick] = rights[begin] = 0.0
     e[n] = 0.0

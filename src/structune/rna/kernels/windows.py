@@ -8,8 +8,8 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells
-from structune.rna.kernels.loops import LOOP
-from structune.rna.kernels.sums import N_LETTERS, RAISE, quad, row, special_hairpin
+from structune.rna.kernels.loops import LOOP, N_LETTERS, quad
+from structune.rna.kernels.sums import RAISE, by_table, row, special_hairpin
 
 
 @part_of_bare_kernel
@@ -22,14 +22,14 @@ def _add(steps, first, last, size, value):
 
 @bare_kernel
 def windows(
-    letters, tables, scalars, factors, reach, size, inside_pairs, pairs, multi, multi_2, exterior, raised,
+    letters, tables, lengths, at, factors, reach, size, inside_pairs, pairs, multi, multi_2, exterior, raised,
     shares, d_multi, scratch, out,
 ):  # fmt: skip
     """Fill ``out`` (n + 2,) with the probability that the bases i..i + size - 1 are unpaired, for each i.
 
     Parameters
     ----------
-    tables, scalars, factors, reach
+    tables, lengths, at, factors, reach
         As `inside` has them.
     inside_pairs, multi, multi_2, exterior, raised
         As `inside` leaves them.
@@ -38,10 +38,13 @@ def windows(
     scratch : zeros (3, n + 1)
     """
     n = letters.size - 2
-    base_pair, span, multi_dangle = cells(tables.base_pair), cells(tables.span), cells(tables.multi_dangle)
-    hairpin, hairpin_3, hairpin_4 = cells(tables.hairpin), cells(tables.hairpin_3), cells(tables.hairpin_4)
-    hairpin_mismatch, mismatch = cells(tables.hairpin_mismatch), cells(tables.interior_mismatch)
-    closing, branch, unpaired, free = scalars[0], scalars[1], scalars[2], scalars[4]
+    (
+        base_pair, _, hairpin_mismatch, mismatch, multi_dangle, _, hairpin_3, hairpin_4, loop, bulge,
+        one_by_one,
+    ) = by_table(tables, at)  # fmt: skip
+    span, hairpin = cells(lengths[0]), cells(lengths[1])
+    branch, unpaired = tables[at.multi_paired], tables[at.multi_unpaired]
+    closing, free = tables[at.multi_base] * branch, tables[at.external_unpaired]
     p, expected, m, m2, e = cells(inside_pairs), cells(pairs), cells(multi), cells(multi_2), cells(exterior)
     share, d_m, s, factor = cells(shares), cells(d_multi), cells(letters), cells(factors)
     d_m2, tails, steps, found = cells(scratch[0]), cells(scratch[1]), cells(scratch[2]), cells(out)
@@ -57,10 +60,10 @@ def windows(
             # share[i] E[i + size] free^size / E[i]: structures that are cut at i and go on after the window.
             steps_up = RAISE * (raised[i + size] - raised[i])
             found[i] = found[i] + share[i] * np.exp(in_exterior + np.log(e[i + size] / e[i]) + steps_up)
-            at = row(i + size, n, reach)
+            beyond = row(i + size, n, reach)
             # To the left of a branch: M[i, j] began with `size` unpaired bases.
             for j in range(i + size, end):  # to the left of a branch
-                found[i] = found[i] + in_multi * (d_m[here + j] * m[at + j] + d_m2[j] * m2[at + j])
+                found[i] = found[i] + in_multi * (d_m[here + j] * m[beyond + j] + d_m2[j] * m2[beyond + j])
         # tails[j] = sum over k >= j of the adjoint of M[i, k] times unpaired^(k - j): stretches that go on
         # behind j with unpaired bases.
         tail = 0.0
@@ -90,7 +93,9 @@ def windows(
             # additions.
             value = step * hairpin[j - i - 1] * special * hairpin_mismatch[word]
             _add(steps, i + 1, j - 1, size, value)
-            _add_loops(s, tables, step * mismatch[word], p, n, reach, i, j, size, steps)
+            _add_loops(
+                s, loop, bulge, one_by_one, mismatch, step * mismatch[word], p, n, reach, i, j, size, steps
+            )
     total = 0.0
     for i in range(n):
         total += steps[i]
@@ -98,10 +103,8 @@ def windows(
 
 
 @part_of_bare_kernel
-def _add_loops(s, tables, step, p, n, reach, i, j, size, steps):
+def _add_loops(s, loop, bulge, one_by_one, mismatch, step, p, n, reach, i, j, size, steps):
     """Count the bulges and internal loops that (i, j) closes."""
-    loop, bulge, one_by_one = cells(tables.loop), cells(tables.bulge_0x1), cells(tables.internal_1x1)
-    mismatch = cells(tables.interior_mismatch)
     for l1 in range(min(LOOP, j - i - 1)):
         a = i + 1 + l1
         here = row(a, n, reach)

@@ -13,15 +13,18 @@ from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.kernels.viterbi import viterbi
+from structune.rna.structure.features import STARTS
 from structune.rna.structure.inference import (
     LogInference,
     ScaledInference,
     grammar_choices,
     grammar_model,
+    new_chart,
     rows,
     share_below,
+    tables_of,
 )
-from structune.rna.structure.potentials import Scores, with_ends
+from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
 from structune.running.steps import step
@@ -42,32 +45,29 @@ class Viterbi:
         Of the best structure.
     """
 
-    def __init__(self, scores: Scores, letters: Array, space: Space, extra: FloatArray) -> None:
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> None:
         self.n, self._reach = letters.size, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
         n, nick = self.n, self._model.nick
-        tables, scalars = scores.tables(n)
-        # 16 cells more than the table has: runs of the last row may read and write beyond its end.
-        pairs, multi, multi_2 = np.full((3, n_cells(n, self._reach) + 16), -np.inf)
-        suffixes, rows = np.zeros(n + 1), np.zeros((2, n + kernels.RIGHT))
-        left, right = np.full((2, n + 1 if nick < n else 0), -np.inf)
+        self._chart = new_chart(self._model, -np.inf)
+        exterior, pairs, multi, multi_2, left, right, _ = tables_of(self._model, self._chart.values)
+        exterior[:] = 0.0
+        rows = np.zeros((2, n + kernels.RIGHT))
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
         partners = np.full(n, n)
         with step("best scores", lambda: share_below(partners, space)):
             viterbi(
-                with_ends(letters, space.circular)[: n + 2], tables, scalars, extra, space.min_hairpin,
-                self._reach, nick, space.circular, all_lanes(float), pairs, multi, multi_2, suffixes, left,
-                right, ring, rows, partners,
+                with_ends(letters, space.circular)[: n + 2], scores.scores(), scores.length_scores(n), STARTS,
+                extra, space.min_hairpin, self._reach, nick, space.circular, all_lanes(float), pairs, multi,
+                multi_2, exterior, left, right, ring, rows, partners,
             )  # fmt: skip
-        rest = np.full(pairs.size if space.circular else 0, -np.inf)
-        self._chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
         if space.circular:
-            grammar.close_circle(self._model, self._chart, True, grammar_choices(self.n, float))
-        self.score = float(self._chart.first[0])
+            grammar.close_circle(self._model, self._chart, True, grammar_choices(self._model))
+        self.score = float(self._chart.values[0])
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""
-        return derive(self._model, self._chart, self.n, np.empty(0))
+        return derive(self._model, self._chart, np.empty(0))
 
     def n_best(self, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
         """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
@@ -87,25 +87,27 @@ class Viterbi:
 
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
-        model, chart, room = self._model, self._chart, grammar_choices(self.n, float)
-        depth, size = 3 * model.n + 3, 4 * room.values.size  # as many choices make a structure at most
-        last_kind = (
-            grammar.REST if model.circular else grammar.RIGHT if model.nick < self.n else grammar.MULTI_2
-        )
+        model, chart, room = self._model, self._chart, grammar_choices(self._model)
+        depth, size = (
+            3 * model.n + 4,
+            4 * grammar.most_choices(model.n),
+        )  # as many choices make a structure at most
+        # One frame, whose only choice is what leaves the whole sequence.
         search = subopt.Search(
-            state=np.zeros(subopt.N_STATE, np.int64),
+            state=np.array([1, 1, 1, 0, 0]),
             frames=np.empty((depth, subopt.N_FRAME), np.int64),
-            losses=np.empty(depth),
+            losses=np.zeros(depth),
             todo=np.empty((2 * depth, 4), np.int64),
             pairs=np.empty((self.n // 2 + 1, 2), np.int64),
-            lists=np.zeros((last_kind + 1, n_cells(self.n, self._reach) + 16), np.int32),
+            lists=np.zeros(chart.values.size, np.int32),
             starts=np.empty(size, np.int64),
-            choice_losses=np.empty(size),
+            choice_losses=np.zeros(size),
             choice_items=np.empty((size, 6), np.int64),
         )
+        search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
+        search.choice_items[0] = grammar.EXTERIOR, 0, model.n - 1, *grammar.NOTHING
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
-        subopt.begin(model, chart, search, room, most_loss)
         while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
             # The search stopped for want of room, and goes on where it was with twice as much.
             held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
@@ -132,11 +134,11 @@ def _enlarged(array: Array) -> Array:
     return out
 
 
-def derive(model: grammar.Model, chart: grammar.Chart, n: int, uniforms: FloatArray) -> IntArray:
+def derive(model: grammar.Model, chart: grammar.Dual, uniforms: FloatArray) -> IntArray:
     """Partners of a structure: the best, or the one that `uniforms` fall on."""
-    partner = np.empty(n, np.int64)
-    todo = np.empty((n + 3, 3), np.int64)
-    grammar.derive(model, chart, uniforms, grammar_choices(n, float), todo, partner)
+    partner = np.empty(model.n, np.int64)
+    todo = np.empty((model.n + 3, 3), np.int64)
+    grammar.derive(model, chart, uniforms, grammar_choices(model), todo, partner)
     return partner
 
 
@@ -144,12 +146,12 @@ def samples(
     inference: ScaledInference | LogInference, model: grammar.Model, n_samples: int, rng: np.random.Generator
 ) -> IntArray:
     """Structures drawn by their probabilities, shape (n_samples, n_bases)."""
-    chart, n, kind = inference.chart(), inference.n, np.dtype(_partner_type(inference.n))
+    chart, n, kind = inference.chart(model), inference.n, np.dtype(_partner_type(inference.n))
     needed = 2.0 * n_samples * n * kind.itemsize  # a copy is made of them
     require_memory(needed, f"{n_samples:,} structures of {n:,} bases", "fewer")
     drawn = np.empty((n_samples, n), kind)
     for row in drawn:
-        row[:] = derive(model, chart, n, rng.random(3 * n + 3))
+        row[:] = derive(model, chart, rng.random(3 * n + 3))
     return drawn
 
 

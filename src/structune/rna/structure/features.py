@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.rna.kernels.loops import LOOP, SPANS
+from structune.rna.kernels.loops import LOOP, N_LETTERS, SPANS
 from structune.structure import Array, FloatArray, IntArray
 
 LETTERS = "ACGU"
@@ -30,19 +30,19 @@ _MAX_ASYMMETRY, _MAX_SYMMETRIC, _MAX_EXPLICIT, _MAX_SIDES = 28, 15, 4, 10
 UNKNOWN = 4  # letter of a base that is none of the four; ABSENT is that of one beyond a strand's end
 
 SHAPES: dict[str, tuple[int, ...]] = {
-    "base_pair": (4, 4),
+    "base_pair": (N_LETTERS,) * 2,
     "span": (len(SPANS) + 1,),
-    "stack": (4, 4, 4, 4, 6, 6),
-    "hairpin_mismatch": (4, 4, 5, 5),
-    "interior_mismatch": (4, 4, 5, 5),
-    "multi_dangle": (4, 4, 6, 6),
-    "external_dangle": (4, 4, 6, 6),
-    "hairpin": (MAX_LOOP + 1,),
-    "hairpin_3": (5, 5, 5),
-    "hairpin_4": (5, 5, 5, 5),
-    "loop": (MAX_LOOP + 1, MAX_LOOP + 1),
-    "bulge_0x1": (5,),
-    "internal_1x1": (5, 5),
+    "stack": (N_LETTERS,) * 6,
+    "hairpin_mismatch": (N_LETTERS,) * 4,
+    "interior_mismatch": (N_LETTERS,) * 4,
+    "multi_dangle": (N_LETTERS,) * 4,
+    "external_dangle": (N_LETTERS,) * 4,
+    "hairpin": (LOOP,),
+    "hairpin_3": (N_LETTERS,) * 3,
+    "hairpin_4": (N_LETTERS,) * 4,
+    "loop": (LOOP + 1, LOOP),  # a row more than there are sizes, which kernels may read
+    "bulge_0x1": (N_LETTERS,),
+    "internal_1x1": (N_LETTERS,) * 2,
     "multi_base": (1,),
     "multi_unpaired": (1,),
     "multi_paired": (1,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,9 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
-from structune.rna.kernels.loops import ABSENT
-from structune.rna.structure.features import MAX_LOOP, N_CELLS, SHAPES, STARTS, TABLES
-from structune.rna.structure.potentials import (
-    LOOP_LENGTHS,
-    SIDES,
-    Potentials,
-    Scores,
-    Tables,
-    spans,
-    with_ends,
-)
+from structune.rna.kernels.loops import ABSENT, LOOP
+from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, TABLES, tables
+from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of
 from structune.running.steps import step
 from structune.structure import Array, IntArray
@@ -42,39 +35,29 @@ class Counts:
     """Expected numbers of table cells, summed over sequences of at most n bases."""
 
     def __init__(self, n: int, dtype: Any) -> None:
-        shapes = {name: (kernels.N_LETTERS ** len(SHAPES[name]),) for name in Tables._fields}
-        shapes |= {"span": (n + 1,), "hairpin": (n + 1,), "loop": (SIDES * SIDES,)}
-        self.tables = Tables(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
-        self.scalars = np.zeros(6, dtype)
-        self.cells = np.zeros(N_CELLS, dtype)
-        self.bases = 0.0
+        self.cells: Any = 0.0  # what the grammar counts, an array then
+        self.scaled = np.zeros(N_CELLS, dtype)  # what `ScaledInference` counts
+        self.lengths = np.zeros((2, n + 1), dtype)
+        self.bases: Any = 0.0
 
     def gather(self) -> Array:
         """All counts by cell, shape (N_CELLS,)."""
-        out, found = self.cells.copy(), self.tables._asdict()
-        cells = {name: out[place].reshape(SHAPES[name]) for name, place in TABLES.items()}
-        hairpins, by_span, loops = (found.pop(name) for name in ("hairpin", "span", "loop"))
-        for name, count in found.items():
-            sides = SHAPES[name]
-            cells[name] += count.reshape((kernels.N_LETTERS,) * len(sides))[tuple(slice(k) for k in sides)]
+        out = np.asarray(self.cells + self.scaled)
+        cells, found, (by_span, hairpins) = tables(out), tables(self.scaled), self.lengths
         # 0x1 and 1x1 loops are counted by their letters alone; the sizes of these loops follow.
-        loops = loops.reshape(SIDES, SIDES).copy()
+        loops = found["loop"].copy()
         loops[0, 1] += found["bulge_0x1"].sum()
         loops[1, 1] += found["internal_1x1"].sum()
-        cells["loop"] += loops
+        cells["loop"] += loops - found["loop"]
         # The tables of kernels go by length; cells are shared by all lengths beyond the last one of its own.
-        np.add.at(cells["hairpin"], np.minimum(np.arange(hairpins.size), MAX_LOOP), hairpins)
+        lengths = np.arange(hairpins.size)
+        np.add.at(cells["hairpin"], np.minimum(lengths, MAX_LOOP), hairpins)
         np.add.at(cells["span"], spans(by_span.size - 1), by_span)
-        closing, branches, in_hairpins, outer, free, joined = self.scalars
-        cells["strands"] += joined
-        cells["multi_base"] += closing
-        cells["multi_paired"] += closing + branches
-        cells["external_paired"] += outer
-        cells["external_unpaired"] += free
-        # every base is paired, or unpaired in a loop of some kind
-        # Kernels do not count the unpaired bases of multi-branch loops: they are what is left of all bases.
-        elsewhere = 2 * found["base_pair"].sum() + in_hairpins + free + np.sum(LOOP_LENGTHS * loops)
-        cells["multi_unpaired"] += self.bases - elsewhere
+        cells["multi_paired"] += found["multi_base"]
+        # Every base is paired, or unpaired in a loop of some kind. Kernels do not count the unpaired bases of
+        # multi-branch loops: they are what is left of all bases.
+        elsewhere = 2 * found["base_pair"].sum() + lengths @ hairpins + np.sum(LOOP_LENGTHS * loops)
+        cells["multi_unpaired"] += self.bases - elsewhere - found["external_unpaired"]
         return out
 
 
@@ -125,13 +108,13 @@ class ScaledInference:
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
         if space.circular:
             self._model = grammar_model(potentials, letters, space, scores)
-            self._circle = self.chart()
-            self.log_partition = self._circle.first[0]
+            self._circle = self.chart(self._model)
+            self.log_partition = complete(self._circle)[0]
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
         failed = RangeError(f"the partition function of {self.n} bases leaves the range of a double")
-        if np.max(potentials.cells.real) > MOST_SCORE:
+        if potentials.most > MOST_SCORE:
             raise failed
         # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
         # of long stretches stay near 1. Of long sequences it is guessed from the first 400 bases; it is
@@ -162,14 +145,14 @@ class ScaledInference:
 
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
-        self._tables, self._scalars = potentials.factors(self.n, self.log_scale)
-        extent, rows, ring = np.empty(2), *self._room(2)
+        self._tables, self._lengths = potentials.factors(self.n, self.log_scale)
+        extent, rows, ring = np.empty(2), *self._room(3)
         with step("sums inside", lambda: share_below(self._partners, self._space)):
             kernels.inside(
-                self.letters, self._tables, self._scalars, self._extra, self._space.min_hairpin, self.reach,
-                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-                self._suffixes, self._raised, self._left, self._right, ring, rows, self._partners,
-                extent,
+                self.letters, self._tables, self._lengths, STARTS, self._extra, self._space.min_hairpin,
+                self.reach, self._nick, self._space.circular, self.lanes, self.pairs, self._multi,
+                self._multi_2, self._suffixes, self._raised, self._left, self._right, ring, rows,
+                self._partners, extent,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
             # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
@@ -186,8 +169,8 @@ class ScaledInference:
         ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
         return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
 
-    def count(self, counts: Counts, weight: float = 1.0) -> None:
-        """Add the expected counts times `weight`; once, because `pairs` become probabilities."""
+    def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
+        """Add the expected counts times `weight`, if they are wanted; once: `pairs` become probabilities."""
         self._outside(counts, weight)
         self._multi = self._multi_2 = self._multi[:0].copy()  # as large as the pairs, and of no more use
 
@@ -195,89 +178,99 @@ class ScaledInference:
         """How probably the bases i..i + size - 1 are all unpaired, for each i; instead of `count`."""
         # `outside` turns P into probabilities, and windows need both.
         inside, out = self.pairs.copy(), np.zeros(self.n + 2)
-        shares, d_multi = self._outside(Counts(self.n, self.dtype), 1.0)
+        shares, d_multi = self._outside(None, 1.0)
         kernels_of_windows.windows(
-            self.letters, self._tables, self._scalars, self._extra, self.reach, size, inside, self.pairs,
-            self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
+            self.letters, self._tables, self._lengths, STARTS, self._extra, self.reach, size, inside,
+            self.pairs, self._multi, self._multi_2, self._suffixes, self._raised, shares, d_multi,
             np.zeros((3, self.n + 1)), out,
         )  # fmt: skip
         return np.clip(out[: max(0, self.n - size + 1)], 0.0, 1.0)
 
-    def _outside(self, counts: Counts, weight: float) -> tuple[Array, Array]:
+    def _outside(self, wanted: Counts | None, weight: float) -> tuple[Array, Array]:
         """Count; gives the shares of the suffixes and the adjoints of M."""
+        counts = Counts(self.n, self.dtype) if wanted is None else wanted
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
         # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
-        loops = np.zeros((SIDES * SIDES, self.lanes.width), self.dtype)  # a run of sums for each size
+        loops = np.zeros((LOOP * LOOP, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
         if self._space.circular:  # by the last loop of a circle, which is counted here
-            outer = new_chart(self._model, 0.0)
-            outer.first[0] = weight
-            work = grammar_choices(self.n, self.dtype)
-            counts.bases -= grammar.open_circle(self._model, self._circle, outer, work, counts.cells)
+            outer, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
+            outer.values[0] = weight
+            work = grammar_choices(self._model)
+            bases = grammar.open_circle(self._model, self._circle, outer, work, found)
+            counts.bases -= complex(*bases) if self._model.sloped else bases[0]
+            counts.cells += complete(found)
+            _, pairs, _, multi_2, *_ = tables_of(self._model, complete(outer))
             last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
-            pairs, multi_2 = self.pairs[: outer.pairs.size], self._multi_2[last]
             # Shares become adjoints when they are divided by the values.
-            outer_pairs = np.divide(outer.pairs, pairs, out=np.zeros_like(pairs), where=pairs != 0.0)
-            outer_multi_2 = np.divide(
-                outer.multi_2[last], multi_2, out=np.zeros_like(multi_2), where=multi_2 != 0.0
+            outer_pairs, outer_multi_2 = (
+                np.divide(share, value, out=np.zeros_like(value), where=value != 0.0)
+                for share, value in ((pairs, self.pairs), (multi_2[last], self._multi_2[last]))
             )
-        rows, ring = self._room(8)
+        rows, ring = self._room(9)
         with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
             kernels.outside(
-                self.letters, self._tables, self._scalars, self._extra, weight, self.reach, self._nick,
-                self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2, self._suffixes,
-                self._raised, self._left, self._right, shares, d_multi, d_strands, outer_pairs, outer_multi_2,
-                ring, rows, self._partners, counts.tables, loops, counts.scalars,
+                self.letters, self._tables, self._lengths, STARTS, self._extra, weight, self.reach,
+                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
+                self._suffixes, self._raised, self._left, self._right, shares, d_multi, d_strands,
+                outer_pairs, outer_multi_2, ring, rows, self._partners, counts.scaled, counts.lengths, loops,
+                wanted is not None,
             )  # fmt: skip
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
-            counts.tables.loop[:] += loops.sum(axis=1) * self._tables.loop
+            start = TABLES["loop"].start
+            sizes = slice(start, start + LOOP * LOOP)
+            counts.scaled[sizes] += loops.sum(axis=1) * self._tables[sizes]
         # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
         # follow.
         counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
-    def chart(self) -> grammar.Chart:
+    def chart(self, model: grammar.Model) -> grammar.Dual:
         """Logs of the inside tables, unscaled; before `count` is called."""
         # before[i]: bases before place i. A stretch of m bases was divided by exp(m log_scale), which is
         # undone here.
         before = np.append(0, np.cumsum(self._bases))  # bases
+        numbers = np.full(model.starts[-1], -np.inf, self.dtype)
+        exterior, pairs, multi, multi_2, left, right, _ = tables_of(model, numbers)
+        exterior[:] = self._logs() + self.log_scale * (before[-1] - before)
         with np.errstate(divide="ignore"):
-            pairs, multi, multi_2 = np.log(self.pairs), np.log(self._multi), np.log(self._multi_2)
-            suffixes = self._logs() + self.log_scale * (before[-1] - before)
-            left, right = np.log(self._left), np.log(self._right)
-        if left.size:
-            left += self.log_scale * (self._nick - before)
-            right += self.log_scale * (before - self._nick)
-        for table in (pairs, multi, multi_2):
-            for i, row in enumerate(rows(table, self.n, self.reach)):
-                row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
-        rest = np.full(pairs.size if self._space.circular else 0, -np.inf, self.dtype)
-        chart = grammar.Chart(pairs, multi, multi_2, suffixes, left, right, rest)
+            for table, found in ((pairs, self.pairs), (multi, self._multi), (multi_2, self._multi_2)):
+                np.log(found, out=table)
+                for i, row in enumerate(rows(table, self.n, self.reach)):
+                    row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
+            if left.size:
+                left[:] = np.log(self._left) + self.log_scale * (self._nick - before)
+                right[:] = np.log(self._right) + self.log_scale * (before - self._nick)
+        chart = dual(numbers)
         if self._space.circular:
-            grammar.close_circle(self._model, chart, False, grammar_choices(self.n, self.dtype))
+            grammar.close_circle(model, chart, False, grammar_choices(model))
         return chart
 
 
 class LogInference:
     """The same in the log domain, for any weights; ten to sixty times slower."""
 
-    def __init__(self, scores: Scores, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
         self._model = grammar_model(scores, letters, space, extra)
-        self._choices = grammar_choices(self.n, self.dtype)
-        self._chart = new_chart(self._model, -np.inf)
+        self._choices, self._chart = grammar_choices(self._model), new_chart(self._model, -np.inf)
         grammar.log_inside(self._model, self._chart, False, self._choices)
-        self.log_partition = self._chart.first[0]
+        if space.circular:
+            grammar.close_circle(self._model, self._chart, False, self._choices)
+        self.log_partition = complete(self._chart)[0]
 
-    def count(self, counts: Counts, weight: float = 1.0) -> None:
+    def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`."""
-        shares = new_chart(self._model, 0.0)
-        shares.first[0] = weight
-        grammar.log_outside(self._model, self._chart, shares, self._choices, counts.cells)
-        self.pairs = shares.pairs
+        shares, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
+        shares.values[0] = weight
+        for outside in [grammar.open_circle] * self._model.circular + [grammar.log_outside]:
+            outside(self._model, self._chart, shares, self._choices, found)
+        if counts is not None:
+            counts.cells += complete(found)
+        self.pairs = tables_of(self._model, complete(shares))[1]
 
-    def chart(self) -> grammar.Chart:
+    def chart(self, model: grammar.Model) -> grammar.Dual:
         """The inside tables."""
         return self._chart
 
@@ -312,34 +305,54 @@ def share_below(partners: IntArray, space: Space) -> float:
     return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 
 
-def grammar_model(scores: Scores, letters: Array, space: Space, extra: Array) -> grammar.Model:
+def grammar_model(scores: Potentials, letters: Array, space: Space, extra: Array) -> grammar.Model:
     """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
+    n, nick = letters.size, nick_of(letters)
+    reach = space.reach(n)
+    # 16 cells more than a table has: runs of the last row may read and write beyond its end.
+    of_pairs, of_strands = n_cells(n, reach) + 16, n + 1 if nick < n else 0
+    sizes = n + 1, *[of_pairs] * 3, *[of_strands] * 2, of_pairs if space.circular else 0
     return grammar.Model(
         letters=with_ends(letters, space.circular),
         at=STARTS,
-        scores=scores.cells,
-        factors=extra.astype(scores.dtype, copy=False),
-        allowed=scores.allowed,
-        n=letters.size,
+        scores=dual(scores.cells),
+        factors=extra,
+        allowed=scores.allowed.reshape(-1),
+        starts=tuple(accumulate(sizes, initial=0)),
+        n=n,
         min_hairpin=space.min_hairpin,
-        reach=space.reach(letters.size),
-        nick=nick_of(letters),
+        reach=reach,
+        nick=nick,
         weighted=bool(extra.size),
+        sloped=scores.dtype != float,
         circular=space.circular,
     )
 
 
-def new_chart(model: grammar.Model, fill: float) -> grammar.Chart:
+def tables_of(model: grammar.Model, numbers: Array) -> list[Array]:
+    """Views of the items of each kind: exterior, pairs, M, M2, left, right, and the rest of a circle."""
+    return [numbers[a:b] for a, b in pairwise(model.starts)]
+
+
+def dual(numbers: Array) -> grammar.Dual:
+    """Real parts, and imaginary parts as derivatives: steps so small that their squares vanish."""
+    if numbers.dtype == float:
+        return grammar.Dual(numbers, NO_FACTORS)
+    return grammar.Dual(numbers.real.copy(), numbers.imag.copy())
+
+
+def complete(numbers: grammar.Dual) -> Array:
+    """The numbers that `dual` takes apart."""
+    return np.asarray(numbers.values + 1j * numbers.slopes if numbers.slopes.size else numbers.values)
+
+
+def new_chart(model: grammar.Model, fill: float) -> grammar.Dual:
     """With one number for all items."""
-    n, dtype, of_pairs = model.n, model.scores.dtype, n_cells(model.n, model.reach)
-    of_strands = n + 1 if model.nick < n else 0
-    sizes = *[of_pairs] * 3, n + 1, of_strands, of_strands, of_pairs if model.circular else 0
-    return grammar.Chart(*(np.full(size, fill, dtype) for size in sizes))
+    return dual(np.full(model.starts[-1], fill, complex if model.sloped else float))
 
 
-def grammar_choices(n: int, dtype: Any) -> grammar.Choices:
+def grammar_choices(model: grammar.Model) -> grammar.Choices:
     """Room for the choices of one item."""
-    most = grammar.most_choices(n)
-    return grammar.Choices(
-        np.empty(most, dtype), np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64)
-    )
+    most = grammar.most_choices(model.n)
+    values = dual(np.empty(most, complex if model.sloped else float))
+    return grammar.Choices(values, np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64))

@@ -16,7 +16,7 @@ from structune.errors import DataError
 from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
-from structune.rna.kernels.loops import ABSENT, LOOP, loop_cells
+from structune.rna.kernels.loops import ABSENT, loop_cells
 from structune.rna.kernels.sums import LEFT, RIGHT, RING
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.decoding import (
@@ -48,7 +48,7 @@ from structune.rna.structure.inference import (
     infer,
     rows,
 )
-from structune.rna.structure.potentials import Potentials, Scores, with_ends
+from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
 from structune.rna.structure.space import (
     Offence,
@@ -380,7 +380,7 @@ class RNA(Structure):
         """What is collected of each sequence from the probabilities of all its pairs, a table of pairs."""
 
         def of_one(s: int, inference: Inference) -> R:
-            inference.count(Counts(inference.n, w.dtype))
+            inference.count()
             if log_domain or np.all(np.isfinite(inference.pairs)):
                 return collect(s, inference.pairs)
             # outside, sums left the range
@@ -402,7 +402,7 @@ class RNA(Structure):
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
-        most, scores = np.zeros(len(shard)), Scores(self._cells(w), self._allowed)
+        most, scores = np.zeros(len(shard)), self._potentials(w)
 
         def fold(s: int) -> None:
             reach = self._reach(shard, s)
@@ -420,7 +420,7 @@ class RNA(Structure):
             self._where_it_fits(shard, s, OF_BEST, fold)
         return partners, values + most - shard.forced
 
-    def _viterbi(self, scores: Scores, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
+    def _viterbi(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
         viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
         check_forced(shard, s, viterbi.score)
         return viterbi
@@ -432,7 +432,7 @@ class RNA(Structure):
 
         None that scores more than `within` below the best.
         """
-        shard, scores = shard.free(), Scores(self._cells(w), self._allowed)
+        shard, scores = shard.free(), self._potentials(w)
 
         def fold(s: int) -> tuple[Array, FloatArray]:
             viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
@@ -485,12 +485,14 @@ class RNA(Structure):
         shard = shard.free()
         # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
         # the range of a double, are folded one by one.
-        is_left, sizes = np.ones(len(shard), bool), shard.sizes()
-        potentials, short = self._potentials(w), is_short(shard, self._space)
-        for run in batches(np.flatnonzero(short).tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
-            some = np.array(run)
-            partners, is_known = fold_short(potentials, shard.take(some), self._space, gains, lonely)
-            found[:, segment_indices(shard.offsets, some)] = partners
+        is_left, sizes, potentials = np.ones(len(shard), bool), shard.sizes(), self._potentials(w)
+        short = np.flatnonzero(is_short(shard, sizes, self._space))
+        for some in batches(short.tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
+            part: RNAShard = shard
+            bases: Any = slice(None)
+            if len(some) < len(shard):
+                part, bases = shard.take(some), segment_indices(shard.offsets, some)
+            found[:, bases], is_known = fold_short(potentials, part, self._space, gains, lonely)
             is_left[some] = ~is_known
         rest = np.flatnonzero(is_left)
 
@@ -508,7 +510,7 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, shard = Scores(self._cells(w), self._allowed), shard.free()
+        scores, shard = self._potentials(w), shard.free()
 
         def draw(s: int, inference: Inference) -> IntArray:
             letters = shard.letters_of(s)
@@ -610,16 +612,19 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
 # --- short sequences ---------------------------------------------------------------------------------------
 
 
-def is_short(shard: RNAShard, space: Space) -> Array:
+def is_short(shard: RNAShard, sizes: IntArray, space: Space) -> Array:
     """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    sizes = shard.sizes()
     if space.circular:
         return np.zeros(sizes.size, bool)
+    is_short = sizes <= _SHORT
     # Constraints and evidence need a table of scores, and two strands tables of their own.
-    known = np.diff(shard.base_offsets) + np.diff(shard.pair_offsets) > 0
-    of = np.repeat(np.arange(sizes.size), sizes)
-    cut = np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) > 0
-    return np.asarray((sizes <= _SHORT) & ~known & ~cut)
+    for offsets in (shard.base_offsets, shard.pair_offsets):
+        if offsets[-1]:
+            is_short &= np.diff(offsets) == 0
+    if shard.has_strands:
+        of = np.repeat(np.arange(sizes.size), sizes)
+        is_short &= np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) == 0
+    return np.asarray(is_short)
 
 
 def fold_short(
@@ -631,45 +636,37 @@ def fold_short(
     """
     sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
     is_known = np.zeros(sizes.size, bool)
-    if np.max(potentials.cells) > MOST_SCORE:
+    if potentials.most > MOST_SCORE:
         return partners, is_known
-    longest = int(sizes.max())
-    assert longest <= _scratch.room.partners.size, "kernels do not look for the ends of arrays"
-    reach, lanes = space.reach(longest), all_lanes(float)
-    # Each sequence between absent letters, so that the kernel may look at the neighbours of its ends.
-    letters = np.full(shard.n_parts + 2 * sizes.size, ABSENT, np.int64)
-    letters[np.arange(shard.n_parts) + np.repeat(2 * np.arange(sizes.size) + 1, sizes)] = shard.letters
-    tables, scalars = potentials.factors(longest, 0.0)
+    longest, room = int(sizes.max()), _scratch.room
+    assert longest <= room.partners.size, "kernels do not look for the ends of arrays"
     kernel.fold(
-        letters, shard.offsets, tables, scalars, space.min_hairpin, reach, space.circular, lonely, lanes,
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, _scratch.room, _scratch.counts,
-        partners, is_known,
+        shard.letters, shard.offsets, *potentials.factors(longest, 0.0), STARTS, space.min_hairpin,
+        space.reach(longest), space.circular, lonely, all_lanes(float),
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room, partners, is_known,
     )  # fmt: skip
     return partners, is_known
 
 
 class _Scratch(threading.local):
-    """What a thread needs for any short sequence, made once, which costs as much as to fold one.
-
-    `counts`, `loops` and `scalars` only grow: the kernel adds to them, and nobody reads them.
-    """
+    """What a thread needs for any short sequence, made once, which costs as much as to fold one."""
 
     def __init__(self) -> None:
-        n, lanes = _SHORT, all_lanes(float)
-        self.counts = Counts(n, float).tables
+        n = _SHORT
         self.room = kernel.Room(
+            letters=np.full(n + 2, ABSENT, np.int64),
             tables=np.empty((6, n_cells(n, n - 1) + 16)),
             suffixes=np.empty((4, n + 1)),
             raised=np.empty(n + 1, np.int64),
             ring=np.empty((RING, LEFT + n + RIGHT)),
-            rows=np.empty((8, n + RIGHT)),
+            rows=np.empty((9, n + RIGHT)),
             partners=np.empty(n, np.int64),
             todo=np.empty((n + 1, 2), np.int64),
             nothing=np.empty(0),
             no_strands=np.empty((2, 0)),
             extent=np.empty(2),
-            loops=np.zeros((LOOP * LOOP, lanes.width)),
-            scalars=np.zeros(6),
+            counts=np.zeros(N_CELLS),
+            length_counts=np.zeros((2, n + 1)),
         )
 
 

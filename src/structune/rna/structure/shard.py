@@ -187,6 +187,8 @@ def encode(
         _check_space(s, letters[s], partner, space)
         partners.append(partner)
     scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
+    none = np.zeros(len(letters) + 1, np.int64), _NOTHING.bases
+    bases, pairs, values = none, (none[0], _NOTHING.pairs), _NOTHING.values
     for s, constraint in enumerate(known):
         try:
             if (limits := as_constraints(constraint)) is not None:
@@ -194,17 +196,21 @@ def encode(
                 limits.check(letters[s], space)
         except DataError as error:
             raise DataError(f"sequence {s}: {error}") from None
+    if any(given is not _NOTHING for given in scores):
+        bases, pairs, (_, values) = (
+            _joined(column, nothing)
+            for column, nothing in zip(zip(*scores, strict=True), _NOTHING, strict=True)
+        )
+    offsets, all_letters = _joined(letters, np.empty(0, np.int8))
     return RNAShard(
         check_weights(weights, len(letters)),
-        _offsets(letters),
-        np.concatenate([np.empty(0, np.int8), *letters]),
+        offsets,
+        all_letters,
         np.concatenate(partners),
         whole,
-        _offsets([given.bases for given in scores]),
-        np.concatenate([_NOTHING.bases, *(given.bases for given in scores)]),
-        _offsets([given.pairs for given in scores]),
-        np.concatenate([_NOTHING.pairs, *(given.pairs for given in scores)]),
-        np.concatenate([_NOTHING.values, *(given.values for given in scores)]),
+        *bases,
+        *pairs,
+        values,
         forced,
         np.arange(len(letters)),
     )
@@ -265,5 +271,7 @@ def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> Non
         raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
 
 
-def _offsets(parts: Sequence[Array]) -> IntArray:
-    return offsets_of(np.array([len(part) for part in parts], dtype=np.int64))
+def _joined(parts: Sequence[Array], nothing: Array) -> tuple[IntArray, Array]:
+    """Arrays behind one another, of the type of an empty one, and where each begins."""
+    sizes = np.array([len(part) for part in parts], np.int64)
+    return offsets_of(sizes), np.concatenate([nothing, *parts])

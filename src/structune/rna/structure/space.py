@@ -54,7 +54,7 @@ def parse_sequences(sequences: Sequence[str]) -> list[Array]:
     """Letters of sequences, as `parse_sequence` gives them: of all at once, where they are bases alone."""
     # One table look-up for all letters of all sequences: a thousand short ones cost as much as one long one.
     codes = _codes("".join(sequences))
-    if np.all(codes >= 0) and not np.any(codes == ABSENT):
+    if codes.size and codes.min() >= 0 and codes.max() < ABSENT:
         return [codes[a:b] for a, b in pairwise(accumulate(map(len, sequences), initial=0))]
     return [parse_sequence(s, sequence) for s, sequence in enumerate(sequences)]
 
@@ -137,7 +137,10 @@ def dot_bracket(partner: IntArray, letters: Array | None = None) -> str:
 
 def dot_brackets(partners: IntArray, letters: Array, offsets: IntArray) -> list[str]:
     """The same of sequences, from the partners of all bases, each counted within its sequence."""
-    text = _marks(partners, np.arange(partners.size) - np.repeat(offsets[:-1], np.diff(offsets)))
+    places = np.arange(partners.size)
+    if offsets.size > 2:
+        places -= np.repeat(offsets[:-1], np.diff(offsets))
+    text = _marks(partners, places)
     spans = list(pairwise(offsets.tolist()))
     if np.any(letters == ABSENT):
         return [_cut(text[a:b], letters[a:b]) for a, b in spans]
