@@ -21,8 +21,7 @@ from structune.rna import examples, fold_commands
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
 from structune.rna.formats.pair_tables import read_bpseq, read_ct
-from structune.rna.formats.record import RNARecord
-from structune.rna.formats.sequences import read_dot_bracket, write_dot_bracket
+from structune.rna.formats.sequences import RNARecord, read_dot_bracket, write_dot_bracket
 from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
 from structune.running import memory
 

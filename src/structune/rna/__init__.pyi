@@ -24,7 +24,7 @@ from .formats.pair_tables import read_bpseq as read_bpseq
 from .formats.pair_tables import read_ct as read_ct
 from .formats.pair_tables import write_bpseq as write_bpseq
 from .formats.pair_tables import write_ct as write_ct
-from .formats.record import RNARecord as RNARecord
+from .formats.sequences import RNARecord as RNARecord
 from .formats.sequences import read_dot_bracket as read_dot_bracket
 from .formats.sequences import read_fasta as read_fasta
 from .formats.sequences import write_dot_bracket as write_dot_bracket

@@ -10,7 +10,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.record import GAPS
+from structune.rna.formats.sequences import GAPS
 from structune.rna.inputs import checked_threshold
 from structune.rna.structure.decoding import centroid
 from structune.rna.structure.features import CANONICAL, LETTERS

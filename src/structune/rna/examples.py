@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,12 +17,11 @@ from structune.cli.files import standard_input
 from structune.cli.terminal import say
 from structune.errors import DataError
 from structune.files.models import check_class, load
-from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
+from structune.files.text import Lines, Source, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.sequences import end_in_constraints, without_energy
+from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
 from structune.rna.probing import (
     Reactivities,
     ReactivityModel,
@@ -147,7 +146,7 @@ def read_sequences(
         if below == "constraints":
             lines = Lines(source)
             with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
-                yield from _with_constraints(lines)
+                yield from (entry.example() for entry in scan(lines, _Constrained) if entry.is_whole)
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
@@ -248,74 +247,45 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
 # --- constraints --------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Entry:
-    """The lines of one record: its header if it has one, its sequence, its constraints."""
+class _Constrained(Entry):
+    """A record with constraints in place of its structure."""
 
-    number: int
-    name: str
-    description: str
-    has_header: bool
-    sequence: list[str] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
-    constraints_number: int = 0
-    last_number: int = 0
+    passed_over = ""
+    last_number = 0  # of its bases
 
-    def add(self, lines: Lines, number: int, text: str) -> None:
-        if self.sequence and _is_notation(text):
-            self.constraints_number = self.constraints_number or number
-            self.constraints.append(without_energy(lines, number, text))
+    def ends_before(self, number: int, text: str) -> bool:
+        ends = self.is_line and not _is_notation(text)
+        if ends and end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS):
+            raise self.lines.refuse(number, _UPPER)
+        return ends
+
+    def add(self, number: int, text: str) -> None:
+        is_constraint = bool(self.sequence) and _is_notation(text)
+        if self.lacks_header or (self.structure and not is_constraint):
+            raise self.lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        if is_constraint:
+            self.add_structure(number, text)
             return
-        if self.constraints:
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         try:
-            self.sequence.append(clean_strands(text))
+            self.add_bases(number, text)
         except DataError as error:
             if not self.sequence or text.isalpha():
-                raise lines.refuse(number, str(error)) from error
+                raise
             expected = f"bases, or constraints of {NOTATION}"
-            raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
+            raise self.lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
         self.last_number = number
 
-    def example(self, lines: Lines) -> Example:
-        if not self.constraints and end_in_constraints(self.sequence, _UPPER_MARKS):
-            raise lines.refuse(self.last_number, _UPPER)
-        with lines.at(self.number):
+    def example(self) -> Example:
+        if not self.structure and end_in_constraints(self.sequence, _UPPER_MARKS):
+            raise self.lines.refuse(self.last_number, _UPPER)
+        with self.lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
-        place = f"{lines.name}:{self.constraints_number or self.number}"
-        return Example(0, record, place, "".join(self.constraints) or None)
+        place = f"{self.lines.name}:{self.structure_number or self.number}"
+        return Example(0, record, place, "".join(self.structure) or None)
 
 
 def _is_notation(text: str) -> bool:
     return set(text.split(maxsplit=1)[0]) <= _MARKS
-
-
-def _with_constraints(lines: Lines) -> Iterator[Example]:
-    entry, count, headers = None, 0, False
-    for number, text in lines.filled():
-        if text.startswith("#"):
-            continue
-        header = text.startswith(">")
-        # without headers a sequence is one line
-        if entry is not None and (header or not (entry.has_header or _is_notation(text))):
-            marked = end_in_constraints([*entry.sequence, text.upper()], _UPPER_MARKS)
-            if not (header or entry.has_header) and marked:
-                raise lines.refuse(number, _UPPER)
-            yield entry.example(lines)
-            entry = None
-        if entry is None:
-            if headers and not header:
-                raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
-            count, headers = count + 1, header
-            told = text if header else ">"
-            entry = _Entry(number, header_name(told, count), header_description(told), header)
-        if not header:
-            entry.add(lines, number, text)
-        if entry.constraints and sum(map(len, entry.constraints)) == sum(map(len, entry.sequence)):
-            yield entry.example(lines)  # at once: who writes to a pipe may wait for what becomes of it
-            entry = None
-    if entry is not None:
-        yield entry.example(lines)
 
 
 # --- many sequences -----------------------------------------------------------------------------------------

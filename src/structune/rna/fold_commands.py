@@ -34,7 +34,7 @@ from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences
 from structune.rna.formats.alignments import read_alignments, stockholm_text
 from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.formats.pair_tables import write_bpseq, write_ct
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
 from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing

@@ -8,7 +8,7 @@ import pytest
 
 from structune.errors import DataError
 from structune.rna.formats.any import read_rna, write_rna
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 
 RECORD = RNARecord("x", "GAAC", "(..)")
 SEQUENCE = RNARecord("x", "GAAC")

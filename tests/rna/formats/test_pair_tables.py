@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rnas import structured_records
 from structune.errors import DataError
 from structune.rna.formats.pair_tables import read_bpseq, read_ct, write_bpseq, write_ct
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 
 BASES = "1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n"
 

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from rnas import partner_arrays, structured_records
 from structune.errors import DataError
 from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
-from structune.rna.formats.record import RNARecord
-from structune.rna.formats.sequences import read_dot_bracket, read_fasta, write_dot_bracket, write_fasta
+from structune.rna.formats.sequences import (
+    RNARecord,
+    read_dot_bracket,
+    read_fasta,
+    write_dot_bracket,
+    write_fasta,
+)
 from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"

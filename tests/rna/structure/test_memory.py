@@ -7,7 +7,7 @@ from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 from structune.rna.options import Wanted
 from structune.rna.structure import rna
 from structune.rna.structure.constraints import Constraints

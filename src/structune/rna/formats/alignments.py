@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, distinct, one_word, shown
-from structune.rna.formats.record import GAPS, RNARecord, clean_sequence
+from structune.rna.formats.sequences import GAPS, RNARecord, clean_sequence
 
 _GAPS_TO_N, _TO_GAP, _TO_N = (str.maketrans(*pair) for pair in ((GAPS, "NNNN"), (GAPS, "----"), ("-", "N")))
 _UNPAIRED = ".,:_-~"
