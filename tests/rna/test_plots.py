@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from structune.errors import DataError
 from structune.plots.comparison import plot_precisions_by_method
 from structune.rna.formats.brackets import partners
-from structune.rna.plots.drawing import plot_structure
-from structune.rna.plots.layout import PAIR_LENGTH, layout
-from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
+from structune.rna.plots import (
+    PAIR_LENGTH,
+    layout,
+    plot_pair_probabilities,
+    plot_sensitivity_ppv,
+    plot_structure,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

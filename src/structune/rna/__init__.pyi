@@ -41,9 +41,9 @@ from .metrics import partner_entropy as partner_entropy
 from .metrics import roc_area as roc_area
 from .metrics import sensitivity_ppv_curve as sensitivity_ppv_curve
 from .metrics import unpaired as unpaired
-from .plots.drawing import plot_structure as plot_structure
-from .plots.pairs import plot_pair_probabilities as plot_pair_probabilities
-from .plots.pairs import plot_sensitivity_ppv as plot_sensitivity_ppv
+from .plots import plot_pair_probabilities as plot_pair_probabilities
+from .plots import plot_sensitivity_ppv as plot_sensitivity_ppv
+from .plots import plot_structure as plot_structure
 from .probing import ReactivityModel as ReactivityModel
 from .probing import deigan_log_odds as deigan_log_odds
 from .probing import read_reactivities as read_reactivities

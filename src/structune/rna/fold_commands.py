@@ -492,7 +492,7 @@ class _Drawings:
     def draw(self, folded: Folded) -> None:
         record, pairs = folded.record, folded.pairs
         if self._plot is not None:
-            from structune.rna.plots.drawing import plot_structure
+            from structune.rna.plots import plot_structure
 
             path = self._plot(record.name)
             for choice in folded.choices:
@@ -500,7 +500,7 @@ class _Drawings:
                 own = path.with_stem(f"{path.stem}-{choice.number}") if self._numbered else path
                 plot_structure(record.sequence, choice.structure, pairs, title, own, self._circular)
         if self._dot_plot is not None:
-            from structune.rna.plots.pairs import plot_pair_probabilities
+            from structune.rna.plots import plot_pair_probabilities
 
             structure = None if self._numbered else folded.choices.structures[0]
             path = self._dot_plot(record.name)

@@ -13,8 +13,7 @@ from structune.html_reports.tables import make_table
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.brackets import bases_of
 from structune.rna.metrics import BasePairScores, SensitivityCurve
-from structune.rna.plots.drawing import plot_structure
-from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
+from structune.rna.plots import plot_pair_probabilities, plot_sensitivity_ppv, plot_structure
 
 _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
 

@@ -107,7 +107,7 @@ class FoldingScores:
 
     def plot_curve(self, path: Path) -> None:
         """Draw sensitivity over PPV for all gamma."""
-        from structune.rna.plots.pairs import plot_sensitivity_ppv
+        from structune.rna.plots import plot_sensitivity_ppv
 
         if self.curve is not None:
             plot_sensitivity_ppv({"model": (self.curve.sensitivity, self.curve.ppv)}, path)

@@ -36,10 +36,6 @@ def read_ct(source: Source) -> list[RNARecord]:
     source : path or file object
         A file object may be binary or text; it is left open.
 
-    Returns
-    -------
-    list of RNARecord
-
     Raises
     ------
     DataError

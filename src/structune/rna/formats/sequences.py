@@ -128,10 +128,6 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     source : path or file object
         A file object may be binary or text; it is left open.
 
-    Yields
-    ------
-    RNARecord
-
     Raises
     ------
     DataError
@@ -185,10 +181,6 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     ----------
     source : path or file object
         A file object may be binary or text; it is left open.
-
-    Yields
-    ------
-    RNARecord
 
     Raises
     ------
