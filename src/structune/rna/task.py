@@ -233,18 +233,14 @@ class RNATask(Task):
         return stream_with_structures(files, reading.input_format)
 
     def score(self, model: RNAFolder, known: Iterable[Example], scoring: Scoring) -> FoldingScores:
+        from structune.rna.plots import plot_sensitivity_ppv
         from structune.rna.scores import evaluate
 
-        scores = evaluate(
-            model.set_params(n_jobs=1),  # threads share the sequences
-            list(known),
-            scoring.gamma,
-            scoring.curve or scoring.plot is not None,
-            scoring.jobs,
-            scoring.quiet,
-        )
-        if scoring.plot is not None:
-            scores.plot_curve(scoring.plot)
+        model = model.set_params(n_jobs=1)  # threads share the sequences
+        with_curve = scoring.curve or scoring.plot is not None
+        scores = evaluate(model, list(known), scoring.gamma, with_curve, scoring.jobs, scoring.quiet)
+        if scoring.plot is not None and scores.curve is not None:
+            plot_sensitivity_ppv({"model": (scores.curve.sensitivity, scores.curve.ppv)}, scoring.plot)
         return scores
 
     def warm(self) -> None:
