@@ -86,7 +86,7 @@ _CONSENSUS = OwnCommand(
         "SS_cons.",
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
-    options=(Source, ConsensusOptions, Output),
+    options=(Source, ConsensusOptions),
     work=_lazy("consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
@@ -100,10 +100,7 @@ _SCORE = OwnCommand(
     inputs="Files of sequences with structures, or - for standard input, the default.",
     options=(Source, Reading, Shape, Output),
     work=_lazy("score"),
-    rules=(
-        Rule("--contrafold", forbids=("--model",)),
-        Rule("--circular", forbids=("--max-span",)),
-    ),
+    rules=(Rule("--contrafold", forbids=("--model",)), Rule("--circular", forbids=("--max-span",))),
 )
 
 
@@ -189,10 +186,7 @@ class RNATask(Task):
             if dropped:
                 rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
         return Examples(
-            (sequences, structures),
-            rows,
-            options={"groups": groups},
-            heard=(OutsideSpaceWarning,),
+            (sequences, structures), rows, options={"groups": groups}, heard=(OutsideSpaceWarning,)
         )
 
     def shard(
