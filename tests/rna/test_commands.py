@@ -292,7 +292,7 @@ def test_a_program_may_wait_for_each_result(files, monkeypatch):
 
 
 def read_sequences_of(file):
-    return (Example(k, record, "<pipe>") for k, record in enumerate(structune.rna.read_rna(file, live=True)))
+    return (Example(record, "<pipe>") for record in structune.rna.read_rna(file, live=True))
 
 
 def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path):

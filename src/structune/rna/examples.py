@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,8 +50,6 @@ class Example:
 
     Attributes
     ----------
-    index : int
-        Among those of the input, from 0.
     place : str
         The file, and the line where it is known.
     constraints : str or Constraints, optional
@@ -59,19 +57,16 @@ class Example:
         Of its samples.
     """
 
-    index: int
     record: RNARecord
     place: str
     constraints: Constraints | str | None = None
     generator: Any = None
 
     def refuse(self, message: str) -> DataError:
-        """The error of this record."""
         return DataError(f"{self.called}: {message}")
 
     @property
     def called(self) -> str:
-        """Where it is, and its name."""
         return f"{self.place}: record {shown(self.record.name)}"
 
     @property
@@ -93,23 +88,18 @@ def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> 
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Sequence[Source], format: str | None = None) -> list[Example]:
-    """All records of files and folders; each has a structure."""
-    return list(stream_with_structures(paths, format))
-
-
-def stream_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
-    """The same, one at a time."""
-    index = -1
-    for index, example in enumerate(_of_all(paths, lambda file: _records(file, format))):
+def read_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
+    """The records of files and folders, one at a time; each has a structure, and there is one at least."""
+    example = None
+    for example in _of_all(paths, lambda file: _records(file, format)):
         _ = example.structure
-        yield replace(example, index=index)
-    if index < 0:
+        yield example
+    if example is None:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
 def _records(source: Source, format: str | None, **options: Any) -> Iterator[Example]:
-    return (Example(0, record, source_name(source)) for record in read_rna(source, format, **options))
+    return (Example(record, source_name(source)) for record in read_rna(source, format, **options))
 
 
 def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
@@ -128,7 +118,7 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
 def read_sequences(
     files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
 ) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time, numbered over all.
+    """Records of files, or of standard input, one at a time.
 
     Parameters
     ----------
@@ -158,8 +148,7 @@ def read_sequences(
             yield example
 
     sources = (standard_input() if file == "-" else file for file in files)
-    for index, example in enumerate(_of_all(sources, read)):
-        yield replace(example, index=index)
+    yield from _of_all(sources, read)
     if empty:
         say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
     if unused:
@@ -177,9 +166,9 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
     known, without = read_reactivities(path), list[str]()
     table = None if method == "deigan" else ReactivityModel.pretrained()
     unused = {name for name, values in known.items() if name and values.size}
-    for example in examples:
+    for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
-        if not name and example.index:
+        if not name and index:
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
@@ -191,30 +180,28 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         else:
             unused.discard(name)
             yield _probed(example, values, table, path)
-    if without:
-        say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
-    if unused:
-        say(f"{path}: did not use the rows of {len(unused):,} other sequences: {_some(unused)}")
-
-
-def _some(names: Collection[str]) -> str:
-    return some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
+    for told, names in (
+        ("found no reactivities for {:,} of the sequences", without),
+        ("did not use the rows of {:,} other sequences", unused),
+    ):
+        if names:
+            shown_names = some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
+            say(f"{path}: {told.format(len(names))}: {shown_names}")
 
 
 def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
-    sequence = example.record.sequence
-    n = example.record.n_bases
+    record, n = example.record, example.record.n_bases
     if values.size > n:
         raise example.refuse(f"found {values.size} reactivities for {n} bases")
     try:
-        check_letters(sequence, values)
+        check_letters(record.sequence, values)
     except DataError as error:
         raise example.refuse(f"{path}: {error}") from None
     if values.size < n:
-        say(f"{path}: found {values.size} reactivities of {shown(example.record.name)}, which has {n} bases")
+        say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
     row = np.full(n, np.nan)
     row[: values.size] = values
-    paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
+    paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
     notation = example.constraints if isinstance(example.constraints, str) else ""
     return replace(example, constraints=Constraints(notation, paired=paired))
 
@@ -281,7 +268,7 @@ class _Constrained(Entry):
         with self.lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{self.lines.name}:{self.structure_number or self.number}"
-        return Example(0, record, place, "".join(self.structure) or None)
+        return Example(record, place, "".join(self.structure) or None)
 
 
 def _is_notation(text: str) -> bool:

@@ -167,7 +167,7 @@ class RNATask(Task):
         from structune.rna.formats.brackets import partners
         from structune.rna.structure.rna import RNA
 
-        examples = read_with_structures(files, learning.input_format)
+        examples = list(read_with_structures(files, learning.input_format))
         groups = None if learning.families is None else read_families(learning.families)(examples)
         sequences = [each.record.sequence for each in examples]
         structures = [each.structure for each in examples]
@@ -194,13 +194,13 @@ class RNATask(Task):
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Sequences are read block by block. Families are held out together, if they are known."""
         from structune.cli.terminal import Progress
-        from structune.rna.examples import read_families, stream_with_structures
+        from structune.rna.examples import read_families, read_with_structures
         from structune.running.batches import batches
 
         known = None if learning.families is None else read_families(learning.families)
 
         def blocks() -> Iterator[tuple[Any, ...]]:
-            examples = stream_with_structures(files, learning.input_format)
+            examples = read_with_structures(files, learning.input_format)
             with Progress(not quiet, stage="shards", unit="sequences") as progress:
                 for block in batches(
                     examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
@@ -222,9 +222,9 @@ class RNATask(Task):
     def read_known(
         self, files: Sequence[str], reading: Reading, model: RNAFolder, header: Any
     ) -> Iterable[Example]:
-        from structune.rna.examples import stream_with_structures
+        from structune.rna.examples import read_with_structures
 
-        return stream_with_structures(files, reading.input_format)
+        return read_with_structures(files, reading.input_format)
 
     def score(self, model: RNAFolder, known: Iterable[Example], scoring: Scoring) -> FoldingScores:
         from structune.rna.plots import plot_sensitivity_ppv
