@@ -30,7 +30,6 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Raises
     ------

@@ -82,8 +82,8 @@ def read_rna(
     Parameters
     ----------
     source : path or file object
-        A file, compressed by gzip or not, or a folder, of which the files with a known ending are read in the
-        order of their names.
+        A file, compressed by gzip or not, binary or text, which is left open; or a folder, of which the files
+        with a known ending are read in the order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
         ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for
@@ -99,10 +99,6 @@ def read_rna(
         Of formats without such headers it is an error.
     unused : callable, optional
         Called for each structure that comes when its sequence, without a header, has been given by `live`.
-
-    Yields
-    ------
-    RNARecord
 
     Raises
     ------

@@ -34,7 +34,6 @@ def read_ct(source: Source) -> list[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Raises
     ------
@@ -88,7 +87,6 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
 
     Raises
@@ -113,7 +111,6 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Returns
     -------
@@ -150,7 +147,6 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
         Of one record.
 

@@ -126,7 +126,6 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Raises
     ------
@@ -158,7 +157,6 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
     width : int
         Bases a line.
@@ -180,7 +178,6 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Raises
     ------
@@ -203,7 +200,6 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
 
     Raises
@@ -225,25 +221,15 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
 
 @dataclass
 class Entry:
-    """The lines of one record, as far as they are read.
-
-    Attributes
-    ----------
-    is_line : bool
-        There is no header, and a line is a whole sequence.
-    lacks_header : bool
-        There is none, but an earlier record has one.
-    is_whole : bool
-        No more lines follow.
-    """
+    """The lines of one record, as far as they are read."""
 
     lines: Lines
     number: int
     name: str
     description: str
-    is_line: bool = False
-    lacks_header: bool = False
-    is_whole: bool = False
+    is_line: bool = False  # there is no header, and a line is a whole sequence
+    lacks_header: bool = False  # and an earlier record has one
+    is_whole: bool = False  # no more lines follow
     sequence: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
