@@ -46,21 +46,12 @@ _UPPER = (
 
 @dataclass(frozen=True)
 class Example:
-    """A record of a file.
-
-    Attributes
-    ----------
-    place : str
-        The file, and the line where it is known.
-    constraints : str or Constraints, optional
-    generator : numpy.random.Generator, optional
-        Of its samples.
-    """
+    """A record of a file."""
 
     record: RNARecord
-    place: str
+    place: str  # the file, and the line where it is known
     constraints: Constraints | str | None = None
-    generator: Any = None
+    generator: Any = None  # of its samples
 
     def refuse(self, message: str) -> DataError:
         return DataError(f"{self.called}: {message}")
@@ -78,10 +69,7 @@ class Example:
 
 
 def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> RNAFolder:
-    """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread.
-
-    With these parameters in place of its own.
-    """
+    """A model file, the shipped model, or CONTRAfold's parameters; for one thread, with these settings."""
     if contrafold is not None:
         return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
@@ -126,8 +114,6 @@ def read_sequences(
         What stands below sequences, and is wanted; structures that are not are counted and told at the end.
     skip : bool
         Whether records that cannot be read are left out, and told of.
-    format : str, optional
-        As of `read_rna`.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file

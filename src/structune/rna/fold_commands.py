@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -180,47 +180,25 @@ def _prepared(
 # --- what is wanted of each sequence ------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
-    """One of the structures of a sequence: its number, from 1, and what a header tells of it."""
-
-    structure: str
-    number: int
-    probability: float | None
-    words: list[str]
-
-
 @dataclass(frozen=True)
 class Folded:
-    """What was found out about a sequence; None is what was not asked for.
-
-    Attributes
-    ----------
-    structures : Structures or list of str
-        Each is made when it is asked for: there may be millions.
-    kind : str
-        "rank" or "sample" where there may be several.
-    pairs : ndarray or sparse array, shape (n_bases, n_bases), optional
-        Probabilities, symmetric.
-    windows : ndarray, optional
-        Probabilities of windows to be unpaired, by their first base.
-    dimer : float, optional
-        How probably a pair joins two strands.
-    """
+    """What was found out about a sequence; None is what was not asked for."""
 
     record: RNARecord
-    structures: Structures | list[str]
-    kind: str = ""
+    structures: Structures | list[str]  # each is made when it is asked for: there may be millions
+    kind: str = ""  # "rank" or "sample" where there may be several
     probabilities: FloatArray | None = None
-    pairs: Any = None
-    windows: FloatArray | None = None
+    pairs: Any = None  # their probabilities, symmetric, shape (n_bases, n_bases), perhaps sparse
+    windows: FloatArray | None = None  # probabilities to be unpaired, by the first base
     log_partition: float | None = None
-    dimer: float | None = None
+    dimer: float | None = None  # how probably a pair joins two strands
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[tuple[str, int, float | None, list[str]]]:
+        """Each structure, its number from 1, its probability, and what a header tells of it."""
         for k, structure in enumerate(self.structures):
             p = None if self.probabilities is None else float(self.probabilities[k])
             words = [self.kind, str(k + 1)] if self.kind else []
-            yield Choice(structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"])
+            yield structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"]
 
 
 @dataclass(frozen=True)
@@ -334,9 +312,8 @@ def _json(folded: Folded, min_probability: float) -> Iterator[str]:
     entries: dict[str, Any] = {"name": folded.record.name, "sequence": folded.record.sequence}
     if folded.kind:
         entries["structures"] = (
-            {"structure": choice.structure, folded.kind: choice.number}
-            | ({} if choice.probability is None else {"probability": choice.probability})
-            for choice in folded.choices()
+            {"structure": structure, folded.kind: k} | ({} if p is None else {"probability": p})
+            for structure, k, p, _ in folded.choices()
         )
     else:
         entries["structure"] = folded.structures[0]
@@ -395,15 +372,15 @@ def _bases(folded: Folded, _: float) -> Iterator[str]:
 def _dot_brackets(folded: Folded, _: float) -> Iterator[str]:
     record = folded.record
     dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
-    for choice in folded.choices():
-        header = " ".join([record.name, *choice.words, *dimer, record.description]).rstrip()
-        yield f">{header}\n{record.sequence}\n{choice.structure}\n"
+    for structure, *_, words in folded.choices():
+        header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
+        yield f">{header}\n{record.sequence}\n{structure}\n"
 
 
 def _pair_tables(folded: Folded, _: float, write: Callable[..., None]) -> Iterator[str]:
-    for choice in folded.choices():
-        name, text = "_".join([folded.record.name, *choice.words]), io.StringIO()
-        write(text, [RNARecord(name, folded.record.sequence, choice.structure)])
+    for structure, *_, words in folded.choices():
+        name, text = "_".join([folded.record.name, *words]), io.StringIO()
+        write(text, [RNARecord(name, folded.record.sequence, structure)])
         yield text.getvalue()
 
 
@@ -467,12 +444,12 @@ def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> 
         record, pairs = folded.record, folded.pairs
         if plot_path is not None:
             path = plot_path(record.name)
-            for choice in folded.choices():
-                title = " ".join([record.name, *choice.words])
-                own = path.with_stem(f"{path.stem}-{choice.number}") if numbered else path
-                plot_structure(record.sequence, choice.structure, pairs, title, own, circular)
+            for structure, k, _, words in folded.choices():
+                title = " ".join([record.name, *words])
+                own = path.with_stem(f"{path.stem}-{k}") if numbered else path
+                plot_structure(record.sequence, structure, pairs, title, own, circular)
         if dot_path is not None:
-            structure = None if numbered else folded.structures[0]
-            plot_pair_probabilities(record.sequence, pairs, structure, record.name, dot_path(record.name))
+            best = None if numbered else folded.structures[0]
+            plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_path(record.name))
 
     return draw

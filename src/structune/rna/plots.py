@@ -107,14 +107,9 @@ def plot_structure(
         drawn. It colours the bases, which otherwise have the colours of their letters.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
     circular : bool
         Whether the last base is followed by the first.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
 
     Raises
     ------
@@ -318,18 +313,14 @@ def _free_place(
 def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
     """Sensitivity over PPV for several methods, with the area below (figure 3c of Do, Foo & Ng, NIPS 2007).
 
+    Dotted lines complete what `structune.rna.roc_area` measures.
+
     Parameters
     ----------
     curves : mapping of str to (sensitivity, ppv), each of shape (n_points,)
         Such as `structune.rna.sensitivity_ppv_curve` gives. A method of one point has no area.
     path : path, optional
-        Where to save the figure; the ending tells the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path. Dotted lines complete what `structune.rna.roc_area`
-        measures.
+        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
 
     Raises
     ------
@@ -365,7 +356,7 @@ def plot_pair_probabilities(
     title: str | None = None,
     path: Path = None,
 ) -> Figure:
-    """Dot plot: probabilities of pairs above the diagonal, the pairs of a structure below it.
+    """Dot plot: probabilities of pairs above the diagonal, the pairs of a structure below it; from base 1.
 
     Parameters
     ----------
@@ -378,12 +369,7 @@ def plot_pair_probabilities(
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path. Bases count from 1.
+        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
 
     Raises
     ------

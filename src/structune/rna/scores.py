@@ -35,26 +35,16 @@ _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
 
 @dataclass(frozen=True)
 class FoldingScores:
-    """Scores of base pairs, exact and with a slip of one base.
-
-    Attributes
-    ----------
-    gamma : float, optional
-        None for a model without probabilities, whose structures are those of the highest score.
-    knots : list of int
-        Number of pairs in pseudoknots of those known structures that have some.
-    curve : SensitivityCurve, optional
-        For all of `ROC_GAMMAS`.
-    """
+    """Scores of base pairs, exact and with a slip of one base."""
 
     folder: RNAFolder
     examples: Sequence[Example]
     predicted: list[str]
-    gamma: float | None
+    gamma: float | None  # None for a model without probabilities: structures are of the highest score
     exact: BasePairScores
     slipped: BasePairScores
-    knots: list[int]
-    curve: SensitivityCurve | None = None
+    knots: list[int]  # pairs in pseudoknots of those known structures that have some
+    curve: SensitivityCurve | None = None  # for all of `ROC_GAMMAS`
 
     def tables(self) -> list[Table]:
         """As the terminal shows it."""
