@@ -99,7 +99,6 @@ class Draws:
         self._seen: Counter[int] = Counter()
 
     def of(self, sequence: str) -> np.random.Generator:
-        """That of the next sequence."""
         # What counts is what the model sees: case, T or U, and which unknown letter do not matter.
         bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
         digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")
@@ -109,16 +108,9 @@ class Draws:
 
 @dataclass(frozen=True)
 class Structures:
-    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions.
+    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions."""
 
-    Attributes
-    ----------
-    partners : ndarray of int, shape (n_structures, n_bases)
-        -1 for none.
-    letters : ndarray, shape (n_bases,)
-    """
-
-    partners: IntArray
+    partners: IntArray  # shape (n_structures, n_bases), -1 for none
     letters: Array
 
     def __len__(self) -> int:

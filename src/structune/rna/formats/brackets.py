@@ -75,10 +75,6 @@ def largest_nested(partners: IntArray) -> IntArray:
     ----------
     partners : ndarray of int64, shape (n,)
         Partner of each base, -1 for none.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
     """
     nested, first = partners.copy(), np.flatnonzero(partners > np.arange(partners.size))
     crossed = first[_are_crossed(partners, first)]
@@ -196,10 +192,6 @@ def to_dot_bracket(partners: Any) -> str:
     partners : array-like of int, shape (n,)
         Partner of each base, from 0; -1 for none.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     DataError
@@ -207,29 +199,25 @@ def to_dot_bracket(partners: Any) -> str:
     """
     given = as_partners(partners)
     nested = largest_nested(given)
-    layers, pairs = [nested], pairs_of(np.where(nested < 0, given, -1))
+    pairs, text = pairs_of(np.where(nested < 0, given, -1)), ["."] * given.size
     # Helices are runs of stacked pairs: a layer takes all pairs of a helix or none, so that they stay
-    # together.
+    # together. The nested pairs are the first layer, and no other.
     starts = [k for k, ((i, j), (p, q)) in enumerate(pairwise(pairs), 1) if (p, q) != (i + 1, j - 1)]
-    for start, end in pairwise([0, *starts, len(pairs)]):
-        helix = pairs[start:end]
-        for layer in layers[1:]:
-            ends = ends_of(layer)
-            if not any(is_crossed(ends, i, j) for i, j in helix):
-                break
-        else:
-            if len(layers) == len(OPENING):
-                raise DataError(
-                    f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket"
-                )
-            layer = np.full(given.size, -1, np.int64)
-            layers.append(layer)
+    helices = [pairs_of(nested), *(pairs[a:b] for a, b in pairwise([0, *starts, len(pairs)]))]
+    layers = list[IntArray]()  # the partner of each base, or itself
+    for helix in helices:
+        others = enumerate(layers[1:], 1)
+        is_free = (k for k, ends in others if not any(is_crossed(ends, i, j) for i, j in helix))
+        layer = next(is_free, len(layers))
+        if layer == len(OPENING):
+            raise DataError(
+                f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket"
+            )
+        if layer == len(layers):
+            layers.append(np.arange(given.size))
         for i, j in helix:
-            layer[i], layer[j] = j, i
-    text = ["."] * given.size
-    for layer, opening, closing in zip(layers, OPENING, CLOSING, strict=False):
-        for i, j in pairs_of(layer):
-            text[i], text[j] = opening, closing
+            layers[layer][[i, j]] = j, i
+            text[i], text[j] = OPENING[layer], CLOSING[layer]
     return "".join(text)
 
 
