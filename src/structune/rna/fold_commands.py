@@ -215,7 +215,7 @@ class Recipe:
     def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        found: Iterable[tuple[Any, ...]] = [([],)] * len(batch)
+        found: list[dict[str, Any]] = [{"structures": []}] * len(batch)
         if self.with_structures:
             found = self._structures(folder, batch, sequences, constraints)
         log_z = [None] * len(batch)
@@ -223,7 +223,7 @@ class Recipe:
             log_z = folder.log_partition(sequences, constraints).tolist()
         folded = []
         for example, own, sequence, known, z in zip(batch, found, sequences, constraints, log_z, strict=True):
-            one = Folded(example.record, *own, log_partition=z)
+            one = Folded(example.record, log_partition=z, **own)
             if self.window is not None:
                 one = replace(one, windows=folder.unpaired_windows(sequence, self.window, known))
             if self.with_pairs:
@@ -248,16 +248,17 @@ class Recipe:
 
     def _structures(
         self, folder: RNAFolder, batch: list[Example], sequences: list[str], constraints: list[Any]
-    ) -> Iterable[tuple[Any, ...]]:
+    ) -> list[dict[str, Any]]:
         """Structures of each sequence; of several also their kind, and of ranks their probabilities."""
         wanted = self.wanted
         if wanted.samples is not None:  # by the generator of each example, whatever the batch that it is in
             drawn = folder._drawn(sequences, wanted.samples, [each.generator for each in batch], constraints)
-            return [(structures, "sample") for structures in drawn]
+            return [{"structures": structures, "kind": "sample"} for structures in drawn]
         if wanted.is_ranked:
             n = sys.maxsize if wanted.nbest is None else wanted.nbest
             within = math.inf if wanted.within is None else wanted.within
-            return [(own, "rank", p) for own, p in folder._ranked(sequences, n, constraints, within)]
+            ranked = folder._ranked(sequences, n, constraints, within)
+            return [{"structures": own, "kind": "rank", "probabilities": p} for own, p in ranked]
         if wanted.method == "viterbi":
             found = folder.predict_viterbi(sequences, constraints)
         elif wanted.method == "centroid":
@@ -267,7 +268,7 @@ class Recipe:
             found = folder.predict_knotted(sequences, wanted.gamma, constraints=constraints)
         else:
             found = folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs)
-        return [([structure],) for structure in found]
+        return [{"structures": [structure]} for structure in found]
 
 
 def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
@@ -356,7 +357,7 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
-def _bases(folded: Folded, _: float) -> Iterator[str]:
+def _bases(folded: Folded, _least: float) -> Iterator[str]:
     record, pairs = folded.record, folded.pairs
     if pairs is None:
         return
@@ -369,7 +370,7 @@ def _bases(folded: Folded, _: float) -> Iterator[str]:
         yield "\t".join([record.name, str(i), *row]) + "\n"
 
 
-def _dot_brackets(folded: Folded, _: float) -> Iterator[str]:
+def _dot_brackets(folded: Folded, _least: float) -> Iterator[str]:
     record = folded.record
     dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
     for structure, *_, words in folded.choices():
@@ -377,7 +378,7 @@ def _dot_brackets(folded: Folded, _: float) -> Iterator[str]:
         yield f">{header}\n{record.sequence}\n{structure}\n"
 
 
-def _pair_tables(folded: Folded, _: float, write: Callable[..., None]) -> Iterator[str]:
+def _pair_tables(folded: Folded, _least: float, write: Callable[..., None]) -> Iterator[str]:
     for structure, *_, words in folded.choices():
         name, text = "_".join([folded.record.name, *words]), io.StringIO()
         write(text, [RNARecord(name, folded.record.sequence, structure)])

@@ -40,16 +40,13 @@ class SensitivityCurve(NamedTuple):
 class BasePairScores:
     """Counts of pairs in each sequence, shape (n_sequences,), and what follows from them.
 
-    Where a ratio is 0/0 it is 1 if there are neither true nor predicted pairs, otherwise 0.
+    A ratio 0/0 is 1 if there are neither true nor predicted pairs, otherwise 0.
 
     Attributes
     ----------
     n_true, n_predicted : ndarray of int64
-        True pairs, and predicted pairs.
-    right_true : ndarray of int64
-        True pairs that were found.
-    right_predicted : ndarray of int64
-        Predicted pairs that are right; without slip the same as `right_true`.
+    right_true, right_predicted : ndarray of int64
+        True pairs that were found, and predicted pairs that are right; without slip they are the same.
     """
 
     n_true: IntArray
@@ -143,15 +140,16 @@ def base_pair_bootstrap(
             raise DataError(f"found {len(groups)} groups for {len(counts[0])} sequences")
         _, places = np.unique(np.asarray(groups), return_inverse=True)
         of_each = np.zeros((2, int(places.max(initial=-1)) + 1, counts[0].shape[1]))
-        np.add.at(of_each, (slice(None), places), np.array(counts))
+        for sums, given in zip(of_each, counts, strict=True):
+            np.add.at(sums, places, given)
         counts = list(of_each)
-    return paired_difference(*counts, lambda sums: _accuracy(sums)[2], n, random_state)
+    return paired_difference(counts[0], counts[1], lambda sums: _accuracy(sums)[2], n, random_state)
 
 
 def sensitivity_ppv_curve(
     true: Structures, predicted_by_gamma: Mapping[float, Structures]
 ) -> SensitivityCurve:
-    """Pooled sensitivity and PPV of predictions for several gamma.
+    """Pooled sensitivity and PPV of predictions for several gamma, but those for which no pair is predicted.
 
     Parameters
     ----------
@@ -159,11 +157,6 @@ def sensitivity_ppv_curve(
         As in `base_pair_scores`.
     predicted_by_gamma : mapping of float to sequences of structures
         `ROC_GAMMAS` are those of the papers.
-
-    Returns
-    -------
-    SensitivityCurve
-        Without the gammas for which no pair is predicted: they have no PPV.
 
     Raises
     ------
@@ -183,11 +176,9 @@ def sensitivity_ppv_curve(
 def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
     """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007).
 
-    Trapezoids between the points; from the smallest PPV the curve goes on horizontally to PPV 0, and at the
-    largest it drops to sensitivity 0. The points are taken in the order of PPV, whichever gamma they come
-    from, and those of equal PPV in the order of decreasing sensitivity, so that it is the higher of them that
-    is extended to PPV 0. Where sensitivity does not fall as PPV rises nothing is smoothed. No points have
-    area 0.
+    Trapezoids between the points in the order of PPV, and of decreasing sensitivity where PPV is equal; from
+    the smallest PPV the curve goes on horizontally to PPV 0, and at the largest it drops to sensitivity 0.
+    Nothing is smoothed, and no points have area 0.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from structune.rna.formats.brackets import (
     check_strands,
     largest_nested,
 )
-from structune.rna.metrics import roc_area
+from structune.rna.metrics import Structure, roc_area
 from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _FREE = 0.45  # radius kept free around a base
 _TURNS = np.deg2rad([0, 25, -25, 50, -50, 75, -75, 100, -100])
 _GAPS = (0.35, 0.9, 1.5)  # between a base and its label
 _ASPECT = 0.64  # of a digit
-Structure = str | ArrayLike
 
 
 def _checked_partners(sequence: str, structure: Structure) -> IntArray:
@@ -183,7 +182,7 @@ def plot_structure(
         "fontsize": font,
     }
     for text, at, line in _place_labels(xy, np.hstack(joins), ends, side, step, font / points):
-        axes.text(*at, text, fontweight=None if line is not None else "bold", **centered)
+        axes.text(at[0], at[1], text, fontweight=None if line is not None else "bold", **centered)
         if line is not None:
             axes.plot(*line.T, color="0.5", linewidth=0.6, zorder=2)
     if title is not None:
