@@ -309,12 +309,8 @@ def in_order(
 
     # Batches hold fewer sequences where each has many structures, so that results fit into memory.
     most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
-    n_workers = count_jobs(n_jobs)
-
-    def size(example: Example) -> int:
-        return len(example.record.sequence)
-
-    with closing(live_map(examples, attempt, n_workers, size, most_bases, _MOST_EXAMPLES, needed)) as results:
+    limits = (lambda each: len(each.record.sequence)), most_bases, _MOST_EXAMPLES
+    with closing(live_map(examples, attempt, count_jobs(n_jobs), *limits, needed)) as results:
         for done, error in results:
             yield done
             if error is not None:

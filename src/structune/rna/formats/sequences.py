@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
@@ -406,7 +406,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
     Below headers some records may be so, and others not: these are masked, and told.
     """
     record, before, n_masked = None, "", 0
-    for number, text in lines:
+    for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
             n_masked += record is not None and end_in_constraints(record)
             record = list[str]()
@@ -418,8 +418,9 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
                     number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
                 )
             before = text
-        yield number, text
-    if n_masked := n_masked + (record is not None and end_in_constraints(record)):
+        if number:
+            yield number, text
+    if n_masked:
         warn(
             f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
             "bases, because other sequences have none; constraints are read with --constraints"
