@@ -46,8 +46,6 @@ _UPPER = (
 
 @dataclass(frozen=True)
 class Example:
-    """A record of a file."""
-
     record: RNARecord
     place: str  # the file, and the line where it is known
     constraints: Constraints | str | None = None

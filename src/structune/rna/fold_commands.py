@@ -51,7 +51,6 @@ _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; th
 
 
 def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -> int:
-    """Fold alignments; returns the exit code."""
     _check_apart(files, source, options.output)
     folder = source.open("consensus").set_params(n_jobs=source.jobs)
     sources: list[Any] = [standard_input() if file == "-" else file for file in files]
@@ -98,7 +97,6 @@ def fold(
     wanted: Wanted,
     writing: Writing,
 ) -> int:
-    """Fold what is read; returns the exit code."""
     _check_apart(files, source, writing.output, known.shape)
     if shape.initiation is not None and not math.isfinite(shape.initiation):
         raise DataError(f"--initiation {shape.initiation}: expected a finite number")
@@ -138,7 +136,6 @@ def fold(
 
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
-    """Refuse to write over what is read."""
     if output != "-":
         model = [] if source.model == PRETRAINED else [source.model]
         read = [file for file in files if file != "-"]
@@ -284,16 +281,14 @@ def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> 
     )
     if folder.has_probabilities:
         return recipe
+    given = {"samples": wanted.samples, "nbest": wanted.nbest, "within": wanted.within}
     asked = {
-        "--samples": wanted.samples is not None,
-        "--nbest": wanted.nbest is not None,
-        "--within": wanted.within is not None,
+        **{f"--{name}": value is not None for name, value in given.items()},
         f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
         "--gamma": wanted.gamma is not None,
         "--pseudoknots": wanted.pseudoknots,
         "--no-lonely-pairs": wanted.no_lonely_pairs,
-        "--format pairs": writing.written_as == "pairs",
-        "--format bases": writing.written_as == "bases",
+        f"--format {format}": format in ("pairs", "bases"),
         "--dot-plot": writing.dot_plot is not None,
     }
     for option in filter(asked.get, asked):

@@ -24,8 +24,6 @@ _predicted, _written = partial(option, panel="Prediction"), partial(option, pane
 
 @dataclass(frozen=True)
 class Reading:
-    """How files of RNA are read."""
-
     input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
         None,
         help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
@@ -35,8 +33,6 @@ class Reading:
 
 @dataclass(frozen=True)
 class Learning(Reading):
-    """How they are read to learn from."""
-
     families: Path | None = option(
         None,
         help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
@@ -135,8 +131,6 @@ class Known:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which structures."""
-
     method: Literal["mea", "viterbi", "centroid"] | None = _predicted(
         None,
         help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: the "
@@ -168,7 +162,6 @@ class Wanted:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the most probable structures are wanted."""
         return self.nbest is not None or self.within is not None
 
     @property
@@ -179,15 +172,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Output:
-    """Where results go."""
-
     output: str = output_option()
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Where structures go, and as what."""
-
     format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = _written(
         None,
         help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the probabilities "
@@ -235,7 +224,6 @@ class Writing:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether there are pictures of each sequence."""
         return self.plot is not None or self.dot_plot is not None
 
 

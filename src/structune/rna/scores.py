@@ -47,7 +47,6 @@ class FoldingScores:
     curve: SensitivityCurve | None = None  # for all of `ROC_GAMMAS`
 
     def tables(self) -> list[Table]:
-        """As the terminal shows it."""
         columns, told = ["sensitivity", "PPV", "F1"], self.as_dict()
         how = "Viterbi" if self.gamma is None else f"gamma {self.gamma:g}"
         tables = [numbers_table(f"Base pairs, {how}", "", columns, self._accuracies().items())]
@@ -64,7 +63,6 @@ class FoldingScores:
         return [*tables, record_table("Known structures", rows)]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON shows it."""
         curve = self.curve and {name: values.tolist() for name, values in self.curve._asdict().items()}
         return {
             "gamma": self.gamma,
@@ -80,7 +78,6 @@ class FoldingScores:
         }
 
     def sections(self) -> Iterator[Section]:
-        """As a page shows it."""
         columns = ((each.record.name, each.record.sequence, each.structure) for each in self.examples)
         names, sequences, known = map(list, zip(*columns, strict=True))
         return folding_sections(self.folder, names, sequences, known, self.predicted, self.exact, self.curve)
