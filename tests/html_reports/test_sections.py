@@ -12,7 +12,7 @@ from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verb
 from structune.html_reports.training import training_sections
 from structune.ranking.scores import Query, RankingScores
 from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
-from structune.rna.report import folding_sections
+from structune.rna.scores import folding_sections
 from structune.tagging.scores import error_sections
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4

@@ -68,15 +68,14 @@ def test_gaps_take_no_part(monkeypatch):
 
 
 def test_what_is_refused():
-    with pytest.raises(DataError, match=r"found rows of \[2, 3\] columns"):
-        FOLDER.predict_alignment(["ACG", "AC"])
-    with pytest.raises(DataError, match=r"found rows of \[\] columns"):
-        FOLDER.predict_alignment([])
-    with pytest.raises(DataError, match=r"row 1: base 1 \(from 0\): found 'Z'.*gaps not counted"):
-        FOLDER.predict_alignment(["ACG", "-AZ"])
-    with pytest.raises(DataError, match="row 1: found 3"):
-        FOLDER.predict_alignment(["ACG", 3])
-    with pytest.raises(DataError, match="threshold=-1"):
-        FOLDER.predict_alignment(["ACG"], -1)
+    for rows, threshold, message in (
+        (["ACG", "AC"], 0.5, r"found rows of \[2, 3\] columns"),
+        ([], 0.5, r"found rows of \[\] columns"),
+        (["ACG", "-AZ"], 0.5, r"row 1: base 1 \(from 0\): found 'Z'.*gaps not counted"),
+        (["ACG", 3], 0.5, "row 1: found 3"),
+        (["ACG"], -1, "threshold=-1"),
+    ):
+        with pytest.raises(DataError, match=message):
+            FOLDER.predict_alignment(rows, threshold)
     with pytest.raises(CapabilityError):
         RNAFolder(loss="margin").fit(["GGGAAAACCC"], ["(((....)))"]).predict_alignment(["ACG"])

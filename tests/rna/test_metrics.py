@@ -137,29 +137,24 @@ def test_bootstrap_of_any_statistic():
 
 
 @pytest.mark.parametrize(
-    ("true", "predicted", "message"),
+    ("function", "arguments", "message"),
     [
-        (["(.)"], [], "predictions for 0 sequences, expected 1"),
-        (["(.)"], ["(..)"], "structure 0: found 4 predicted bases, expected 3"),
-        (["...", "(.)"], ["...", "(.."], "predicted structure 1: position 1"),
-        ([[1, -1]], [".."], "true structure 0: .* mutual"),
-        ([[5]], ["."], "mutual"),
-        ([[0.5]], ["."], "integers"),
-        ([[[1], [0]]], [".."], "row"),
+        (base_pair_scores, (["(.)"], []), "predictions for 0 sequences, expected 1"),
+        (base_pair_scores, (["(.)"], ["(..)"]), "structure 0: found 4 predicted bases, expected 3"),
+        (base_pair_scores, (["...", "(.)"], ["...", "(.."]), "predicted structure 1: position 1"),
+        (base_pair_scores, ([[1, -1]], [".."]), "true structure 0: .* mutual"),
+        (base_pair_scores, ([[5]], ["."]), "mutual"),
+        (base_pair_scores, ([[0.5]], ["."]), "integers"),
+        (base_pair_scores, ([[[1], [0]]], [".."]), "row"),
+        (sensitivity_ppv_curve, (["..."], {1.0: ["(.)"]}), "no true pairs"),
+        (roc_area, ([0.1, 0.2], [0.1]), r"\(2,\) and \(1,\)"),
+        (roc_area, ([0.1], [np.nan]), r"\[0, 1\]"),
+        (base_pair_distance, ("...", ".."), "of 3 and 2 bases"),
     ],
 )
-def test_wrong_structures(true, predicted, message):
+def test_what_is_refused(function, arguments, message):
     with pytest.raises(DataError, match=message):
-        base_pair_scores(true, predicted)
-
-
-def test_wrong_curves():
-    with pytest.raises(DataError, match="no true pairs"):
-        sensitivity_ppv_curve(["..."], {1.0: ["(.)"]})
-    with pytest.raises(DataError, match=r"\(2,\) and \(1,\)"):
-        roc_area([0.1, 0.2], [0.1])
-    with pytest.raises(DataError, match=r"\[0, 1\]"):
-        roc_area([0.1], [np.nan])
+        function(*arguments)
 
 
 def test_bases_by_probability():
@@ -214,6 +209,4 @@ def test_judgements_that_are_refused(model):
         model.judge(["A", "C"], ["."])
     with pytest.raises(DataError, match="sequence 1: found a structure of length 2 for 3 bases"):
         model.judge(["A", "ACG"], [".", ".."])
-    with pytest.raises(DataError, match="of 3 and 2 bases"):
-        base_pair_distance("...", "..")
     assert base_pair_distance("((..))[]", "(.().)..") == 3

@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from structune.errors import DataError
 from structune.plots.comparison import plot_precisions_by_method
 from structune.rna.formats.brackets import partners
-from structune.rna.plots.drawing import plot_structure
-from structune.rna.plots.layout import PAIR_LENGTH, layout
-from structune.rna.plots.pairs import plot_pair_probabilities, plot_sensitivity_ppv
+from structune.rna.plots import (
+    PAIR_LENGTH,
+    layout,
+    plot_pair_probabilities,
+    plot_sensitivity_ppv,
+    plot_structure,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -212,31 +216,25 @@ def test_plot_precisions_by_method():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("plot", "arguments", "message"),
     [
-        (("ACG", ".(."), "position 2"),
-        (("ACG", ".."), "found a structure of 2 bases, expected 3"),
-        (("ACG", [1, -1, -1]), "mutual"),
-        (("", ""), "empty"),
-        (("ACG", "...", np.zeros((2, 2))), r"shape \(2, 2\), expected \(3, 3\)"),
-        (("ACG", "...", [0, 0.5, np.nan]), r"within \[0, 1\]"),
+        (plot_structure, ("ACG", ".(."), "position 2"),
+        (plot_structure, ("ACG", ".."), "found a structure of 2 bases, expected 3"),
+        (plot_structure, ("ACG", [1, -1, -1]), "mutual"),
+        (plot_structure, ("", ""), "empty"),
+        (plot_structure, ("ACG", "...", np.zeros((2, 2))), r"shape \(2, 2\), expected \(3, 3\)"),
+        (plot_structure, ("ACG", "...", [0, 0.5, np.nan]), r"within \[0, 1\]"),
+        (plot_pair_probabilities, ("ACG", np.zeros(3)), "shape"),
+        (plot_pair_probabilities, ("ACG", np.zeros((2, 2))), "shape"),
+        (plot_pair_probabilities, ("ACG", np.full((3, 3), 2.0)), "within"),
+        (plot_sensitivity_ppv, ({},), "expected"),
+        (plot_sensitivity_ppv, ({str(k): ([0.5], [0.5]) for k in range(8)},), "expected"),
+        (plot_sensitivity_ppv, ({"a": ([], [])},), "found no points for 'a', expected at least one"),
     ],
 )
-def test_wrong_structures(arguments, message):
+def test_what_cannot_be_drawn(plot, arguments, message):
     with pytest.raises(DataError, match=message):
-        plot_structure(*arguments)
-
-
-@pytest.mark.parametrize("table", [np.zeros(3), np.zeros((2, 2)), np.full((3, 3), 2.0)])
-def test_wrong_probabilities(table):
-    with pytest.raises(DataError, match=r"shape|within"):
-        plot_pair_probabilities("ACG", table)
-
-
-@pytest.mark.parametrize("curves", [{}, {str(k): ([0.5], [0.5]) for k in range(8)}, {"a": ([], [])}])
-def test_wrong_curves(curves):
-    with pytest.raises(DataError, match="expected"):
-        plot_sensitivity_ppv(curves)
+        plot(*arguments)
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [[1.0, 2.0, 3.0]], [np.inf, 1.0], np.ones((1, 1, 2))])

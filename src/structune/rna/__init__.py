@@ -11,7 +11,7 @@ line with ``structune fold``.
 - ``consensus``: one structure for aligned sequences
 - ``probing``: reactivities as log odds of bases to be paired; ``energies`` of structures, from files;
   ``distilling``: a folder from these, or from another teacher
-- ``metrics``: base pairs found, and what a model says of structures; ``report``, ``plots/``
+- ``metrics``: base pairs found, and what a model says of structures; ``plots``
 - ``data``: sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``, ``scores``: the
   command line
 """

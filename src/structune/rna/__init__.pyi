@@ -24,7 +24,7 @@ from .formats.pair_tables import read_bpseq as read_bpseq
 from .formats.pair_tables import read_ct as read_ct
 from .formats.pair_tables import write_bpseq as write_bpseq
 from .formats.pair_tables import write_ct as write_ct
-from .formats.record import RNARecord as RNARecord
+from .formats.sequences import RNARecord as RNARecord
 from .formats.sequences import read_dot_bracket as read_dot_bracket
 from .formats.sequences import read_fasta as read_fasta
 from .formats.sequences import write_dot_bracket as write_dot_bracket
@@ -41,9 +41,9 @@ from .metrics import partner_entropy as partner_entropy
 from .metrics import roc_area as roc_area
 from .metrics import sensitivity_ppv_curve as sensitivity_ppv_curve
 from .metrics import unpaired as unpaired
-from .plots.drawing import plot_structure as plot_structure
-from .plots.pairs import plot_pair_probabilities as plot_pair_probabilities
-from .plots.pairs import plot_sensitivity_ppv as plot_sensitivity_ppv
+from .plots import plot_pair_probabilities as plot_pair_probabilities
+from .plots import plot_sensitivity_ppv as plot_sensitivity_ppv
+from .plots import plot_structure as plot_structure
 from .probing import ReactivityModel as ReactivityModel
 from .probing import deigan_log_odds as deigan_log_odds
 from .probing import read_reactivities as read_reactivities

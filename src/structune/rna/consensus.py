@@ -10,7 +10,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.rna.defaults import CONSENSUS_THRESHOLD
 from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.record import GAPS
+from structune.rna.formats.sequences import GAPS
 from structune.rna.inputs import checked_threshold
 from structune.rna.structure.decoding import centroid
 from structune.rna.structure.features import CANONICAL, LETTERS
@@ -63,12 +63,10 @@ def consensus(
     Covariation is that of RNAalifold (Hofacker, Fekete & Stadler 2002): the mean over all two sequences that
     can pair of the number of bases in which their pairs differ, less the share of those that cannot.
     """
-    if not rows or len({len(row) for row in rows}) > 1:
-        raise DataError(
-            f"found rows of {sorted({len(row) for row in rows})} columns, expected rows of one length"
-        )
+    if len(lengths := sorted({len(row) for row in rows})) != 1:
+        raise DataError(f"found rows of {lengths} columns, expected rows of one length")
     checked_threshold(threshold)
-    n = len(rows[0])
+    n = lengths[0]
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
 
     def of_row(k: int) -> tuple[IntArray, Any]:

@@ -15,34 +15,21 @@ from structune.files.data_sets import DataFile, find
 from structune.structure import FloatArray
 
 _COLUMNS = ["id", "family", "sequence", "dotbracket"]
+_TABLE = """
+s151rfam S151Rfam 3e9f5675a213d5c172414fb6d117d5497cde4a50c806d81444e8b69545d6f658
+tornado_train_a tornado_TrainSetA 5653e287b3c5df1b2a04c16c9fb9735e7f8f81be2921122a4ca126619fdb0601
+tornado_test_a tornado_TestSetA 0a190f3698cb328afe4776cadbd07da05029af5f2e9191f80e428055ae367dd2
+rfam1359 rfam1359 a1d08315d877c2dc451775f4dbc06508b855661d751f9a5f7ecae10daced3b9f
+archiveii archiveII 899ff8238d46cd9f4575453c206528c57635a4c803702ae8d8455cff9ea7970a
+rna3db rna3db fd486134a4e3fb686081d167b1ac4180b938ea94881aaf9cccea52e85345f3c5
+andronescu_test S-Processed-TES 973d88dae3435bb1599689b28d7341e39960068cabda09db0858941904da1e2c
+probed eterna_1m7 dc3b38df4310c881afe6d8770f591d0b2e43fd5681c4578b5777fc6351cf1dcb
+"""
 _FILES = {
-    "s151rfam": DataFile(
-        "rna/S151Rfam.tsv.gz", "3e9f5675a213d5c172414fb6d117d5497cde4a50c806d81444e8b69545d6f658"
-    ),
-    "tornado_train_a": DataFile(
-        "rna/tornado_TrainSetA.tsv.gz", "5653e287b3c5df1b2a04c16c9fb9735e7f8f81be2921122a4ca126619fdb0601"
-    ),
-    "tornado_test_a": DataFile(
-        "rna/tornado_TestSetA.tsv.gz", "0a190f3698cb328afe4776cadbd07da05029af5f2e9191f80e428055ae367dd2"
-    ),
-    "rfam1359": DataFile(
-        "rna/rfam1359.tsv.gz", "a1d08315d877c2dc451775f4dbc06508b855661d751f9a5f7ecae10daced3b9f"
-    ),
-    "archiveii": DataFile(
-        "rna/archiveII.tsv.gz", "899ff8238d46cd9f4575453c206528c57635a4c803702ae8d8455cff9ea7970a"
-    ),
-    "rna3db": DataFile(
-        "rna/rna3db.tsv.gz", "fd486134a4e3fb686081d167b1ac4180b938ea94881aaf9cccea52e85345f3c5"
-    ),
-    "andronescu_test": DataFile(
-        "rna/S-Processed-TES.tsv.gz", "973d88dae3435bb1599689b28d7341e39960068cabda09db0858941904da1e2c"
-    ),
+    name: DataFile(f"rna/{file}.tsv.gz", sha256)
+    for name, file, sha256 in map(str.split, _TABLE.strip().splitlines())
 }
-
-
-_PROBED = DataFile(
-    "rna/eterna_1m7.tsv.gz", "dc3b38df4310c881afe6d8770f591d0b2e43fd5681c4578b5777fc6351cf1dcb"
-)
+_PROBED = _FILES.pop("probed")
 _PRIMER = 20  # bases at the end of probed sequences where the primer binds
 
 
@@ -93,10 +80,6 @@ def load_rna(name: str) -> RNAData:
         - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), 45
           components of related ones; nested canonical pairs.
 
-    Returns
-    -------
-    RNAData
-
     Raises
     ------
     DatasetUnavailable
@@ -104,8 +87,7 @@ def load_rna(name: str) -> RNAData:
     """
     if name not in _FILES:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
-    rows = _rows(find(_FILES[name]), _COLUMNS)
-    return RNAData(*(list(column) for column in zip(*rows, strict=True)))
+    return RNAData(*map(list, zip(*_rows(find(_FILES[name]), _COLUMNS), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -139,17 +121,14 @@ def load_probed() -> ProbedData:
     DatasetUnavailable
         As `load_rna`.
     """
-    data = ProbedData([], [], [])
-    columns = ["set", "project", "sequence", "first", "reactivities"]
-    for _, project, sequence, first, values in _rows(find(_PROBED), columns):
-        row, known = np.full(len(sequence), np.nan), np.array(values.split(","), np.float64)
-        start = int(first) - 1
-        row[start : start + known.size] = known
+    rows = _rows(find(_PROBED), ["set", "project", "sequence", "first", "reactivities"])
+    _, projects, sequences, starts, values = map(list, zip(*rows, strict=True))
+    reactivities = [np.full(len(sequence), np.nan) for sequence in sequences]
+    for row, first, known in zip(reactivities, map(int, starts), values, strict=True):
+        given = np.array(known.split(","), np.float64)
+        row[first - 1 : first - 1 + given.size] = given
         row[-_PRIMER:] = np.nan
-        data.projects.append(project)
-        data.sequences.append(sequence)
-        data.reactivities.append(row)
-    return data
+    return ProbedData(projects, sequences, reactivities)
 
 
 def _rows(path: Path, columns: list[str]) -> list[list[str]]:

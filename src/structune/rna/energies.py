@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, shown
 from structune.rna.formats.brackets import check_cut, partners
-from structune.rna.formats.record import clean_sequence
+from structune.rna.formats.sequences import clean_sequence
 
 Table = NDArray[np.float64]
 _FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")

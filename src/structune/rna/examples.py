@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,12 +17,11 @@ from structune.cli.files import standard_input
 from structune.cli.terminal import say
 from structune.errors import DataError
 from structune.files.models import check_class, load
-from structune.files.text import Lines, Source, header_description, header_name, shown, some_of, source_name
+from structune.files.text import Lines, Source, shown, some_of, source_name
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.record import RNARecord, clean_strands
-from structune.rna.formats.sequences import end_in_constraints, without_energy
+from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
 from structune.rna.probing import (
     Reactivities,
     ReactivityModel,
@@ -47,32 +46,16 @@ _UPPER = (
 
 @dataclass(frozen=True)
 class Example:
-    """A record of a file.
-
-    Attributes
-    ----------
-    index : int
-        Among those of the input, from 0.
-    place : str
-        The file, and the line where it is known.
-    constraints : str or Constraints, optional
-    generator : numpy.random.Generator, optional
-        Of its samples.
-    """
-
-    index: int
     record: RNARecord
-    place: str
+    place: str  # the file, and the line where it is known
     constraints: Constraints | str | None = None
-    generator: Any = None
+    generator: Any = None  # of its samples
 
     def refuse(self, message: str) -> DataError:
-        """The error of this record."""
         return DataError(f"{self.called}: {message}")
 
     @property
     def called(self) -> str:
-        """Where it is, and its name."""
         return f"{self.place}: record {shown(self.record.name)}"
 
     @property
@@ -84,33 +67,25 @@ class Example:
 
 
 def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> RNAFolder:
-    """A model file, the model that comes with structune, or CONTRAfold's parameters; for one thread.
-
-    With these parameters in place of its own.
-    """
+    """A model file, the shipped model, or CONTRAfold's parameters; for one thread, with these settings."""
     if contrafold is not None:
         return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
     folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
     return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
-def read_with_structures(paths: Sequence[Source], format: str | None = None) -> list[Example]:
-    """All records of files and folders; each has a structure."""
-    return list(stream_with_structures(paths, format))
-
-
-def stream_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
-    """The same, one at a time."""
-    index = -1
-    for index, example in enumerate(_of_all(paths, lambda file: _records(file, format))):
+def read_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
+    """The records of files and folders, one at a time; each has a structure, and there is one at least."""
+    example = None
+    for example in _of_all(paths, lambda file: _records(file, format)):
         _ = example.structure
-        yield replace(example, index=index)
-    if index < 0:
+        yield example
+    if example is None:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
 def _records(source: Source, format: str | None, **options: Any) -> Iterator[Example]:
-    return (Example(0, record, source_name(source)) for record in read_rna(source, format, **options))
+    return (Example(record, source_name(source)) for record in read_rna(source, format, **options))
 
 
 def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
@@ -129,7 +104,7 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
 def read_sequences(
     files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
 ) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time, numbered over all.
+    """Records of files, or of standard input, one at a time.
 
     Parameters
     ----------
@@ -137,8 +112,6 @@ def read_sequences(
         What stands below sequences, and is wanted; structures that are not are counted and told at the end.
     skip : bool
         Whether records that cannot be read are left out, and told of.
-    format : str, optional
-        As of `read_rna`.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
@@ -147,7 +120,7 @@ def read_sequences(
         if below == "constraints":
             lines = Lines(source)
             with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
-                yield from _with_constraints(lines)
+                yield from (entry.example() for entry in scan(lines, _Constrained) if entry.is_whole)
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
@@ -159,8 +132,7 @@ def read_sequences(
             yield example
 
     sources = (standard_input() if file == "-" else file for file in files)
-    for index, example in enumerate(_of_all(sources, read)):
-        yield replace(example, index=index)
+    yield from _of_all(sources, read)
     if empty:
         say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
     if unused:
@@ -178,9 +150,9 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
     known, without = read_reactivities(path), list[str]()
     table = None if method == "deigan" else ReactivityModel.pretrained()
     unused = {name for name, values in known.items() if name and values.size}
-    for example in examples:
+    for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
-        if not name and example.index:
+        if not name and index:
             raise DataError(
                 f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
             )
@@ -192,30 +164,28 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         else:
             unused.discard(name)
             yield _probed(example, values, table, path)
-    if without:
-        say(f"{path}: found no reactivities for {len(without):,} of the sequences: {_some(without)}")
-    if unused:
-        say(f"{path}: did not use the rows of {len(unused):,} other sequences: {_some(unused)}")
-
-
-def _some(names: Collection[str]) -> str:
-    return some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
+    for told, names in (
+        ("found no reactivities for {:,} of the sequences", without),
+        ("did not use the rows of {:,} other sequences", unused),
+    ):
+        if names:
+            shown_names = some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
+            say(f"{path}: {told.format(len(names))}: {shown_names}")
 
 
 def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
-    sequence = example.record.sequence
-    n = example.record.n_bases
+    record, n = example.record, example.record.n_bases
     if values.size > n:
         raise example.refuse(f"found {values.size} reactivities for {n} bases")
     try:
-        check_letters(sequence, values)
+        check_letters(record.sequence, values)
     except DataError as error:
         raise example.refuse(f"{path}: {error}") from None
     if values.size < n:
-        say(f"{path}: found {values.size} reactivities of {shown(example.record.name)}, which has {n} bases")
+        say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
     row = np.full(n, np.nan)
     row[: values.size] = values
-    paired = deigan_log_odds(row) if table is None else table.paired(sequence, row)
+    paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
     notation = example.constraints if isinstance(example.constraints, str) else ""
     return replace(example, constraints=Constraints(notation, paired=paired))
 
@@ -248,74 +218,45 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
 # --- constraints --------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Entry:
-    """The lines of one record: its header if it has one, its sequence, its constraints."""
+class _Constrained(Entry):
+    """A record with constraints in place of its structure."""
 
-    number: int
-    name: str
-    description: str
-    has_header: bool
-    sequence: list[str] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
-    constraints_number: int = 0
-    last_number: int = 0
+    passed_over = ""
+    last_number = 0  # of its bases
 
-    def add(self, lines: Lines, number: int, text: str) -> None:
-        if self.sequence and _is_notation(text):
-            self.constraints_number = self.constraints_number or number
-            self.constraints.append(without_energy(lines, number, text))
+    def ends_before(self, number: int, text: str) -> bool:
+        ends = self.is_line and not _is_notation(text)
+        if ends and end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS):
+            raise self.lines.refuse(number, _UPPER)
+        return ends
+
+    def add(self, number: int, text: str) -> None:
+        is_constraint = bool(self.sequence) and _is_notation(text)
+        if self.lacks_header or (self.structure and not is_constraint):
+            raise self.lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+        if is_constraint:
+            self.add_structure(number, text)
             return
-        if self.constraints:
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         try:
-            self.sequence.append(clean_strands(text))
+            self.add_bases(number, text)
         except DataError as error:
             if not self.sequence or text.isalpha():
-                raise lines.refuse(number, str(error)) from error
+                raise
             expected = f"bases, or constraints of {NOTATION}"
-            raise lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
+            raise self.lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
         self.last_number = number
 
-    def example(self, lines: Lines) -> Example:
-        if not self.constraints and end_in_constraints(self.sequence, _UPPER_MARKS):
-            raise lines.refuse(self.last_number, _UPPER)
-        with lines.at(self.number):
+    def example(self) -> Example:
+        if not self.structure and end_in_constraints(self.sequence, _UPPER_MARKS):
+            raise self.lines.refuse(self.last_number, _UPPER)
+        with self.lines.at(self.number):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
-        place = f"{lines.name}:{self.constraints_number or self.number}"
-        return Example(0, record, place, "".join(self.constraints) or None)
+        place = f"{self.lines.name}:{self.structure_number or self.number}"
+        return Example(record, place, "".join(self.structure) or None)
 
 
 def _is_notation(text: str) -> bool:
     return set(text.split(maxsplit=1)[0]) <= _MARKS
-
-
-def _with_constraints(lines: Lines) -> Iterator[Example]:
-    entry, count, headers = None, 0, False
-    for number, text in lines.filled():
-        if text.startswith("#"):
-            continue
-        header = text.startswith(">")
-        # without headers a sequence is one line
-        if entry is not None and (header or not (entry.has_header or _is_notation(text))):
-            marked = end_in_constraints([*entry.sequence, text.upper()], _UPPER_MARKS)
-            if not (header or entry.has_header) and marked:
-                raise lines.refuse(number, _UPPER)
-            yield entry.example(lines)
-            entry = None
-        if entry is None:
-            if headers and not header:
-                raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
-            count, headers = count + 1, header
-            told = text if header else ">"
-            entry = _Entry(number, header_name(told, count), header_description(told), header)
-        if not header:
-            entry.add(lines, number, text)
-        if entry.constraints and sum(map(len, entry.constraints)) == sum(map(len, entry.sequence)):
-            yield entry.example(lines)  # at once: who writes to a pipe may wait for what becomes of it
-            entry = None
-    if entry is not None:
-        yield entry.example(lines)
 
 
 # --- many sequences -----------------------------------------------------------------------------------------
@@ -366,12 +307,8 @@ def in_order(
 
     # Batches hold fewer sequences where each has many structures, so that results fit into memory.
     most_bases = min(_MOST_BASES, batch_memory() // (_BASE * n_structures))
-    n_workers = count_jobs(n_jobs)
-
-    def size(example: Example) -> int:
-        return len(example.record.sequence)
-
-    with closing(live_map(examples, attempt, n_workers, size, most_bases, _MOST_EXAMPLES, needed)) as results:
+    limits = (lambda each: len(each.record.sequence)), most_bases, _MOST_EXAMPLES
+    with closing(live_map(examples, attempt, count_jobs(n_jobs), *limits, needed)) as results:
         for done, error in results:
             yield done
             if error is not None:

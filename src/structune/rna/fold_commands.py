@@ -8,12 +8,12 @@ import math
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences
 from structune.rna.formats.alignments import read_alignments, stockholm_text
 from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.formats.pair_tables import write_bpseq, write_ct
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
 from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
@@ -50,13 +50,12 @@ if TYPE_CHECKING:
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
 
-def consensus(files: Sequence[str], source: Source, options: ConsensusOptions, output: Output) -> int:
-    """Fold alignments; returns the exit code."""
-    _check_apart(files, source, output.output)
+def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -> int:
+    _check_apart(files, source, options.output)
     folder = source.open("consensus").set_params(n_jobs=source.jobs)
     sources: list[Any] = [standard_input() if file == "-" else file for file in files]
     n_unused = 0
-    with open_text(output.output) as stream:
+    with open_text(options.output) as stream:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
             structure = folder.predict_alignment(alignment.rows, options.threshold)
             stream.write(stockholm_text(alignment, structure))
@@ -98,7 +97,6 @@ def fold(
     wanted: Wanted,
     writing: Writing,
 ) -> int:
-    """Fold what is read; returns the exit code."""
     _check_apart(files, source, writing.output, known.shape)
     if shape.initiation is not None and not math.isfinite(shape.initiation):
         raise DataError(f"--initiation {shape.initiation}: expected a finite number")
@@ -114,9 +112,9 @@ def fold(
         say("reading FASTA from standard input")
     below = "constraints" if known.constraints else ""
     read = read_sequences(files, below, shape.skip_bad, reading.input_format)
-    source_of_all = UntilError(_prepared(read, known, wanted, writing))
+    source_of_all = UntilError(_prepared(read, folder, recipe, known, writing))
     # one sequence, or two where it is to be known whether there are several: who writes to a pipe may wait
-    of_one = format == "bpseq" and not (writing.output != "-" and os.path.isdir(writing.output))
+    of_one = format == "bpseq" and not _is_folder(writing.output)
     first = list(islice(source_of_all, 2 if of_one or writing.is_drawn else 1))
     if not first:
         source_of_all.check()
@@ -126,34 +124,36 @@ def fold(
             f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
             "structure (--output FOLDER writes a file of each)"
         )
-    drawings = _Drawings(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
-    examples: Iterable[Example] = chain(first, source_of_all)
-    if not writing.quiet and folder.max_span is None:
-        examples = _announced(examples, folder, recipe)
+    draw = _drawer(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
 
     def needed(example: Example) -> float:
         return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
 
-    results = in_order(examples, partial(recipe.fold, folder), source.jobs, wanted.most_structures, needed)
-    _write(results, writing, drawings)
+    work, examples = partial(recipe.fold, folder), chain(first, source_of_all)
+    _write(in_order(examples, work, source.jobs, wanted.most_structures, needed), writing, draw)
     source_of_all.check()
     return 0
 
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
-    """Refuse to write over what is read."""
     if output != "-":
         model = [] if source.model == PRETRAINED else [source.model]
         read = [file for file in files if file != "-"]
         check_apart([*read, *beside, source.contrafold, *model], [Path(output)])
 
 
-def _prepared(read: Iterator[Example], known: Known, wanted: Wanted, writing: Writing) -> Iterator[Example]:
-    """Sequences, with all that is known of them; refuses those that the output cannot hold."""
-    format = writing.written_as
+def _is_folder(output: str) -> bool:
+    return output != "-" and os.path.isdir(output)
+
+
+def _prepared(
+    read: Iterator[Example], folder: RNAFolder, recipe: Recipe, known: Known, writing: Writing
+) -> Iterator[Example]:
+    """Sequences with all that is known of them; refuses what cannot be written, tells what long ones cost."""
+    wanted, format = recipe.wanted, writing.written_as
     draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
     for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
-        sequence = example.record.sequence
+        sequence, has_two = example.record.sequence, STRANDS in example.record.sequence
         if known.duplex:
             given = as_constraints(example.constraints) or Constraints()
             example = replace(example, constraints=replace(given, between=True))
@@ -163,76 +163,39 @@ def _prepared(read: Iterator[Example], known: Known, wanted: Wanted, writing: Wr
             raise example.refuse(
                 "found an empty sequence, expected at least one base with --plot or --dot-plot"
             )
-        if format in ("ct", "bpseq") and STRANDS in sequence:
+        if format in ("ct", "bpseq") and has_two:
             raise example.refuse(f"found two strands, expected one for the format {format}")
-        yield example
-
-
-def _announced(examples: Iterable[Example], folder: RNAFolder, recipe: Recipe) -> Iterator[Example]:
-    """The same; tells what long ones cost."""
-    advice = "" if folder.circular else " (seconds with --max-span 300)"
-    for example in examples:
-        if (n := len(example.record.sequence)) >= _LONG:
+        if (n := len(sequence)) >= _LONG and not writing.quiet and folder.max_span is None:
             # Time grows with the cube of the length.
-            minutes = _MINUTES * (n / _LONG) ** 3
-            cost = f"{recipe.memory_of(folder, example) / 1e9:.1f} GB of memory and {time_in_words(minutes)}"
-            told = "" if STRANDS in example.record.sequence else advice
-            say(f"{example.record.name}: {n:,} bases take about {cost}{told}")
+            minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(folder, example) / 1e9
+            advice = "" if has_two or folder.circular else " (seconds with --max-span 300)"
+            cost = f"{n_gigabytes:.1f} GB of memory and {time_in_words(minutes)}{advice}"
+            say(f"{example.record.name}: {n:,} bases take about {cost}")
         yield example
 
 
 # --- what is wanted of each sequence ------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
-    """One of the structures of a sequence: its number, from 1, as a "rank" or a "sample" if it is one."""
-
-    structure: str
-    kind: str = ""
-    number: int = 1
-    probability: float | None = None
-
-    @property
-    def words(self) -> list[str]:
-        """What a header tells of it."""
-        told = [self.kind, str(self.number)] if self.kind else []
-        return told if self.probability is None else [*told, "probability", f"{self.probability:.6g}"]
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Those of a sequence, each made when it is asked for: there may be millions."""
-
-    structures: Structures | list[str]
-    kind: str = ""
-    probabilities: FloatArray | None = None
-
-    def __iter__(self) -> Iterator[Choice]:
-        for k, structure in enumerate(self.structures):
-            p = None if self.probabilities is None else float(self.probabilities[k])
-            yield Choice(structure, self.kind, k + 1, p)
-
-
 @dataclass(frozen=True)
 class Folded:
-    """What was found out about a sequence; None is what was not asked for.
-
-    Attributes
-    ----------
-    pairs : ndarray or sparse array, shape (n_bases, n_bases), optional
-        Probabilities, symmetric.
-    windows : ndarray, optional
-        Probabilities of windows to be unpaired, by their first base.
-    dimer : float, optional
-        How probably a pair joins two strands.
-    """
+    """What was found out about a sequence; None is what was not asked for."""
 
     record: RNARecord
-    choices: Choices
-    pairs: Any = None
-    windows: FloatArray | None = None
+    structures: Structures | list[str]  # each is made when it is asked for: there may be millions
+    kind: str = ""  # "rank" or "sample" where there may be several
+    probabilities: FloatArray | None = None
+    pairs: Any = None  # their probabilities, symmetric, shape (n_bases, n_bases), perhaps sparse
+    windows: FloatArray | None = None  # probabilities to be unpaired, by the first base
     log_partition: float | None = None
-    dimer: float | None = None
+    dimer: float | None = None  # how probably a pair joins two strands
+
+    def choices(self) -> Iterator[tuple[str, int, float | None, list[str]]]:
+        """Each structure, its number from 1, its probability, and what a header tells of it."""
+        for k, structure in enumerate(self.structures):
+            p = None if self.probabilities is None else float(self.probabilities[k])
+            words = [self.kind, str(k + 1)] if self.kind else []
+            yield structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"]
 
 
 @dataclass(frozen=True)
@@ -247,22 +210,24 @@ class Recipe:
     with_dimers: bool = True
 
     def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
-        """Do it."""
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        choices = self._choices(folder, batch, sequences, constraints) if self.with_structures else None
-        log_z = folder.log_partition(sequences, constraints).tolist() if self.with_log_partition else None
+        found: list[dict[str, Any]] = [{"structures": []}] * len(batch)
+        if self.with_structures:
+            found = self._structures(folder, batch, sequences, constraints)
+        log_z = [None] * len(batch)
+        if self.with_log_partition:
+            log_z = folder.log_partition(sequences, constraints).tolist()
         folded = []
-        for s, (example, sequence, known) in enumerate(zip(batch, sequences, constraints, strict=True)):
-            windows = None
+        for example, own, sequence, known, z in zip(batch, found, sequences, constraints, log_z, strict=True):
+            one = Folded(example.record, log_partition=z, **own)
             if self.window is not None:
-                windows = folder.unpaired_windows(sequence, self.window, known)
-            pairs = folder.pair_probabilities(sequence, known) if self.with_pairs else None
-            dimer = None
+                one = replace(one, windows=folder.unpaired_windows(sequence, self.window, known))
+            if self.with_pairs:
+                one = replace(one, pairs=folder.pair_probabilities(sequence, known))
             if self.with_dimers and STRANDS in sequence:
-                dimer = float(folder.dimer_probabilities([sequence], [known])[0])
-            own = Choices([]) if choices is None else choices[s]
-            folded.append(Folded(example.record, own, pairs, windows, log_z[s] if log_z else None, dimer))
+                one = replace(one, dimer=float(folder.dimer_probabilities([sequence], [known])[0]))
+            folded.append(one)
         return folded
 
     def memory_of(self, folder: RNAFolder, example: Example) -> float:
@@ -270,27 +235,27 @@ class Recipe:
         n_tables, wanted = OF_SUMS, self.wanted
         if self.window is not None:
             n_tables = OF_WINDOWS
-        elif self.with_structures:
-            if wanted.samples is not None:
-                n_tables = OF_SAMPLES
-            elif wanted.is_ranked:
-                n_tables = OF_SEVERAL
-            elif wanted.pseudoknots:
-                n_tables = OF_KNOTS
+        elif self.with_structures and wanted.samples is not None:
+            n_tables = OF_SAMPLES
+        elif self.with_structures and wanted.is_ranked:
+            n_tables = OF_SEVERAL
+        elif self.with_structures and wanted.pseudoknots:
+            n_tables = OF_KNOTS
         return folder.memory_of(len(example.record.sequence), n_tables, example.constraints is not None)
 
-    def _choices(
+    def _structures(
         self, folder: RNAFolder, batch: list[Example], sequences: list[str], constraints: list[Any]
-    ) -> list[Choices]:
+    ) -> list[dict[str, Any]]:
+        """Structures of each sequence; of several also their kind, and of ranks their probabilities."""
         wanted = self.wanted
         if wanted.samples is not None:  # by the generator of each example, whatever the batch that it is in
             drawn = folder._drawn(sequences, wanted.samples, [each.generator for each in batch], constraints)
-            return [Choices(structures, "sample") for structures in drawn]
+            return [{"structures": structures, "kind": "sample"} for structures in drawn]
         if wanted.is_ranked:
             n = sys.maxsize if wanted.nbest is None else wanted.nbest
             within = math.inf if wanted.within is None else wanted.within
             ranked = folder._ranked(sequences, n, constraints, within)
-            return [Choices(structures, "rank", p) for structures, p in ranked]
+            return [{"structures": own, "kind": "rank", "probabilities": p} for own, p in ranked]
         if wanted.method == "viterbi":
             found = folder.predict_viterbi(sequences, constraints)
         elif wanted.method == "centroid":
@@ -300,7 +265,7 @@ class Recipe:
             found = folder.predict_knotted(sequences, wanted.gamma, constraints=constraints)
         else:
             found = folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs)
-        return [Choices([structure]) for structure in found]
+        return [{"structures": [structure]} for structure in found]
 
 
 def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
@@ -316,16 +281,14 @@ def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> 
     )
     if folder.has_probabilities:
         return recipe
+    given = {"samples": wanted.samples, "nbest": wanted.nbest, "within": wanted.within}
     asked = {
-        "--samples": wanted.samples is not None,
-        "--nbest": wanted.nbest is not None,
-        "--within": wanted.within is not None,
+        **{f"--{name}": value is not None for name, value in given.items()},
         f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
         "--gamma": wanted.gamma is not None,
         "--pseudoknots": wanted.pseudoknots,
         "--no-lonely-pairs": wanted.no_lonely_pairs,
-        "--format pairs": writing.written_as == "pairs",
-        "--format bases": writing.written_as == "bases",
+        f"--format {format}": format in ("pairs", "bases"),
         "--dot-plot": writing.dot_plot is not None,
     }
     for option in filter(asked.get, asked):
@@ -339,34 +302,19 @@ def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> 
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def _as_text(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
-    """All that is known of a sequence, in a format, some at a time."""
-    if format == "json":
-        return _json(folded, min_probability)
-    if format == "pairs":
-        name = folded.record.name
-        return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
-    if format == "bases":
-        return _bases(folded)
-    if format == "dbn":
-        return _dot_brackets(folded)
-    return _pair_tables(folded, write_ct if format == "ct" else write_bpseq)
-
-
 def _json(folded: Folded, min_probability: float) -> Iterator[str]:
     """An object a line; lists are written as they come."""
-    choices, pairs = folded.choices, folded.pairs
+    pairs = folded.pairs
     entries: dict[str, Any] = {"name": folded.record.name, "sequence": folded.record.sequence}
-    if choices.kind:
+    if folded.kind:
         entries["structures"] = (
-            {"structure": choice.structure, choice.kind: choice.number}
-            | ({} if choice.probability is None else {"probability": choice.probability})
-            for choice in choices
+            {"structure": structure, folded.kind: k} | ({} if p is None else {"probability": p})
+            for structure, k, p, _ in folded.choices()
         )
     else:
-        entries["structure"] = choices.structures[0]
+        entries["structure"] = folded.structures[0]
         if pairs is not None:
-            ppv, sensitivity, _ = expected_accuracy(choices.structures[0], pairs)
+            ppv, sensitivity, _ = expected_accuracy(folded.structures[0], pairs)
             entries |= {"expected_ppv": ppv, "expected_sensitivity": sensitivity}
     shown = ([i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability))
     entries |= {"pairs": None if pairs is None else shown, "log_partition": folded.log_partition}
@@ -381,6 +329,11 @@ def _json(folded: Folded, min_probability: float) -> Iterator[str]:
         else:
             yield json.dumps(value)
     yield "}\n"
+
+
+def _pair_rows(folded: Folded, min_probability: float) -> Iterator[str]:
+    name = folded.record.name
+    return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
 
 
 def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
@@ -399,7 +352,7 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
-def _bases(folded: Folded) -> Iterator[str]:
+def _bases(folded: Folded, _least: float) -> Iterator[str]:
     record, pairs = folded.record, folded.pairs
     if pairs is None:
         return
@@ -412,19 +365,29 @@ def _bases(folded: Folded) -> Iterator[str]:
         yield "\t".join([record.name, str(i), *row]) + "\n"
 
 
-def _dot_brackets(folded: Folded) -> Iterator[str]:
+def _dot_brackets(folded: Folded, _least: float) -> Iterator[str]:
     record = folded.record
     dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
-    for choice in folded.choices:
-        header = " ".join([record.name, *choice.words, *dimer, record.description]).rstrip()
-        yield f">{header}\n{record.sequence}\n{choice.structure}\n"
+    for structure, *_, words in folded.choices():
+        header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
+        yield f">{header}\n{record.sequence}\n{structure}\n"
 
 
-def _pair_tables(folded: Folded, write: Callable[..., None]) -> Iterator[str]:
-    for choice in folded.choices:
-        name, text = "_".join([folded.record.name, *choice.words]), io.StringIO()
-        write(text, [RNARecord(name, folded.record.sequence, choice.structure)])
+def _pair_tables(folded: Folded, _least: float, write: Callable[..., None]) -> Iterator[str]:
+    for structure, *_, words in folded.choices():
+        name, text = "_".join([folded.record.name, *words]), io.StringIO()
+        write(text, [RNARecord(name, folded.record.sequence, structure)])
         yield text.getvalue()
+
+
+_TEXTS: dict[str, Callable[[Folded, float], Iterator[str]]] = {  # some at a time
+    "json": _json,
+    "pairs": _pair_rows,
+    "bases": _bases,
+    "dbn": _dot_brackets,
+    "ct": partial(_pair_tables, write=write_ct),
+    "bpseq": partial(_pair_tables, write=write_bpseq),
+}
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -436,72 +399,53 @@ _HEADINGS = {
 }
 
 
-def _write(results: Generator[list[Folded], None, None], writing: Writing, drawings: _Drawings) -> None:
-    shown = not writing.quiet and not (writing.output == "-" and sys.stdout.isatty())
-    format = writing.written_as
+def _write(
+    results: Generator[list[Folded], None, None], writing: Writing, draw: Callable[[Folded], None]
+) -> None:
+    """Write to one file, or to one of each sequence in a folder, and draw."""
+    output, format, names = writing.output, writing.written_as, FileNames()
+    shown = not writing.quiet and not (output == "-" and sys.stdout.isatty())
     heading = _HEADINGS.get(format if writing.window is None else "windows", "")
-    with (
-        _writer(writing.output, format, heading) as write,
-        closing(results),
-        Progress(shown) as progress,
-    ):
+    ending = "tsv" if heading else format
+    opened = nullcontext() if _is_folder(output) else open_bytes(output)
+    with opened as file, closing(results), Progress(shown) as progress:
         for batch in results:
             n_done = len(batch)
             while batch:
                 folded = batch.pop(0)
-                text = _as_text(folded, format, writing.min_probability)
-                write(folded.record.name, text, not batch)
-                drawings.draw(folded)
+                text = chain([heading], _TEXTS[format](folded, writing.min_probability))
+                if file is None:
+                    path = Path(output) / f"{names(folded.record.name)}.{ending}"
+                    with path.open("xb") as own:  # nothing is written over
+                        write_texts(own, text)
+                else:
+                    write_texts(file, text)
+                    heading = ""
+                    if not batch:
+                        file.flush()
+                draw(folded)
                 del folded, text  # its table of pairs is then gone: others wait for the memory
             progress.advance(n_done)
 
 
-@contextmanager
-def _writer(output: str, format: str, heading: str) -> Iterator[Callable[[str, Iterable[str], bool], None]]:
-    """Writes the text of a sequence of this name, to be seen at once if so: to a file, or one in a folder."""
-    if output != "-" and Path(output).is_dir():
-        names = FileNames()
+def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> Callable[[Folded], None]:
+    """Draws: files have the names of several sequences, and the numbers of several structures of one."""
+    plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
 
-        def write_own(name: str, text: Iterable[str], seen: bool) -> None:
-            ending = ".tsv" if heading else f".{format}"
-            with (Path(output) / f"{names(name)}{ending}").open("xb") as file:  # nothing is written over
-                write_texts(file, chain([heading], text))
+    def draw(folded: Folded) -> None:
+        if not writing.is_drawn:
+            return
+        from structune.rna.plots import plot_pair_probabilities, plot_structure
 
-        yield write_own
-        return
-    with open_bytes(output) as file:
-        headings = [heading]
-
-        def write(name: str, text: Iterable[str], seen: bool) -> None:
-            write_texts(file, chain(headings, text))
-            headings.clear()
-            if seen:
-                file.flush()
-
-        yield write
-
-
-class _Drawings:
-    """Drawings: files have the names of several sequences, and the numbers of several structures of one."""
-
-    def __init__(self, writing: Writing, several: bool, numbered: bool, circular: bool) -> None:
-        self._numbered, self._circular = numbered, circular
-        self._plot = drawing_paths(writing.plot, several)
-        self._dot_plot = drawing_paths(writing.dot_plot, several)
-
-    def draw(self, folded: Folded) -> None:
         record, pairs = folded.record, folded.pairs
-        if self._plot is not None:
-            from structune.rna.plots.drawing import plot_structure
+        if plot_path is not None:
+            path = plot_path(record.name)
+            for structure, k, _, words in folded.choices():
+                title = " ".join([record.name, *words])
+                own = path.with_stem(f"{path.stem}-{k}") if numbered else path
+                plot_structure(record.sequence, structure, pairs, title, own, circular)
+        if dot_path is not None:
+            best = None if numbered else folded.structures[0]
+            plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_path(record.name))
 
-            path = self._plot(record.name)
-            for choice in folded.choices:
-                title = " ".join([record.name, *choice.words])
-                own = path.with_stem(f"{path.stem}-{choice.number}") if self._numbered else path
-                plot_structure(record.sequence, choice.structure, pairs, title, own, self._circular)
-        if self._dot_plot is not None:
-            from structune.rna.plots.pairs import plot_pair_probabilities
-
-            structure = None if self._numbered else folded.choices.structures[0]
-            path = self._dot_plot(record.name)
-            plot_pair_probabilities(record.sequence, pairs, structure, record.name, path)
+    return draw

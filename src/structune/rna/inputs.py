@@ -21,16 +21,15 @@ from structune.rna.structure.space import dot_bracket
 from structune.structure import Array, IntArray
 
 _NO_BASE = re.compile(r"[^ACGU&]")
-DECODINGS = ("mea", "centroid")
+_DECODINGS = ("mea", "centroid")
 
 
 def checked_strings(X: Any, what: str) -> list[str]:
-    """What was given, as a list of strings."""
     return _checked(X, what, str, "a string")
 
 
 def checked_outputs(y: Any) -> list[Output]:
-    """What was given, as a list of structures and of what is known of some."""
+    """Structures, and what is known of some."""
     return _checked(y, "structure", str | Constraints, "a string or Constraints")
 
 
@@ -44,12 +43,10 @@ def _checked(values: Any, what: str, kinds: Any, expected: str) -> list[Any]:
 
 def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
     """Of the examples' groups, those of the examples that are kept."""
-    if groups is None:
-        return None
     array = np.asarray(groups)
-    if array.shape != (n,):
+    if groups is not None and array.shape != (n,):
         raise DataError(f"found groups of shape {array.shape}, expected ({n},)")
-    return array[kept]
+    return None if groups is None else array[kept]
 
 
 def checked_number(n: Any, name: str = "n") -> int:
@@ -60,18 +57,15 @@ def checked_number(n: Any, name: str = "n") -> int:
 
 
 def checked_gammas(gammas: Any) -> list[float]:
-    """What was given, as a list of numbers."""
     given = gammas.item() if getattr(gammas, "ndim", 1) == 0 else gammas  # an array of one number
     return [checked_gamma(gamma) for gamma in as_list(given, "numbers, such as [4.0], for gamma")]
 
 
 def checked_gamma(gamma: float, name: str = "gamma") -> float:
-    """A finite number that is not negative."""
     return _checked_number(gamma, name, sys.float_info.max, "a finite number >= 0")
 
 
 def checked_threshold(threshold: Any) -> float:
-    """A probability."""
     return _checked_number(threshold, "threshold", 1.0, "a number within [0, 1]")
 
 
@@ -88,9 +82,8 @@ def _checked_number(value: Any, name: str, most: float, expected: str) -> float:
 
 
 def checked_decoding(decoding: Any) -> str:
-    """How structures are predicted."""
-    if decoding not in DECODINGS:
-        raise DataError(f"decoding={decoding!r}: expected one of {DECODINGS}")
+    if decoding not in _DECODINGS:
+        raise DataError(f"decoding={decoding!r}: expected one of {_DECODINGS}")
     return str(decoding)
 
 
@@ -106,7 +99,6 @@ class Draws:
         self._seen: Counter[int] = Counter()
 
     def of(self, sequence: str) -> np.random.Generator:
-        """That of the next sequence."""
         # What counts is what the model sees: case, T or U, and which unknown letter do not matter.
         bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
         digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")
@@ -116,16 +108,9 @@ class Draws:
 
 @dataclass(frozen=True)
 class Structures:
-    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions.
+    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions."""
 
-    Attributes
-    ----------
-    partners : ndarray of int, shape (n_structures, n_bases)
-        -1 for none.
-    letters : ndarray, shape (n_bases,)
-    """
-
-    partners: IntArray
+    partners: IntArray  # shape (n_structures, n_bases), -1 for none
     letters: Array
 
     def __len__(self) -> int:

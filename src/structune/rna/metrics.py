@@ -40,16 +40,13 @@ class SensitivityCurve(NamedTuple):
 class BasePairScores:
     """Counts of pairs in each sequence, shape (n_sequences,), and what follows from them.
 
-    Where a ratio is 0/0 it is 1 if there are neither true nor predicted pairs, otherwise 0.
+    A ratio 0/0 is 1 if there are neither true nor predicted pairs, otherwise 0.
 
     Attributes
     ----------
     n_true, n_predicted : ndarray of int64
-        True pairs, and predicted pairs.
-    right_true : ndarray of int64
-        True pairs that were found.
-    right_predicted : ndarray of int64
-        Predicted pairs that are right; without slip the same as `right_true`.
+    right_true, right_predicted : ndarray of int64
+        True pairs that were found, and predicted pairs that are right; without slip they are the same.
     """
 
     n_true: IntArray
@@ -66,23 +63,22 @@ class BasePairScores:
     @property
     def sensitivity(self) -> FloatArray:
         """Share of the true pairs that were found, in each sequence."""
-        return _sensitivity(self.counts)
+        return _accuracy(self.counts)[0]
 
     @property
     def ppv(self) -> FloatArray:
         """Share of the predicted pairs that are right, in each sequence."""
-        return _ppv(self.counts)
+        return _accuracy(self.counts)[1]
 
     @property
     def f1(self) -> FloatArray:
         """Harmonic mean of sensitivity and PPV, in each sequence."""
-        return _f1(self.counts)
+        return _accuracy(self.counts)[2]
 
     @property
     def pooled(self) -> PairAccuracy:
         """The same of the pairs of all sequences."""
-        sums = self.counts.sum(axis=0)
-        return PairAccuracy(float(_sensitivity(sums)), float(_ppv(sums)), float(_f1(sums)))
+        return PairAccuracy(*map(float, _accuracy(self.counts.sum(axis=0))))
 
 
 def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> BasePairScores:
@@ -138,22 +134,22 @@ def base_pair_bootstrap(
     DataError
         As `base_pair_scores` does, groups of another number, or there are no sequences.
     """
-    counts_a, counts_b = base_pair_scores(true, a, slip).counts, base_pair_scores(true, b, slip).counts
+    counts = [base_pair_scores(true, predicted, slip).counts for predicted in (a, b)]
     if groups is not None:
-        if len(groups) != len(counts_a):
-            raise DataError(f"found {len(groups)} groups for {len(counts_a)} sequences")
+        if len(groups) != len(counts[0]):
+            raise DataError(f"found {len(groups)} groups for {len(counts[0])} sequences")
         _, places = np.unique(np.asarray(groups), return_inverse=True)
-        sums = np.zeros((2, int(places.max(initial=-1)) + 1, counts_a.shape[1]))
-        for total, counts in zip(sums, (counts_a, counts_b), strict=True):
-            np.add.at(total, places, counts)
-        counts_a, counts_b = sums
-    return paired_difference(counts_a, counts_b, _f1, n, random_state)
+        of_each = np.zeros((2, int(places.max(initial=-1)) + 1, counts[0].shape[1]))
+        for sums, given in zip(of_each, counts, strict=True):
+            np.add.at(sums, places, given)
+        counts = list(of_each)
+    return paired_difference(counts[0], counts[1], lambda sums: _accuracy(sums)[2], n, random_state)
 
 
 def sensitivity_ppv_curve(
     true: Structures, predicted_by_gamma: Mapping[float, Structures]
 ) -> SensitivityCurve:
-    """Pooled sensitivity and PPV of predictions for several gamma.
+    """Pooled sensitivity and PPV of predictions for several gamma, but those for which no pair is predicted.
 
     Parameters
     ----------
@@ -161,11 +157,6 @@ def sensitivity_ppv_curve(
         As in `base_pair_scores`.
     predicted_by_gamma : mapping of float to sequences of structures
         `ROC_GAMMAS` are those of the papers.
-
-    Returns
-    -------
-    SensitivityCurve
-        Without the gammas for which no pair is predicted: they have no PPV.
 
     Raises
     ------
@@ -185,11 +176,9 @@ def sensitivity_ppv_curve(
 def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
     """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007).
 
-    Trapezoids between the points; from the smallest PPV the curve goes on horizontally to PPV 0, and at the
-    largest it drops to sensitivity 0. The points are taken in the order of PPV, whichever gamma they come
-    from, and those of equal PPV in the order of decreasing sensitivity, so that it is the higher of them that
-    is extended to PPV 0. Where sensitivity does not fall as PPV rises nothing is smoothed. No points have
-    area 0.
+    Trapezoids between the points in the order of PPV, and of decreasing sensitivity where PPV is equal; from
+    the smallest PPV the curve goes on horizontally to PPV 0, and at the largest it drops to sensitivity 0.
+    Nothing is smoothed, and no points have area 0.
 
     Parameters
     ----------
@@ -213,30 +202,29 @@ def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
     return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
 
 
-def _sensitivity(counts: FloatArray) -> FloatArray:
-    n_true, n_predicted, right_true, _ = np.moveaxis(counts, -1, 0)
-    return _ratio(right_true, n_true, n_true + n_predicted == 0)
+def _accuracy(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sensitivity, PPV and F1 of counts, shape (..., 4)."""
+    n_true, n_predicted, right_true, right_predicted = np.moveaxis(counts, -1, 0)
+    # 0/0 is 1 where there is neither a true nor a predicted pair, otherwise 0: so is their harmonic mean.
+    neither = np.where(n_true + n_predicted == 0, 1.0, 0.0)
+    sensitivity, ppv = _ratio(right_true, n_true, neither), _ratio(right_predicted, n_predicted, neither)
+    return sensitivity, ppv, _ratio(2 * sensitivity * ppv, sensitivity + ppv, 0.0)
 
 
-def _ppv(counts: FloatArray) -> FloatArray:
-    n_true, n_predicted, _, right_predicted = np.moveaxis(counts, -1, 0)
-    return _ratio(right_predicted, n_predicted, n_true + n_predicted == 0)
-
-
-def _f1(counts: FloatArray) -> FloatArray:
-    s, p = _sensitivity(counts), _ppv(counts)
-    return _ratio(2 * s * p, s + p, np.False_)
-
-
-def _ratio(above: FloatArray, below: FloatArray, neither: NDArray[np.bool_] | np.bool_) -> FloatArray:
-    """A ratio; 0/0 is 1 where there is neither a true nor a predicted pair, otherwise 0."""
+def _ratio(above: FloatArray, below: FloatArray, of_none: Any) -> FloatArray:
     # The inner where keeps 0/0 from being computed at all.
-    return np.where(below > 0, above / np.where(below > 0, below, 1), np.where(neither, 1.0, 0.0))
+    return np.where(below > 0, above / np.where(below > 0, below, 1), of_none)
 
 
 def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[int, int, int, int]:
     """What `BasePairScores` holds of one sequence."""
-    a, b = _partners(s, "true", true), _partners(s, "predicted", predicted)
+    both = []
+    for kind, structure in (("true", true), ("predicted", predicted)):
+        try:
+            both.append(as_partners(structure))
+        except DataError as error:
+            raise DataError(f"{kind} structure {s}: {error}") from None
+    a, b = both
     if a.size != b.size:
         raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
     nick = max((of.find(STRANDS) for of in (true, predicted) if isinstance(of, str)), default=-1)
@@ -246,29 +234,18 @@ def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[i
     return n_true, n_predicted, _n_right(a, b, slip), _n_right(b, a, slip)
 
 
-def _partners(s: int, kind: str, structure: Structure) -> IntArray:
-    try:
-        return as_partners(structure)
-    except DataError as error:
-        raise DataError(f"{kind} structure {s}: {error}") from None
-
-
 def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
     """How many pairs of one structure are in another."""
     # Pair by pair without loops: partners of the moved base are looked up, for one end and then for the
-    # other.
+    # other; it may lie outside.
     i = np.flatnonzero(of > np.arange(of.size))
     j = of[i]
     found = other[i] == j
     for move in (m for step in range(1, slip + 1) for m in (-step, step)):
-        found |= _has(other, i + move, j) | _has(other, i, j + move)
+        for a, b in ((i + move, j), (i, j + move)):
+            inside = (a >= 0) & (a < b)
+            found |= inside & (other[np.where(inside, a, 0)] == b)
     return int(np.count_nonzero(found))
-
-
-def _has(other: IntArray, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
-    """Whether (i, j) is a pair; i may lie outside."""
-    inside = (i >= 0) & (i < j)
-    return np.asarray(inside & (other[np.where(inside, i, 0)] == j))
 
 
 def unpaired(pairs: Any) -> FloatArray:
@@ -331,7 +308,8 @@ def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
     partner = as_partners(structure)
     left = np.flatnonzero(partner > np.arange(partner.size))
     found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
-    return _share(found, float(left.size)), _share(found, expected), left.size + expected - 2 * found
+    ppv, sensitivity = (found / whole if whole else 1.0 for whole in (float(left.size), expected))
+    return ppv, sensitivity, left.size + expected - 2 * found
 
 
 def base_pair_distance(a: Structure, b: Structure) -> int:
@@ -350,10 +328,5 @@ def base_pair_distance(a: Structure, b: Structure) -> int:
     one, other = as_partners(a), as_partners(b)
     if one.size != other.size:
         raise DataError(f"found structures of {one.size} and {other.size} bases, expected one length")
-    left = np.arange(one.size)
-    differ = one != other
-    return int(np.count_nonzero(differ & (one > left)) + np.count_nonzero(differ & (other > left)))
-
-
-def _share(part: Any, whole: float) -> float:
-    return float(part / whole) if whole else 1.0
+    only_one, only_other = (np.count_nonzero((one != other) & (x > np.arange(x.size))) for x in (one, other))
+    return int(only_one + only_other)

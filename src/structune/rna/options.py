@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +19,11 @@ _GAMMA = (
     "More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless they "
     "were given another."
 )
+_predicted, _written = partial(option, panel="Prediction"), partial(option, panel="Output")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files of RNA are read."""
-
     input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
         None,
         help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
@@ -33,8 +33,6 @@ class Reading:
 
 @dataclass(frozen=True)
 class Learning(Reading):
-    """How they are read to learn from."""
-
     families: Path | None = option(
         None,
         help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
@@ -133,58 +131,37 @@ class Known:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which structures."""
-
-    method: Literal["mea", "viterbi", "centroid"] | None = option(
+    method: Literal["mea", "viterbi", "centroid"] | None = _predicted(
         None,
         help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: the "
         "nested pairs of the greatest sum of probability - --threshold. By default the model's: of the "
         "pretrained one that sum at a threshold of 1 / (1 + --gamma), of others mea.",
-        panel="Prediction",
     )
-    gamma: float | None = option(
-        None,
-        min=0.0,
-        help=_GAMMA,
-        panel="Prediction",
+    gamma: float | None = _predicted(None, min=0.0, help=_GAMMA)
+    threshold: float | None = _predicted(
+        None, min=0.0, max=1.0, help="Least probability of a pair with --method centroid, 0.5 by default."
     )
-    threshold: float | None = option(
-        None,
-        min=0.0,
-        max=1.0,
-        help="Least probability of a pair with --method centroid, 0.5 by default.",
-        panel="Prediction",
+    pseudoknots: bool = _predicted(False, help="Predict also helices that cross the others, written in [].")
+    no_lonely_pairs: bool = _predicted(False, help="Predict only pairs that stack on another.")
+    samples: int | None = _predicted(
+        None, min=1, help="Sample N structures instead of predicting one.", metavar="N"
     )
-    pseudoknots: bool = option(
-        False, help="Predict also helices that cross the others, written in [].", panel="Prediction"
-    )
-    no_lonely_pairs: bool = option(
-        False, help="Predict only pairs that stack on another.", panel="Prediction"
-    )
-    samples: int | None = option(
-        None, min=1, help="Sample N structures instead of predicting one.", metavar="N", panel="Prediction"
-    )
-    nbest: int | None = option(
-        None, min=1, help="Predict the N most probable structures.", metavar="N", panel="Prediction"
-    )
-    within: float | None = option(
+    nbest: int | None = _predicted(None, min=1, help="Predict the N most probable structures.", metavar="N")
+    within: float | None = _predicted(
         None,
         min=0.0,
         help="Predict all structures whose log odds against the most probable one are at least minus this, "
         "or the --nbest most probable of them.",
-        panel="Prediction",
     )
-    seed: int = option(
+    seed: int = _predicted(
         0,
         min=0,
         help="Random seed for --samples. With the same seed a sequence has the same samples, whatever else "
         "is folded.",
-        panel="Prediction",
     )
 
     @property
     def is_ranked(self) -> bool:
-        """Whether the most probable structures are wanted."""
         return self.nbest is not None or self.within is not None
 
     @property
@@ -195,45 +172,34 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Output:
-    """Where results go."""
-
     output: str = output_option()
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Where structures go, and as what."""
-
-    format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = option(
+    format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = _written(
         None,
         help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the probabilities "
         "of pairs, what of the structure is expected to be right, and the log-partition function. pairs: a "
         "table of the probabilities of pairs, separated by tabs. bases: one of the probability of each base "
         "to be unpaired, and of the entropy of its partner, in bits. By default by the ending of --output, "
         "or dbn.",
-        panel="Output",
     )
-    window: int | None = option(
+    window: int | None = _written(
         None,
         min=1,
         help="With --format bases: also the probability that so many bases, this one and those to its right, "
         "are all unpaired, for what may bind there.",
-        panel="Output",
     )
-    min_probability: float = option(
-        0.01,
-        min=0.0,
-        max=1.0,
-        help="Least probability of the pairs that json and pairs show.",
-        panel="Output",
+    min_probability: float = _written(
+        0.01, min=0.0, max=1.0, help="Least probability of the pairs that json and pairs show."
     )
-    output: str = option(
+    output: str = _written(
         "-",
         "--output",
         "-o",
         help="Where to write (compressed if it ends in .gz): a file, - for standard output, or a folder that "
         "exists, for a file of each sequence.",
-        panel="Output",
     )
     plot: Path | None = option(
         None,
@@ -258,7 +224,6 @@ class Writing:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether there are pictures of each sequence."""
         return self.plot is not None or self.dot_plot is not None
 
 
@@ -266,11 +231,7 @@ class Writing:
 class Scoring:
     """Which predictions `evaluate` compares."""
 
-    gamma: float | None = option(
-        None,
-        min=0.0,
-        help=_GAMMA,
-    )
+    gamma: float | None = option(None, min=0.0, help=_GAMMA)
     curve: bool = option(False, help="Also for gamma = 2^-5 .. 2^10, and the area below that curve.")
     plot: Path | None = option(None, help="Draw that curve to this file.")
     jobs: int = jobs_option("Evaluation")
@@ -278,9 +239,7 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class ConsensusOptions:
+class ConsensusOptions(Output):
     """Which pairs the structure of an alignment has."""
 
-    threshold: float = option(
-        CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.", panel="Prediction"
-    )
+    threshold: float = _predicted(CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.")

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.cli.terminal import counted_from_one
-from structune.rna.options import (
-    ConsensusOptions,
-    Known,
-    Learning,
-    Output,
-    Reading,
-    Scoring,
-    Shape,
-    Source,
-    Training,
-    Wanted,
-    Writing,
-)
+from structune.rna import options
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -60,7 +48,7 @@ _FOLD = OwnCommand(
         "or 130.",
     ),
     inputs=_INPUTS,
-    options=(Source, Reading, Shape, Known, Wanted, Writing),
+    options=(options.Source, options.Reading, options.Shape, options.Known, options.Wanted, options.Writing),
     work=_lazy("fold"),
     rules=(
         Rule("--constraints", forbids=("--skip-bad", "--input-format")),
@@ -86,7 +74,7 @@ _CONSENSUS = OwnCommand(
         "SS_cons.",
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
-    options=(Source, ConsensusOptions, Output),
+    options=(options.Source, options.ConsensusOptions),
     work=_lazy("consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
@@ -98,12 +86,9 @@ _SCORE = OwnCommand(
         "pairs.",
     ),
     inputs="Files of sequences with structures, or - for standard input, the default.",
-    options=(Source, Reading, Shape, Output),
+    options=(options.Source, options.Reading, options.Shape, options.Output),
     work=_lazy("score"),
-    rules=(
-        Rule("--contrafold", forbids=("--model",)),
-        Rule("--circular", forbids=("--max-span",)),
-    ),
+    rules=(Rule("--contrafold", forbids=("--model",)), Rule("--circular", forbids=("--max-span",))),
 )
 
 
@@ -122,11 +107,11 @@ class RNATask(Task):
         "such files."
     )
     parts = "bases"
-    reading_options = Reading
-    learning_options = Learning
-    training_options = Training
+    reading_options = options.Reading
+    learning_options = options.Learning
+    training_options = options.Training
     only = {"families": ("tune", "shard")}  # noqa: RUF012
-    scoring_options = Scoring
+    scoring_options = options.Scoring
     parameters = ("loss", "groups")
     tuning = ("cv", "random_state")
     space = ("features", "outside", "min_hairpin", "noncanonical")
@@ -153,8 +138,8 @@ class RNATask(Task):
         "structune score known.dbn > scores.tsv",
     )
 
-    def prepare(self, model: RNAFolder, learning: Learning) -> None:
-        if not isinstance(learning, Training) or learning.center is None:
+    def prepare(self, model: RNAFolder, learning: options.Learning) -> None:
+        if not isinstance(learning, options.Training) or learning.center is None:
             return
         from structune.rna.examples import open_folder
 
@@ -163,14 +148,14 @@ class RNATask(Task):
         if model.center.rna_.feature_set == "extended":
             model.features = "extended"
 
-    def read(self, files: Sequence[str], learning: Learning, model: RNAFolder) -> Examples:
+    def read(self, files: Sequence[str], learning: options.Learning, model: RNAFolder) -> Examples:
         from structune.cli.terminal import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
         from structune.rna.folder_space import OutsideSpaceWarning, fit_into_space
         from structune.rna.formats.brackets import partners
         from structune.rna.structure.rna import RNA
 
-        examples = read_with_structures(files, learning.input_format)
+        examples = list(read_with_structures(files, learning.input_format))
         groups = None if learning.families is None else read_families(learning.families)(examples)
         sequences = [each.record.sequence for each in examples]
         structures = [each.structure for each in examples]
@@ -189,24 +174,26 @@ class RNATask(Task):
             if dropped:
                 rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
         return Examples(
-            (sequences, structures),
-            rows,
-            options={"groups": groups},
-            heard=(OutsideSpaceWarning,),
+            (sequences, structures), rows, options={"groups": groups}, heard=(OutsideSpaceWarning,)
         )
 
     def shard(
-        self, files: Sequence[str], learning: Learning, model: RNAFolder, writer: ShardWriter, quiet: bool
+        self,
+        files: Sequence[str],
+        learning: options.Learning,
+        model: RNAFolder,
+        writer: ShardWriter,
+        quiet: bool,
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
         """Sequences are read block by block. Families are held out together, if they are known."""
         from structune.cli.terminal import Progress
-        from structune.rna.examples import read_families, stream_with_structures
+        from structune.rna.examples import read_families, read_with_structures
         from structune.running.batches import batches
 
         known = None if learning.families is None else read_families(learning.families)
 
         def blocks() -> Iterator[tuple[Any, ...]]:
-            examples = stream_with_structures(files, learning.input_format)
+            examples = read_with_structures(files, learning.input_format)
             with Progress(not quiet, stage="shards", unit="sequences") as progress:
                 for block in batches(
                     examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
@@ -226,25 +213,21 @@ class RNATask(Task):
         return open_folder(path)
 
     def read_known(
-        self, files: Sequence[str], reading: Reading, model: RNAFolder, header: Any
+        self, files: Sequence[str], reading: options.Reading, model: RNAFolder, header: Any
     ) -> Iterable[Example]:
-        from structune.rna.examples import stream_with_structures
+        from structune.rna.examples import read_with_structures
 
-        return stream_with_structures(files, reading.input_format)
+        return read_with_structures(files, reading.input_format)
 
-    def score(self, model: RNAFolder, known: Iterable[Example], scoring: Scoring) -> FoldingScores:
+    def score(self, model: RNAFolder, known: Iterable[Example], scoring: options.Scoring) -> FoldingScores:
+        from structune.rna.plots import plot_sensitivity_ppv
         from structune.rna.scores import evaluate
 
-        scores = evaluate(
-            model.set_params(n_jobs=1),  # threads share the sequences
-            list(known),
-            scoring.gamma,
-            scoring.curve or scoring.plot is not None,
-            scoring.jobs,
-            scoring.quiet,
-        )
-        if scoring.plot is not None:
-            scores.plot_curve(scoring.plot)
+        model = model.set_params(n_jobs=1)  # threads share the sequences
+        with_curve = scoring.curve or scoring.plot is not None
+        scores = evaluate(model, list(known), scoring.gamma, with_curve, scoring.jobs, scoring.quiet)
+        if scoring.plot is not None and scores.curve is not None:
+            plot_sensitivity_ppv({"model": (scores.curve.sensitivity, scores.curve.ppv)}, scoring.plot)
         return scores
 
     def warm(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from structune.errors import DataError
 from structune.rna import read_alignments
 from structune.rna.formats.alignments import RNAAlignment, read_stockholm, stockholm_text
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 
 TEXT = """# STOCKHOLM 1.0
 #=GF ID test

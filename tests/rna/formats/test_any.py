@@ -3,20 +3,25 @@
 import gzip
 import io
 import re
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rnas import structured_records
 from structune.errors import DataError
 from structune.rna.formats.any import read_rna, write_rna
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 
 RECORD = RNARecord("x", "GAAC", "(..)")
 SEQUENCE = RNARecord("x", "GAAC")
+BASES = "1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n"
 TEXTS = {
     "fasta": ">x\nGAAC\n",
     "dot_bracket": ">x\nGAAC\n(..)\n",
     "bpseq": "#Name: x\n1 G 4\n2 A 0\n3 A 0\n4 C 1\n",
-    "ct": "4 x\n1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n",
+    "ct": f"4 x\n{BASES}",
     "stockholm": "# STOCKHOLM 1.0\nx G-AAC\n#=GC SS_cons <...>\n//\n",
 }
 ENDINGS = {".fna": "fasta", ".db": "dot_bracket", ".bpseq": "bpseq", ".ct": "ct", ".stk": "stockholm"}
@@ -83,6 +88,89 @@ def test_write(tmp_path, format, packed):
     file = io.StringIO()
     write_rna(file, [RECORD], format)
     assert file.getvalue() == TEXTS[format]
+
+
+REFUSED = {  # texts, and what is said of them behind the name of the file
+    "fasta": [
+        ("\nACGU\n", "2: found 'ACGU', expected a header '>name'"),
+        (">a\nAC\n\nGcuZA\n", "4: position 4 (from 1): found 'Z', expected one of ACGUNRYSWKMBDHVX or T"),
+        (">a\r\nAC GU\r\n", "2: position 3 (from 1): found ' ', expected one of"),
+        (">a\nac\u00e9\n", "2: position 3 (from 1): found '\u00e9', expected one of"),
+        (">a\nAC-GU\n", "2: position 3 (from 1): found '-', expected one of"),
+        (b">a\nA\n>\xff\nA\n", "3: found the name '\\udcff', expected one word of UTF-8 text"),
+        (gzip.compress(b">a\nACGU\n" * 9)[:-20], " found a damaged gzip file"),
+        ("A" * 50, f"1: found '{'A' * 37}...', expected a header"),
+    ],
+    "dot_bracket": [
+        (">a\nAC\nGZ\n(..)\n", "3: position 2 (from 1): found 'Z', expected one of"),
+        (">a\n(..)\n", "2: found the structure '(..)', expected a sequence first"),
+        (">a\nACGU\n(..)\n....\n", "4: found the structure '....', expected a sequence first"),
+        (">a\nACGU\n>b\nA\n.\n", "1: record 'a': found no structure, expected one after the sequence"),
+        ("\n\nACGU\n", "3: record '1': found no structure"),
+        (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3 for 4 bases"),
+        (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
+        (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
+        (">a\nACGU\n(..) -1.2\n", "3: found '-1.2' after the structure, expected an energy in parentheses"),
+    ],
+    "ct": [
+        ("\nsome text\n", "2: found 'some text', expected a header: the number of bases and a name"),
+        ("1 x\n1 A 0 2 0 1\n2 C 1 0 0 2\n", "3: found '2 C 1 0 0 2', expected a header"),
+        (f"5 x\n{BASES}", "1: found the end of the file after 4 bases, expected 5"),
+        (f"5 x\n{BASES}{BASES}", "6: found the index 1, expected 5"),
+        ("1 x\n1 A 0 0\n", "2: found 4 columns, expected 6: index, base, before, after, partner, index"),
+        ("1 x\n1 A 0 b 0 1\n", "2: found 'b', expected a number from 0"),
+        ("1 x\n1 AC 0 0 0 1\n", "2: found the base 'AC', expected one letter"),
+        ("1 x\n1 - 0 0 0 1\n", "2: position 1 (from 1): found '-', expected one of"),
+        ("1 x\n1 A 0 0 2 1\n", "2: found the partner 2, expected 0 to 1"),
+        ("1 x\n1 A 0 0 1 1\n", "2: found base 1 paired with itself"),
+        (
+            f"4 x\n{BASES}".replace("3 0 1", "3 0 0"),
+            "2: found base 1 paired with 4, but base 4 with 0 in line 5",
+        ),
+    ],
+    "bpseq": [
+        ("#\n1 A 0\n3 A 0\n", "3: found the index 3, expected 2"),
+        ("1 A 0\nx A 0\n", "2: found 'x', expected a number from 0"),
+        ("1 A -1\n", "1: found '-1', expected a number from 0"),
+        ("1 A 1234567890\n", "1: found '1234567890', expected a number from 0"),
+        ("1 A\n", "1: found '1 A', expected three columns: index, base, partner"),
+        ("some text\n1 A 0\n", "1: found 'some text', expected three columns"),
+        ("1 A 0\nOrganism: x\n", "2: found 'Organism: x', expected three columns"),
+        ("1 A 0\n2 A 3\n", "2: found the partner 3, expected 0 to 2"),
+        ("1 A 2\n2 A 3\n3 A 2\n", "1: found base 1 paired with 2, but base 2 with 3 in line 2"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "message"), [(format, *case) for format, cases in REFUSED.items() for case in cases]
+)
+def test_what_is_wrong_in_a_line_is_named(format, text, message):
+    source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DataError, match=re.escape(f"<input>:{message}")):
+        list(read_rna(source, format))
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9).filter(
+    lambda text: text.split() == [text]
+)
+
+
+@pytest.mark.parametrize("format", ["dot_bracket", "ct", "bpseq", "fasta"])
+@given(st.lists(st.tuples(structured_records(), words), min_size=1, max_size=3))
+def test_round_trip(format, named):
+    file, records = io.StringIO(), [record for record, _ in named][: 1 if format == "bpseq" else 3]
+    if format == "fasta":  # of any names, and without structures
+        records = [replace(record, name=name, structure=None) for record, name in named]
+    write_rna(file, records, format)
+    file.seek(0)
+    assert list(read_rna(file, format)) == records
+
+
+@pytest.mark.parametrize("format", ["dot_bracket", "ct", "bpseq"])
+def test_structures_are_needed(format):
+    with pytest.raises(DataError, match="record 'd': found no structure, expected one"):
+        write_rna(io.StringIO(), [RNARecord("d", "A")], format)
 
 
 def test_what_is_wrong_is_named(tmp_path):

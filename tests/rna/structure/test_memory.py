@@ -7,7 +7,7 @@ from memory_use import asked_and_taken, peak_of
 from structune import RNAFolder
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
-from structune.rna.formats.record import RNARecord
+from structune.rna.formats.sequences import RNARecord
 from structune.rna.options import Wanted
 from structune.rna.structure import rna
 from structune.rna.structure.constraints import Constraints
@@ -39,7 +39,7 @@ RECIPES = {
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_what_the_command_holds(recipe, given):
     folder = RNAFolder.pretrained().set_params(n_jobs=1)
-    example = Example(0, RNARecord("a", SEQUENCE), "file", given, np.random.default_rng(0))
+    example = Example(RNARecord("a", SEQUENCE), "file", given, np.random.default_rng(0))
     recipe.fold(folder, [example])  # kernels are compiled
     held, taken = recipe.memory_of(folder, example), peak_of(lambda: recipe.fold(folder, [example]))
     assert 0.7 * taken < held < 1.3 * taken, (held / 1e6, taken / 1e6)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, distinct, one_word, shown
-from structune.rna.formats.record import GAPS, RNARecord, clean_sequence
+from structune.rna.formats.sequences import GAPS, RNARecord, clean_sequence
 
 _GAPS_TO_N, _TO_GAP, _TO_N = (str.maketrans(*pair) for pair in ((GAPS, "NNNN"), (GAPS, "----"), ("-", "N")))
 _UNPAIRED = ".,:_-~"
-_BRACKETS = dict(zip(">)}]", "<({[", strict=True))
+_OPENED_BY = dict(zip("<({[>)}]", 2 * "<({[", strict=True))  # itself, or the bracket that it closes
 _LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are aligned
 _ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
 _BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
@@ -30,11 +30,6 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
-
-    Yields
-    ------
-    RNARecord
 
     Raises
     ------
@@ -52,49 +47,45 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
             if not text.startswith("# STOCKHOLM"):
                 raise lines.refuse(number, f"found {shown(text)}, expected '# STOCKHOLM 1.0'")
             rows = dict[str, _Row](), dict[str, _Row](), dict[str, _Row]()
-        elif text == "//":
-            yield from _records(lines, *rows)
-            rows = None
-        else:
-            match text.split():
-                case ["#=GC", "SS_cons", piece]:
-                    rows[2].setdefault("", _Row(lines)).add(number, piece)
-                case ["#=GR", name, "SS", piece]:
-                    rows[1].setdefault(name, _Row(lines)).add(number, piece)
-                case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
-                    raise lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
-                case [name, piece] if not text.startswith("#"):
-                    with lines.at(number):
-                        clean_sequence(piece.translate(_GAPS_TO_N))
-                    rows[0].setdefault(name, _Row(lines)).add(number, piece)
-                case _ if not text.startswith("#"):
-                    raise lines.refuse(
-                        number, f"found {shown(text)}, expected a name and its aligned sequence"
-                    )
+            continue
+        match text.split():
+            case _ if text == "//":
+                yield from _records(lines, *rows)
+                rows = None
+                continue
+            case ["#=GC", "SS_cons", piece]:
+                kind, name = 2, ""
+            case ["#=GR", name, "SS", piece]:
+                kind = 1
+            case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
+                raise lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
+            case _ if text.startswith("#"):
+                continue
+            case [name, piece]:
+                kind = 0
+                with lines.at(number):
+                    clean_sequence(piece.translate(_GAPS_TO_N))
+            case _:
+                raise lines.refuse(number, f"found {shown(text)}, expected a name and its aligned sequence")
+        rows[kind].setdefault(name, _Row(lines)).pieces.append((number, piece))
     if rows is not None:
         raise lines.refuse(number, "found the end of the file, expected '//'")
 
 
-@dataclass
 class _Row:
     """A row of an alignment, in pieces where the alignment is cut into blocks."""
 
-    lines: Lines
-    numbers: list[int] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
+    def __init__(self, lines: Lines) -> None:
+        self._lines, self.pieces = lines, list[tuple[int, str]]()  # with the numbers of their lines
 
     def __str__(self) -> str:
-        return "".join(self.pieces)
-
-    def add(self, number: int, piece: str) -> None:
-        self.numbers.append(number)
-        self.pieces.append(piece)
+        return "".join(piece for _, piece in self.pieces)
 
     def refuse(self, column: int, message: str) -> DataError:
         """The error of a column: names the line of its piece, and its position there."""
-        for number, piece in zip(self.numbers, self.pieces, strict=True):
+        for number, piece in self.pieces:
             if column < len(piece):
-                return self.lines.refuse(number, f"column {column + 1} (from 1): {message}")
+                return self._lines.refuse(number, f"column {column + 1} (from 1): {message}")
             column -= len(piece)
         raise IndexError(column)
 
@@ -104,27 +95,25 @@ def _records(
 ) -> Iterator[RNARecord]:
     for name, row in own.items():
         if name not in rows:
-            raise lines.refuse(row.numbers[0], f"found the structure of {shown(name)}, which has no sequence")
+            raise lines.refuse(
+                row.pieces[0][0], f"found the structure of {shown(name)}, which has no sequence"
+            )
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
         if (n := len(str(row))) != (expected := len(str(every[0]))):
-            raise lines.refuse(
-                row.numbers[0],
-                f"found a row of {n} columns, expected {expected}, as in line {every[0].numbers[0]}",
-            )
+            as_in = f"expected {expected}, as in line {every[0].pieces[0][0]}"
+            raise lines.refuse(row.pieces[0][0], f"found a row of {n} columns, {as_in}")
     consensus = _pairs(of_all[""]) if of_all else None
     for name, row in rows.items():
         pairs, sequence = _pairs(own[name]) if name in own else consensus, str(row)
         kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
-        structure = None
-        if pairs is not None:
-            text = ["."] * len(sequence)
-            # A pair with a gap on one side is none of this sequence.
-            for i, j, opening in pairs:
-                if i in kept and j in kept:
-                    text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
-            structure = "".join(text[k] for k in kept)
-        with lines.at(row.numbers[0]):
+        text = ["."] * len(sequence)
+        # A pair with a gap on one side is none of this sequence.
+        for i, j, opening in pairs or ():
+            if i in kept and j in kept:
+                text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
+        structure = None if pairs is None else "".join(text[k] for k in kept)
+        with lines.at(row.pieces[0][0]):
             record = RNARecord(name, "".join(kept.values()), structure)
         yield record
 
@@ -136,17 +125,14 @@ def _pairs(row: _Row) -> list[tuple[int, int, str]]:
     for column, character in enumerate(str(row)):
         # WUSS: <>, (), [] and {} are all nested pairs, and letters, AA to ZZ, are pseudoknots.
         is_letter = character.isascii() and character.isalpha()
-        opening = character.upper() if is_letter else _BRACKETS.get(character, "")
-        if character in _BRACKETS.values():
-            opening = character
-        if opening:
-            stack = stacks.setdefault(opening if is_letter else "nested", [])
-            if character == opening:
-                stack.append((column, opening))
-            elif stack and stack[-1][1] == opening:
-                pairs.append((stack.pop()[0], column, opening))
-            else:
-                raise row.refuse(column, f"found {character!r} without its {opening!r}")
+        opening = character.upper() if is_letter else _OPENED_BY.get(character, "")
+        stack = stacks.setdefault(opening if is_letter else "nested", [])
+        if opening and character == opening:
+            stack.append((column, opening))
+        elif opening and stack and stack[-1][1] == opening:
+            pairs.append((stack.pop()[0], column, opening))
+        elif opening:
+            raise row.refuse(column, f"found {character!r} without its {opening!r}")
         elif character not in _UNPAIRED:
             raise row.refuse(column, f"found {character!r}, expected a character of the WUSS notation")
     if unmatched := [stack[-1] for stack in stacks.values() if stack]:
@@ -186,10 +172,6 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     ----------
     source : path or file object
 
-    Yields
-    ------
-    RNAAlignment
-
     Raises
     ------
     DataError
@@ -214,28 +196,24 @@ def _read(lines: Lines) -> Iterator[RNAAlignment]:
         raise DataError(f"{lines.name}: found no alignment")
     for k, block in enumerate(blocks):
         name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
+        told = f"{lines.name}: alignment {shown(name)}:"
         try:
             whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
             found = AlignIO.read(io.StringIO(whole), format)
         except (ValueError, AssertionError) as error:
-            raise DataError(
-                f"{lines.name}: found no alignment in {format.capitalize()} format ({error})"
-            ) from None
+            message = f"found no alignment in {format.capitalize()} format ({error})"
+            raise DataError(f"{lines.name}: {message}") from None
         rows = []
         for record in found:
             row = str(record.seq).translate(_TO_GAP)
             try:
                 bases = clean_sequence(row.translate(_TO_N))
             except DataError as error:
-                raise DataError(
-                    f"{lines.name}: alignment {shown(name)}: row {shown(record.id)}: {error}"
-                ) from None
+                raise DataError(f"{told} row {shown(record.id)}: {error}") from None
             rows.append("".join("-" if gap == "-" else base for gap, base in zip(row, bases, strict=True)))
         if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-            raise DataError(
-                f"{lines.name}: alignment {shown(name)}: found unpaired bases below each sequence, as in "
-                "dot-bracket, expected aligned sequences"
-            )
+            found_what = "found unpaired bases below each sequence, as in dot-bracket"
+            raise DataError(f"{told} {found_what}, expected aligned sequences")
         structure = found.column_annotations.get("secondary_structure")
         yield RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
 

@@ -9,16 +9,18 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.alignments import parse_stockholm
 from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
-from structune.rna.formats.record import RNARecord, clean_strands
 from structune.rna.formats.sequences import (
     STRUCTURE,
+    RNARecord,
     check_masked,
     checked_masks,
+    clean_strands,
     parse_dot_bracket,
     parse_fasta,
     parse_plain,
@@ -29,35 +31,30 @@ from structune.rna.formats.sequences import (
 Skipped = Callable[[DataError], None] | None
 Unused = Callable[[], None] | None
 
-_WITH_HEADERS = ("fasta", "dot_bracket", "plain")
-_PARSERS: dict[str, Callable[[Lines], Iterator[RNARecord]]] = {
-    "fasta": parse_fasta,
-    "dot_bracket": parse_dot_bracket,
-    "plain": parse_plain,
-    "bpseq": parse_bpseq,
-    "ct": parse_ct,
-    "stockholm": parse_stockholm,
+
+class _Format(NamedTuple):
+    """A format, with the endings of its names, and the names of `looks_like` that are read as it."""
+
+    parse: Callable[..., Iterator[RNARecord]]
+    looks: tuple[str, ...]
+    endings: str = ""
+    write: Callable[[Source, Iterable[RNARecord]], None] | None = None
+    has_headers: bool = False
+
+
+_FORMATS = {
+    "fasta": _Format(parse_fasta, ("FASTA",), ".fa .fas .fasta .ffn .fna .frn", write_fasta, True),
+    "dot_bracket": _Format(
+        parse_dot_bracket, ("dot-bracket",), ".dbn .dot .db .vienna", write_dot_bracket, True
+    ),
+    "plain": _Format(parse_plain, ("FASTA", "dot-bracket"), has_headers=True),
+    "bpseq": _Format(parse_bpseq, ("BPSEQ",), ".bpseq", write_bpseq),
+    "ct": _Format(parse_ct, ("CT",), ".ct", write_ct),
+    "stockholm": _Format(parse_stockholm, ("Stockholm",), ".sto .stk"),
 }
-_WRITERS: dict[str, Callable[[Source, Iterable[RNARecord]], None]] = {
-    "fasta": write_fasta,
-    "dot_bracket": write_dot_bracket,
-    "bpseq": write_bpseq,
-    "ct": write_ct,
-}
-_ENDINGS = {
-    **dict.fromkeys([".fa", ".fas", ".fasta", ".ffn", ".fna", ".frn"], "fasta"),
-    **dict.fromkeys([".dbn", ".dot", ".db", ".vienna"], "dot_bracket"),
-    **dict.fromkeys([".sto", ".stk"], "stockholm"),
-    ".bpseq": "bpseq",
-    ".ct": "ct",
-}
-_LOOKS = {  # names of `looks_like` that are read here, and as what
-    "FASTA": ("fasta", "plain"),
-    "dot-bracket": ("dot_bracket", "plain"),
-    "CT": ("ct",),
-    "BPSEQ": ("bpseq",),
-    "Stockholm": ("stockholm",),
-}
+_ENDINGS = {ending: name for name, format in _FORMATS.items() for ending in format.endings.split()}
+_WRITERS = {name: format.write for name, format in _FORMATS.items() if format.write is not None}
+_LOOKS = {look for format in _FORMATS.values() for look in format.looks}
 _ADVICE = {  # by what a file looks like
     **dict.fromkeys(
         ["Clustal", "Stockholm", "aligned FASTA", "A2M"],
@@ -85,8 +82,8 @@ def read_rna(
     Parameters
     ----------
     source : path or file object
-        A file, compressed by gzip or not, or a folder, of which the files with a known ending are read in the
-        order of their names.
+        A file, compressed by gzip or not, binary or text, which is left open; or a folder, of which the files
+        with a known ending are read in the order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
         ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for
@@ -103,16 +100,12 @@ def read_rna(
     unused : callable, optional
         Called for each structure that comes when its sequence, without a header, has been given by `live`.
 
-    Yields
-    ------
-    RNARecord
-
     Raises
     ------
     DataError
         As the readers of each format do; names the file of an unknown format, and the folder without files.
     """
-    _check_format(format, _PARSERS)
+    _check_format(format, _FORMATS)
     return (record for file in files_of(source) for record in _read_file(file, format, live, skipped, unused))
 
 
@@ -162,16 +155,14 @@ def _read_file(
 ) -> Iterator[RNARecord]:
     lines = Lines(source)
     with lines.told_by_look(_LOOKS, _ADVICE):
-        found = (
-            format
-            or _format_of_name(source)
-            or _format_of_content(lines, live, isinstance(source, str | os.PathLike))
-        )
-    if format is None and found in _WITH_HEADERS:
+        is_file = isinstance(source, str | os.PathLike)
+        found = format or _format_of_name(source) or _format_of_content(lines, live, is_file)
+    chosen = _FORMATS[found]
+    if format is None and chosen.has_headers:
         check_masked(lines)
         lines = lines.checked(checked_masks)
-    parse = _PARSERS[found] if found != "plain" else partial(parse_plain, live=live, unused=unused)
-    with lines.told_by_look({name for name, read in _LOOKS.items() if found in read}, _ADVICE):
+    parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
+    with lines.told_by_look(chosen.looks, _ADVICE):
         if skipped is None:
             record = None
             for record in parse(lines):
@@ -179,7 +170,7 @@ def _read_file(
             if record is None and not lines.is_empty:
                 raise DataError(f"{lines.name}: found no sequences")
             return
-        if found not in _WITH_HEADERS or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+        if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
             raise DataError(
                 f"{lines.name}: found no headers '>name', expected some where records are skipped"
             )
@@ -218,7 +209,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
             clean_strands("" if STRUCTURE.search(first) else first)
         except DataError as error:
             raise DataError(
-                f"{lines.name}: found {shown(first)}, expected {', '.join(_PARSERS)} ({error})"
+                f"{lines.name}: found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
             ) from None
     # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:

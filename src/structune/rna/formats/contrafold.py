@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from structune.errors import DataError
@@ -26,23 +27,18 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
             f"{path}: found bytes that are no text, expected a name and a number a line"
         ) from None
     for number, line in enumerate(text.splitlines(), 1):
-        if not (words := line.split()):
+        if not line.strip():
             continue
-        value = _number(words[1]) if len(words) == 2 else None
-        if value is None:
+        value = math.nan  # of more words, or fewer, too
+        with suppress(ValueError):
+            name, word = line.split()
+            value = float(word)
+        if not math.isfinite(value):
             raise DataError(f"{path}:{number}: found {line!r}, expected a name and a finite number")
-        if words[0] in found:
-            raise DataError(f"{path}:{number}: found {words[0]!r} a second time")
-        found[words[0]] = value
+        if name in found:
+            raise DataError(f"{path}:{number}: found {name!r} a second time")
+        found[name] = value
     return found
-
-
-def _number(word: str) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def write_contrafold(path: str | os.PathLike[str], parameters: Mapping[str, float]) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, one_word, save, shown
-from structune.rna.formats.brackets import STRANDS, cut_as, to_dot_bracket
-from structune.rna.formats.record import RNARecord, clean_sequence, need_table
+from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
+from structune.rna.formats.sequences import RNARecord, clean_sequence, need_structure
 
 _LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)
 _ENDING = re.compile(r"\.(bpseq|ct|nopct)$", re.IGNORECASE)
@@ -34,11 +34,6 @@ def read_ct(source: Source) -> list[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
-
-    Returns
-    -------
-    list of RNARecord
 
     Raises
     ------
@@ -92,7 +87,6 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
 
     Raises
@@ -102,11 +96,9 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
     """
     texts = []
     for record in records:
-        found = need_table(record)
-        n = len(found)
+        rows, n = _bases_and_partners(record), record.n_bases
         texts.append(f"{n} {record.name}\n")
-        for i, (base, j) in enumerate(zip(record.sequence, found, strict=True), 1):
-            texts.append(f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {j} {i}\n")
+        texts += [f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {j} {i}\n" for i, (base, j) in rows]
     save(target, "".join(texts))
 
 
@@ -119,7 +111,6 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
 
     Returns
     -------
@@ -137,14 +128,14 @@ def read_bpseq(source: Source) -> list[RNARecord]:
 def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
     table, name, name_number = _PairTable(lines), "", 1
     for number, text in lines.filled():
-        if text.startswith("#") or (not table.bases and is_label(text)):
+        if text.startswith("#") or (not table.rows and is_label(text)):
             if found := _label_name(text):
                 name, name_number = found, number
             continue
         if len(words := text.split()) != 3:
             raise lines.refuse(number, f"found {shown(text)}, expected three columns: index, base, partner")
         table.add(number, *words)
-    if name or table.bases:
+    if name or table.rows:
         has_no_name = lines.name.startswith("<")  # standard input
         stem = "1" if has_no_name else one_word(Path(lines.name.removesuffix(".gz")).stem)
         yield table.record(name_number, name or stem)
@@ -156,7 +147,6 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
         Of one record.
 
@@ -168,46 +158,51 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     given = list(records)
     if len(given) != 1:
         raise DataError(f"found {len(given)} records, expected 1: a BPSEQ file holds one structure")
-    record = given[0]
-    found = need_table(record)
-    rows = [f"{i} {base} {j}\n" for i, (base, j) in enumerate(zip(record.sequence, found, strict=True), 1)]
-    save(target, "".join([f"#Name: {record.name}\n", *rows]))
+    rows = [f"{i} {base} {j}\n" for i, (base, j) in _bases_and_partners(given[0])]
+    save(target, "".join([f"#Name: {given[0].name}\n", *rows]))
 
 
 class _PairTable:
     """The bases of one structure, checked as they come."""
 
     def __init__(self, lines: Lines) -> None:
-        self._lines, self._numbers, self._partners = lines, list[int](), list[int]()
-        self.bases = list[str]()
+        self._lines, self.rows = lines, list[tuple[int, str, int]]()  # line, base, partner from 1 or 0
 
     def add(self, number: int, index: str, base: str, partner: str) -> None:
-        """The next base, from line `number`; the partner is counted from 1, 0 for none."""
-        expected = len(self.bases) + 1
-        if _whole(self._lines, number, index) != expected:
+        if _whole(self._lines, number, index) != (expected := len(self.rows) + 1):
             raise self._lines.refuse(number, f"found the index {index}, expected {expected}")
         if len(base) != 1:
             raise self._lines.refuse(number, f"found the base {shown(base)}, expected one letter")
         with self._lines.at(number):
-            self.bases.append(clean_sequence(base))
-        self._partners.append(_whole(self._lines, number, partner))
-        self._numbers.append(number)
+            letter = clean_sequence(base)
+        self.rows.append((number, letter, _whole(self._lines, number, partner)))
 
     def record(self, number: int, name: str, ends: Collection[int] = ()) -> RNARecord:
         """The record; `number` is the line that has its name, `ends` are last bases of strands."""
-        n = len(self.bases)
-        for i, (row, j) in enumerate(zip(self._numbers, self._partners, strict=True), 1):
+        n = len(self.rows)
+        for i, (row, _, j) in enumerate(self.rows, 1):
             if j > n:
                 raise self._lines.refuse(row, f"found the partner {j}, expected 0 to {n}")
             if j == i:
                 raise self._lines.refuse(row, f"found base {i} paired with itself")
-            if j and (back := self._partners[j - 1]) != i:
-                other = f"base {j} with {back} in line {self._numbers[j - 1]}"
+            if j and (back := self.rows[j - 1])[2] != i:
+                other = f"base {j} with {back[2]} in line {back[0]}"
                 raise self._lines.refuse(row, f"found base {i} paired with {j}, but {other}")
         with self._lines.at(number):
-            structure = to_dot_bracket(np.array(self._partners, np.int64) - 1)
-            sequence = "".join(base + STRANDS * (k in ends) for k, base in enumerate(self.bases, 1))
+            structure = to_dot_bracket(np.array([j - 1 for *_, j in self.rows], np.int64))
+            sequence = "".join(base + STRANDS * (k in ends) for k, (_, base, _) in enumerate(self.rows, 1))
             return RNARecord(name, sequence, cut_as(sequence, structure))
+
+
+def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int]]]:
+    """The number of each base from 1, its letter, and its partner, 0 for none."""
+    if STRANDS in record.sequence:
+        raise DataError(
+            f"record {shown(record.name)}: found two strands, which CT and BPSEQ files have no notation for, "
+            "expected one"
+        )
+    found = (partners(need_structure(record)) + 1).tolist()
+    return enumerate(zip(record.sequence, found, strict=True), 1)
 
 
 def _whole(lines: Lines, number: int, word: str) -> int:

@@ -1,17 +1,29 @@
-"""Sequences a line or below headers, perhaps with structures: FASTA, dot-bracket, and lines alone."""
+"""RNA records, and sequences a line or below headers, perhaps with structures: FASTA, dot-bracket, lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
+from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, header_description, header_name, save, shown
-from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
-from structune.rna.formats.record import RNARecord, clean_strands, need_structure, record_at
+from structune.rna.formats.brackets import (
+    STRANDS,
+    bases_of,
+    check_cut,
+    check_strands,
+    cut_as,
+    partners,
+    to_dot_bracket,
+)
 
+BASES = "ACGUNRYSWKMBDHVX"
+GAPS = "-._~"  # of aligned sequences
+_RESIDUES = "EFILPQ"  # of proteins alone
+_CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
 _HEAD, _MOST = 1000, 300  # lines and records looked at
 _ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
@@ -19,6 +31,91 @@ STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which ar
 _BRACKET = re.compile(r"[][(){}<>]")
 _CONSTRAINTS = set(".x|<>()&")
 _ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")
+Kind = TypeVar("Kind", bound="Entry")
+
+
+@dataclass(frozen=True)
+class RNARecord:
+    """An RNA sequence, as all files of sequences and structures hold it.
+
+    Attributes
+    ----------
+    name : str
+        One word.
+    sequence : str
+        Upper case: A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower case
+        and T are accepted and made upper case and U. Two strands have ``&`` between them, in the structure,
+        too.
+    structure : str, optional
+        Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
+    description : str
+        What follows the name in a header ``>name``. Records are equal whatever it is.
+    """
+
+    name: str
+    sequence: str
+    structure: str | None = None
+    description: str = field(default="", compare=False)
+
+    @property
+    def header(self) -> str:
+        """The name, and the description if there is one."""
+        return f"{self.name} {self.description}".rstrip()
+
+    def __post_init__(self) -> None:
+        if self.name.split() != [self.name] or not _is_unicode(self.name):
+            raise DataError(f"found the name {shown(self.name)}, expected one word of UTF-8 text")
+        if len(self.description.splitlines()) > 1 or not _is_unicode(self.description):
+            raise DataError(
+                f"found the description {shown(self.description)}, expected one line of UTF-8 text"
+            )
+        try:
+            object.__setattr__(self, "sequence", clean_strands(self.sequence))
+            check_strands(self.sequence)
+            if self.structure is not None:
+                check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
+                partners(self.structure)
+        except DataError as error:
+            raise DataError(f"record {shown(self.name)}: {error}") from error
+
+    @property
+    def n_bases(self) -> int:
+        """Of all strands."""
+        return len(bases_of(self.sequence))
+
+
+def clean_strands(text: str) -> str:
+    """As `clean_sequence`, but with ``&`` between two strands or pieces of them."""
+    return clean_sequence(text, BASES + STRANDS)
+
+
+def clean_sequence(text: str, letters: str = BASES) -> str:
+    """Upper case, with U for T.
+
+    Raises
+    ------
+    DataError
+        Names the position, from 1, of a character that is no base.
+    """
+    sequence = text.translate(_CLEAN)
+    if rest := sequence.lstrip(letters):
+        position = len(sequence) - len(rest)
+        hint = " (is it a protein?)" if text[position].upper() in _RESIDUES else ""
+        raise DataError(
+            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T{hint}"
+        )
+    return sequence
+
+
+def need_structure(record: RNARecord) -> str:
+    """The structure of a record, for files that must have one."""
+    if record.structure is None:
+        raise DataError(f"record {shown(record.name)}: found no structure, expected one")
+    return record.structure
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode(errors="ignore").decode() == text
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
@@ -29,11 +126,6 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
-
-    Yields
-    ------
-    RNARecord
 
     Raises
     ------
@@ -44,21 +136,19 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
-    start, name, told, count = 0, "", "", 0
-    parts: list[str] = []
+    entry, count = None, 0
     for number, text in lines.filled():
         if text.startswith(">"):
-            if count:
-                yield record_at(lines, start, name, parts, told)
-            start, count, parts = number, count + 1, []
-            name, told = header_name(text, count), header_description(text)
-        elif not count:
+            if entry is not None:
+                yield entry.record()
+            count += 1
+            entry = Entry(lines, number, header_name(text, count), header_description(text))
+        elif entry is None:
             raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         else:
-            with lines.at(number):
-                parts.append(clean_strands(text))
-    if count:
-        yield record_at(lines, start, name, parts, told)
+            entry.add_bases(number, text)
+    if entry is not None:
+        yield entry.record()
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
@@ -67,7 +157,6 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
     width : int
         Bases a line.
@@ -89,11 +178,6 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
-
-    Yields
-    ------
-    RNARecord
 
     Raises
     ------
@@ -105,24 +189,7 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
-    entry, count = Entry(lines), 0
-    for number, text in lines.filled():
-        if is_comment(text, entry):
-            continue
-        if (header := text.startswith(">")) or not entry.number:
-            if entry.number:
-                yield entry.record()
-            count += 1
-            told = text if header else ">"
-            entry = Entry(lines, number, header_name(told, count), header_description(told))
-        if not header:
-            entry.add(number, text)
-        # A structure as long as its sequence ends the record: no look at the next line is needed.
-        if entry.number and entry.is_complete():  # at once: who writes to a pipe may wait for it
-            yield entry.record()
-            entry = Entry(lines)
-    if entry.number:
-        yield entry.record()
+    return (entry.record(True) for entry in scan(lines, Entry, by_line=False) if entry.is_whole)
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
@@ -133,7 +200,6 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
     records : iterable of RNARecord
 
     Raises
@@ -150,93 +216,119 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     save(target, "".join(texts))
 
 
+# --- records line by line -----------------------------------------------------------------------------------
+
+
 @dataclass
 class Entry:
-    """The lines of one record; number 0 before the first."""
+    """The lines of one record, as far as they are read."""
 
     lines: Lines
-    number: int = 0
-    name: str = ""
-    description: str = ""
-    has_header: bool = True
+    number: int
+    name: str
+    description: str
+    is_line: bool = False  # there is no header, and a line is a whole sequence
+    lacks_header: bool = False  # and an earlier record has one
+    is_whole: bool = False  # no more lines follow
     sequence: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
     n_missing: int = 0  # characters of the structure
-    is_given: bool = False  # what there is of it, by `rest`
+    passed_over: ClassVar[str] = ">structure"  # CONTRAfold writes it between sequence and structure
 
-    def is_complete(self) -> bool:
-        return not self.number or (bool(self.structure) and self.n_missing <= 0)
-
+    @property
     def awaits_structure(self) -> bool:
         return bool(self.sequence) and not self.structure
 
-    def ends_before(self, text: str) -> bool:
-        """Whether a line is the sequence of the next record: without headers they are a line each."""
-        return self.is_complete() or not (self.has_header or self.structure or STRUCTURE.search(text))
+    def ends_before(self, number: int, text: str) -> bool:
+        """Whether a line is the sequence of the next record."""
+        return self.is_line and not (self.structure or STRUCTURE.search(text))
 
     def add(self, number: int, text: str) -> None:
-        if not self.structure and not (
-            STRUCTURE.match(text) if not self.sequence else STRUCTURE.search(text)
-        ):
-            with self.lines.at(number):
-                self.sequence.append(clean_strands(text))
-            self.n_missing += len(self.sequence[-1])
-            return
-        if not self.sequence:
+        if self.lacks_header and not STRUCTURE.search(text):
+            found = f"found {shown(text)} after a structure"
+            raise self.lines.refuse(number, f"{found}, expected a header '>name'")
+        if not self.structure and not (STRUCTURE.search if self.sequence else STRUCTURE.match)(text):
+            self.add_bases(number, text)
+        elif not self.sequence:
             raise self.lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
-        self.structure_number = self.structure_number or number
-        self.structure.append(without_energy(self.lines, number, text))
-        self.n_missing -= len(self.structure[-1])
+        else:
+            self.add_structure(number, text)
 
-    def record(self) -> RNARecord:
-        if self.sequence and not self.structure:
+    def add_bases(self, number: int, text: str) -> None:
+        with self.lines.at(number):
+            self.sequence.append(clean_strands(text))
+        self.n_missing += len(self.sequence[-1])
+
+    def add_structure(self, number: int, text: str) -> None:
+        """Add a line without the energy behind it."""
+        structure, *energy = text.split(maxsplit=1)
+        if energy and not _ENERGY.fullmatch(energy[0]):
             raise self.lines.refuse(
-                self.number, f"record {shown(self.name)}: found no structure, expected one after the sequence"
+                number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
             )
-        structure = "".join(self.structure)
+        self.structure_number = self.structure_number or number
+        self.structure.append(structure)
+        self.n_missing -= len(structure)
+
+    def record(self, with_structure: bool = False) -> RNARecord:
+        """The record, with its structure if there is one or if it must have one."""
+        if with_structure and self.awaits_structure:
+            found = f"record {shown(self.name)}: found no structure, expected one after the sequence"
+            raise self.lines.refuse(self.number, found)
+        structure = "".join(self.structure) if self.structure or with_structure else None
         with self.lines.at(self.structure_number or self.number):
             try:
                 return RNARecord(self.name, "".join(self.sequence), structure, self.description)
-            except DataError as error:  # tells what else a structure that does not fit may be
-                # no structure has x and |, and in it < and > are pairs
-                marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
-                advice = ""
-                if not self.has_header:
-                    how = "are read with --input-format dot_bracket"
-                    advice = f". Sequences of several lines, without headers, {how}"
-                elif marked and set(structure) <= _CONSTRAINTS:
-                    advice = ". Constraints are read with --constraints"
-                elif structure and not _BRACKET.search(structure):
-                    advice = f": {shown(self.structure[0])} is neither bases nor a structure"
-                raise DataError(f"{error}{advice}") from None
+            except DataError as error:
+                raise DataError(f"{error}{self._advice(structure)}") from None
 
-    def rest(self) -> Iterator[RNARecord]:
-        """The record, with or without a structure; if it was given before, its structure is checked."""
-        if not self.number or (self.is_given and not self.structure):
-            return
-        if self.structure:
-            found = self.record()
-        else:
-            found = record_at(self.lines, self.number, self.name, self.sequence, self.description)
-        if not self.is_given:
-            yield found
-        self.is_given = True
+    def _advice(self, structure: str | None) -> str:
+        """What a structure that does not fit may be."""
+        if not structure:
+            return ""
+        if self.is_line:
+            how = "are read with --input-format dot_bracket"
+            return f". Sequences of several lines, without headers, {how}"
+        # No structure has x and |, and in it < and > are pairs.
+        marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
+        if marked and set(structure) <= _CONSTRAINTS:
+            return ". Constraints are read with --constraints"
+        is_text = not _BRACKET.search(structure)
+        return f": {shown(self.structure[0])} is neither bases nor a structure" if is_text else ""
 
 
-def is_comment(text: str, entry: Entry) -> bool:
-    """Whether a line is passed over: CONTRAfold writes ``>structure`` between sequence and structure."""
-    return text.startswith("#") or (text == ">structure" and entry.awaits_structure())
+def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
+    """Each record, after each of its lines; the last time it is whole.
 
-
-def without_energy(lines: Lines, number: int, text: str) -> str:
-    """A line's structure alone."""
-    structure, *energy = text.split(maxsplit=1)
-    if energy and not _ENERGY.fullmatch(energy[0]):
-        raise lines.refuse(
-            number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
-        )
-    return structure
+    One without a header is named by its number, from 1; `by_line` says that a line is its sequence.
+    """
+    entry, count, headers = None, 0, False
+    for number, text in lines.filled():
+        awaits = entry is not None and entry.awaits_structure
+        if text.startswith("#") or (awaits and text == kind.passed_over):
+            continue
+        header = text.startswith(">")
+        if entry is not None and (header or entry.ends_before(number, text)):
+            entry.is_whole = True
+            yield entry
+            entry = None
+        if entry is None:
+            count += 1
+            told, is_line = text if header else ">", by_line and not header
+            name, description = header_name(told, count), header_description(told)
+            entry = kind(lines, number, name, description, is_line, is_line and headers)
+            headers = headers or header
+        if not header:
+            entry.add(number, text)
+        # A structure as long as its sequence ends the record, without a look at the next line: who writes to
+        # a pipe may wait for what becomes of it.
+        entry.is_whole = bool(entry.structure) and entry.n_missing <= 0
+        yield entry
+        entry = None if entry.is_whole else entry
+    if entry is not None:
+        entry.is_whole = True
+        yield entry
 
 
 def parse_plain(
@@ -244,44 +336,26 @@ def parse_plain(
 ) -> Iterator[RNARecord]:
     """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
-    One without a header is a line, and is named by its number, from 1. Below a header ``>name`` it may take
-    several lines, up to the next header or the end of its structure. Structures may be left out, and are
-    checked where there are some; `unused` is called for each that its sequence was given without.
+    One without a header is a line. Below a header ``>name`` it may take several lines, up to the next header
+    or the end of its structure. Structures may be left out, and are checked where there are some; `unused` is
+    called for each that its sequence was given without.
     """
-    entry, count, paired, with_headers = Entry(lines), 0, False, False
-    for number, text in lines.filled():
-        if is_comment(text, entry):
-            continue
-        if (header := text.startswith(">")) or entry.ends_before(text):
-            yield from entry.rest()
-            _check_alike(entry, paired)
-            with_headers = with_headers or header
-            if with_headers and not header and not STRUCTURE.search(text):
-                found = f"found {shown(text)} after a structure"
-                raise lines.refuse(number, f"{found}, expected a header '>name'")
-            count += 1
-            told = text if header else ">"
-            entry = Entry(lines, number, header_name(told, count), header_description(told), header)
-        if not header:
-            entry.add(number, text)
-        if entry.is_complete():
-            if entry.is_given and unused is not None:
-                unused()
-            yield from entry.rest()
-            paired = paired or not entry.has_header
-            entry = Entry(lines)
-        elif live and not (entry.has_header or entry.structure):
-            yield from entry.rest()
-    yield from entry.rest()
-    _check_alike(entry, paired)
-
-
-def _check_alike(entry: Entry, paired: bool) -> None:
-    """Without headers all sequences have structures or none has: other lines of letters may be no bases."""
-    if paired and not entry.has_header and entry.awaits_structure():
-        raise entry.lines.refuse(
-            entry.number, f"record {shown(entry.name)}: found no structure below it, as others have one"
-        )
+    paired, given = False, None  # given: the record that its structure may follow
+    for entry in scan(lines, Entry):
+        if entry.is_whole or (live and entry.is_line and not entry.structure):
+            if entry is not given:
+                yield entry.record()
+            elif entry.structure:
+                if unused is not None and entry.n_missing <= 0:
+                    unused()
+                entry.record()  # to check it
+            given = entry
+        if entry.is_whole and entry.is_line:
+            # All have structures or none has: other lines of letters may be no bases.
+            if paired and entry.awaits_structure:
+                found = f"record {shown(entry.name)}: found no structure below it, as others have one"
+                raise lines.refuse(entry.number, found)
+            paired = paired or not entry.awaits_structure
 
 
 # --- constraints below sequences, in files that are read without constraints: no bases ----------------------
@@ -301,22 +375,29 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
 def check_masked(lines: Lines) -> None:
     """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
     head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
-    record, last, n_found = None, "", 0
-    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
+    last = ""
+    for record in islice(_below_headers(head), _MOST):  # one by one: a program may wait for an answer
+        if not end_in_constraints(record):
+            return
+        last = record[-1]
+    if last:
+        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
+
+
+def _below_headers(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The lines below each header; nothing where the first is none."""
+    record = None
+    for text in texts:
         if text.startswith(">"):
-            if record is not None and not end_in_constraints(record):
-                return
-            n_found += record is not None
+            if record is not None:
+                yield record
             record = list[str]()
-            if n_found == _MOST:
-                break
         elif record is None:
             return
         else:
             record.append(text)
-            last = text
-    if n_found:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
+    if record is not None:
+        yield record
 
 
 def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -325,7 +406,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
     Below headers some records may be so, and others not: these are masked, and told.
     """
     record, before, n_masked = None, "", 0
-    for number, text in lines:
+    for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
             n_masked += record is not None and end_in_constraints(record)
             record = list[str]()
@@ -337,8 +418,9 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
                     number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
                 )
             before = text
-        yield number, text
-    if n_masked := n_masked + (record is not None and end_in_constraints(record)):
+        if number:
+            yield number, text
+    if n_masked:
         warn(
             f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
             "bases, because other sequences have none; constraints are read with --constraints"

@@ -1,1 +1,0 @@
-"""Drawings of structures, and dot plots."""
