@@ -217,17 +217,10 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
     refused(rewrite(scratch, saved, arrays={name: keys}), f"the table '{name}' is damaged")
 
 
-@pytest.mark.parametrize("word", ["tagger", "chain"])
-def test_a_file_of_before_the_first_release(word, saved, scratch):
-    """Another word for its kind, no order, and parameters of the fit: one table has what they stand for."""
-    header, _ = parts(rewrite(scratch, saved))
-    del header["order"]
-    header["kind"], header["parameters"] = (
-        word,
-        header["parameters"] | {"hessian": "exact", "max_seconds": 9.0},
-    )
-    model = structune.load(rewrite(scratch, saved, raw_header=json.dumps(header)))
-    assert (model.order, model.run) == (1, None)
+def test_parameters_of_fits_in_files_are_left_out(saved, scratch):
+    parameters = header_names(saved, scratch)[0]["parameters"] | {"hessian": "exact", "max_seconds": 9.0}
+    model = structune.load(rewrite(scratch, saved, {"parameters": parameters}))
+    assert model.run is None
     assert model.predict(X) == fitted(tuning="majorize").predict(X)
 
 

@@ -15,11 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays
 from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location
 from structune.flat.structure.classes import Classes
 from structune.flat.structure.shard import FlatShard
-from structune.learning.estimator_file import Arrays
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import parameters
 from structune.learning.tuning.majorize import MajorizeTuner

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, pack_names, unpack_names
 from structune.learning.blocks import BlockEstimator, in_block
-from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import Groups, Structure

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, check_array
 from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.flat.location import Location
@@ -18,7 +19,6 @@ from structune.flat.rotation import Rotation
 from structune.flat.structure.shard import FlatShard
 from structune.learning.blocks import Blocks
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Structure

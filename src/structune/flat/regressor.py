@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, check_array
 from structune.flat.flat_estimator import Examples, FlatEstimator
 from structune.flat.location import Centre, Location, Moments
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
 from structune.learning.solvers.linear import FactoredSystem

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import ModelFileError
+from structune.files.models import Arrays, check_array
 from structune.genes.prokaryotes.kernels import orf_graph
 from structune.genes.prokaryotes.kernels import starts as kernels
 from structune.genes.prokaryotes.kernels.candidates import RUNS, SPACINGS
@@ -22,7 +23,6 @@ from structune.genes.prokaryotes.starts.choices import (
 from structune.genes.prokaryotes.structure.candidates import CONTEXT, STARTS, WORD
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard
-from structune.learning.estimator_file import Arrays, check_array
 from structune.structure import FloatArray
 
 _SURE = 0.7  # probability of the bases of a motif that nothing has been seen of, beside that of any base
