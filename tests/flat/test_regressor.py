@@ -280,12 +280,11 @@ def test_files_hold_all_outputs_and_deviations(y, fit_intercept, tmp_path):
     assert again.predict(FRAME).shape == y.shape
 
 
-def test_files_of_before(tmp_path):
-    """They say nothing of outputs and covariances."""
+def test_files_without_covariances(tmp_path):
     model = regressor().fit(X, Y)
     model.save(tmp_path / "model")
     fields, arrays = read_model(tmp_path / "model")
-    fields = {name: v for name, v in fields.items() if name not in ("format", "version", "n_outputs")}
+    fields = {name: v for name, v in fields.items() if name not in ("format", "version")}
     arrays = {name: array for name, array in arrays.items() if not name.startswith("posterior")}
     save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
     again = structune.load(tmp_path / "model")

@@ -85,7 +85,7 @@ class ShardFolder:
     def shards(self) -> list[Any]:
         """All shards, mapped into memory: read when they are needed, and never all at once."""
         structure, opened = self.model._structure, []
-        for k, (n_examples, n_parts) in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
+        for k, sizes in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
             path = self.path / _name(k)
             shard = open_shard(path, self.kind.word, self.layout[k])
             try:
@@ -94,19 +94,15 @@ class ShardFolder:
                 structure.check_shard(shard)
             except (ValueError, IndexError, AttributeError, TypeError) as error:
                 raise DataError(f"{path}: the shard is damaged: {error}") from None
-            if (len(shard), shard.n_parts) != (n_examples, n_parts):
+            if (len(shard), shard.n_parts) != sizes:
                 raise DataError(f"{path}: not the shard that the folder lists")
             opened.append(shard)
         return opened
 
     def of_folds(self, folds: Sequence[int]) -> list[Any]:
         """The shards of some folds, fold by fold."""
-        return [
-            shard
-            for wanted in folds
-            for shard, fold in zip(self.shards, self.fold, strict=True)
-            if fold == wanted
-        ]
+        both = list(zip(self.shards, self.fold, strict=True))
+        return [shard for wanted in folds for shard, fold in both if fold == wanted]
 
 
 class ShardWriter:
@@ -163,8 +159,7 @@ class ShardWriter:
         for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
-            of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
-            self._listed.append(of_shard)
+            self._listed.append({"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout})
 
     def _check_open(self) -> None:
         if not self._unfinished.is_open:
@@ -177,8 +172,7 @@ class ShardWriter:
 
     def _deal(self, n: int) -> IntArray:
         """Folds of so many new examples, or groups."""
-        # places go round the folds over all batches, and are shuffled within one: folds are of equal size to
-        # one
+        # places go round the folds over all batches, and are shuffled within one: sizes differ by one at most
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)
 
@@ -236,13 +230,7 @@ def write_shards(
 
 
 def add_encoded(
-    writer: ShardWriter,
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    extra: Mapping[str, Any] | None = None,
-    **options: Any,
+    writer: ShardWriter, estimator: Any, X: Any, y: Any = None, *, extra: Any = None, **options: Any
 ) -> ShardFolder:
     """Encode labelled examples, and finish a folder with them; see `write_shards`."""
     if kind_of(estimator).shard is None:

@@ -46,11 +46,9 @@ class UnfinishedFolder:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still be written."""
         return self._finalizer.alive
 
     def finish(self) -> None:
-        """Keep the folder, in which all is written."""
         self._finalizer.detach()
         _remove(self._mark)
 
@@ -60,7 +58,14 @@ def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
     # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
     if not (path / MARK).exists() or (path / last).exists():
         _check_empty(path)
-    mark, is_left = _take(path / MARK)
+    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
+    # opening and locking another process may have taken the mark away; then the file has no name any more.
+    mark, is_left = _open(path / MARK)
+    is_locked = _lock(mark)
+    if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):
+        mark.close()
+        doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
+        raise DataError(f"{path}: found a folder that is being written{doubt}, expected a new one")
     try:
         if is_left and not (path / last).exists():
             _empty(path, names)
@@ -74,19 +79,6 @@ def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
 def _check_empty(path: Path) -> None:
     if any(found.name != MARK for found in path.iterdir()):
         raise DataError(f"{path}: found a folder that is not empty, expected a new one")
-
-
-def _take(path: Path) -> tuple[IO[bytes], bool]:
-    """A mark that is this process's, and whether another one has left it."""
-    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
-    # opening and locking another process may have taken the mark away; then the file has no name any more.
-    mark, is_left = _open(path)
-    is_locked = _lock(mark)
-    if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):
-        mark.close()
-        doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
-        raise DataError(f"{path.parent}: found a folder that is being written{doubt}, expected a new one")
-    return mark, is_left
 
 
 def _open(path: Path) -> tuple[IO[bytes], bool]:

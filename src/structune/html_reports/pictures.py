@@ -40,11 +40,19 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
     return Picture(f"data:image/{mime};base64,{data}", alt, width, caption, scrolls)
 
 
-def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
+def scatter(
+    x: ArrayLike,
+    y: ArrayLike,
+    xlabel: str,
+    ylabel: str,
+    caption: str = "",
+    style: str = "o",
+    alpha: float = 0.5,
+) -> Picture:
     """Scores within [0, 1], a point for each example."""
 
     def draw(axes: Axes) -> None:
-        axes.plot(x, y, "o", color=ACCENT, markersize=4, alpha=0.5, clip_on=False)
+        axes.plot(x, y, style, color=ACCENT, markersize=4, alpha=alpha, clip_on=False)
         axes.set_ylim(0, 1)
 
     return chart(draw, xlabel, ylabel, caption)
@@ -52,12 +60,7 @@ def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str =
 
 def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
     """Scores within [0, 1] that follow each other."""
-
-    def draw(axes: Axes) -> None:
-        axes.plot(x, y, "o-", color=ACCENT, markersize=4, clip_on=False)
-        axes.set_ylim(0, 1)
-
-    return chart(draw, xlabel, ylabel, caption)
+    return scatter(x, y, xlabel, ylabel, caption, "o-", 1.0)
 
 
 def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:

@@ -7,9 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from structune.html_reports.page import Block, Fold, Picture, Section, Text
+from structune.html_reports.page import Block, Fold, Picture, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
-from structune.html_reports.tables import make_table
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.brackets import bases_of
 from structune.rna.metrics import BasePairScores, SensitivityCurve

@@ -188,51 +188,45 @@ def connect(executor: Any, n_workers: int) -> DaskExecutor:
     if isinstance(executor, Client):
         return DaskExecutor(executor)
     if executor == SCHEME:
-        return _local(n_workers)
+        return _shared(n_workers, _local)
     if isinstance(executor, str) and executor.startswith(SCHEME + "://"):
-        return _remote("tcp" + executor.removeprefix(SCHEME))
+        return _shared("tcp" + executor.removeprefix(SCHEME), _remote)
     raise DataError(
         f"executor={executor!r}: expected None, 'dask', 'dask://host:port', or a distributed.Client"
     )
 
 
-def _local(n_workers: int) -> DaskExecutor:
-    with _locks.setdefault(n_workers, Lock()):
-        found = _known(n_workers)
-        if found is None:
-            with dask.config.set({ALLOWED_FAILURES: _MOST_DEATHS}):
-                cluster = LocalCluster(
-                    n_workers=n_workers,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
-                    silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
-                )
-            found = _owned(n_workers, Client(cluster))
-        _last_local[:] = [found]
+def _local(n_workers: int) -> Client:
+    with dask.config.set({ALLOWED_FAILURES: _MOST_DEATHS}):
+        cluster = LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
+            silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
+        )
+    return Client(cluster)
+
+
+def _remote(address: str) -> Client:
+    try:
+        return Client(address, timeout=_ANSWER)
+    except (OSError, ValueError) as error:
+        raise DataError(f"found no Dask scheduler at {address}: {error}") from None
+
+
+def _shared(name: str | int, connected: Callable[[Any], Client]) -> DaskExecutor:
+    """The executor of a connection, which ends with it; the one that is in use, if it can be used."""
+    with _locks.setdefault(name, Lock()):
+        found = _in_use.get(name)
+        if found is None or found.client.status != "running" or found.results.is_lost:
+            found = _owned(name, connected(name))
+        if isinstance(name, int):
+            _last_local[:] = [found]
         return found
 
 
-def _remote(address: str) -> DaskExecutor:
-    with _locks.setdefault(address, Lock()):
-        found = _known(address)
-        if found is not None:
-            return found
-        try:
-            client = Client(address, timeout=_ANSWER)
-        except (OSError, ValueError) as error:
-            raise DataError(f"found no Dask scheduler at {address}: {error}") from None
-        return _owned(address, client)
-
-
-def _known(name: str | int) -> DaskExecutor | None:
-    found = _in_use.get(name)
-    usable = found is not None and found.client.status == "running" and not found.results.is_lost
-    return found if usable else None
-
-
 def _owned(name: str | int, client: Client) -> DaskExecutor:
-    """The executor of a connection that ends with it."""
     _to_close.add(client)
     try:
         executor = _in_use[name] = DaskExecutor(client)
@@ -262,10 +256,7 @@ def _close_all() -> None:
 
 
 class Results:
-    """Waits for the results of tasks, for as long as workers come back.
-
-    `address` is that of the scheduler; `is_lost` says whether work could not go on.
-    """
+    """Waits for the results of tasks, for as long as workers come back."""
 
     def __init__(self, client: Client) -> None:
         self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
@@ -331,7 +322,6 @@ class Results:
             raise
 
     def lost(self, found: str) -> ClusterError:
-        """The error of a cluster on which work cannot go on."""
         self.is_lost = True
         return ClusterError(f"{self.address}: {found}{_GO_ON}")
 
@@ -349,16 +339,12 @@ def check_versions(client: Client) -> None:
             if version != own[name]:
                 others[f"{name} {version}", f"{own[name]} as here"].append(where)
     if others:
-        told = "; ".join(
-            f"found {there} on {', '.join(places)}, expected {here}"
-            for (there, here), places in others.items()
-        )
-        raise DataError(f"{client.scheduler.address}: {told}")
+        told = (f"found {there} on {', '.join(at)}, expected {here}" for (there, here), at in others.items())
+        raise DataError(f"{client.scheduler.address}: {'; '.join(told)}")
 
 
 @cache
 def own_versions() -> dict[str, str]:
-    """Of this process."""
     return _versions(get_versions(_PACKAGES))
 
 
@@ -366,11 +352,8 @@ def check_worker(expected: Mapping[str, str]) -> None:
     """Refuse, on a worker, work of a process that has other versions, by an `OtherVersionsError`."""
     own = own_versions()
     if own != expected:
-        told = ", ".join(
-            f"{name} {own[name]}, expected {version} as here"
-            for name, version in expected.items()
-            if own[name] != version
-        )
+        unlike = [name for name in expected if own[name] != expected[name]]
+        told = ", ".join(f"{name} {own[name]}, expected {expected[name]} as here" for name in unlike)
         raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
+from functools import partial
 from threading import Condition, Lock, Thread
 from typing import Generic, TypeVar
 
@@ -43,8 +44,9 @@ def live_map(
         What reading or work raised, after the results before it.
     """
     live = _Live(work, size, most_size, most_items, needed, n_threads)
-    for target, arguments in ((live.read, (items,)), *[(live.serve, ())] * n_threads):
-        Thread(target=target, args=arguments, daemon=True).start()  # a daemon: nothing may ever come
+    targets: list[Callable[[], None]] = [partial(live.read, items), *[live.serve] * n_threads]
+    for target in targets:
+        Thread(target=target, daemon=True).start()  # a daemon: nothing may ever come
     try:
         yield from live.results()
     finally:

@@ -106,8 +106,7 @@ def _of_groups() -> Iterator[int]:
 
 
 def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
-    """What one group leaves, if there is such a group here and it has a limit."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # there is no such group here, or it has no limit
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
         # the kernel drops pages of files that were read when memory is short, though they count as used

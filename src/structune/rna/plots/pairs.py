@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
-from structune.plots.comparison import COLORS, MARKERS, check_number, put_legend
 from structune.plots.dots import ON_TOP, DotPlot
-from structune.plots.figure import Path, finish, new_figure, tidy
+from structune.plots.figure import COLORS, MARKERS, Path, check_number, finish, new_figure, put_legend, tidy
 from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.metrics import roc_area
 from structune.rna.plots.drawing import Structure, checked_partners, checked_probabilities
