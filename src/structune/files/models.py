@@ -207,7 +207,6 @@ def pack_names(what: str, names: Any) -> Arrays:
 
 
 def unpack_names(what: str, arrays: Arrays) -> list[str]:
-    """The names that `pack_names` packed."""
     return unpack_strings(arrays[f"{what}_bytes"], arrays[f"{what}_ends"])
 
 

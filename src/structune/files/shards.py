@@ -65,7 +65,6 @@ class ShardFolder:
 
     @property
     def n_bytes(self) -> int:
-        """Of the files of all shards."""
         return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
 
     @cached_property

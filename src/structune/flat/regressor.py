@@ -227,7 +227,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         return super()._l1(groups) / self._unit
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
-        """One regression for each column of outputs."""
         if self.run is not None and self.run.checkpoint is not None:
             raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
         # what is learned of each is put side by side; groups are called after the number of their output

@@ -16,7 +16,6 @@ _MOST_ROWS = 200
 
 
 def training_sections(model: StructuredEstimator) -> Iterator[Section]:
-    """The course of training, and the hyperparameters by group."""
     history, course = model.history_, list[Block]()
     # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
     if any("passes" in record and record["stage"] != "grid" for record in history):

@@ -61,7 +61,6 @@ def _matplotlib() -> tuple[Any, Any]:
 
 
 def finish(figure: Figure, path: Path) -> Figure:
-    """Save the figure if it has a path."""
     if path is not None:
         figure.savefig(path, dpi=DPI)
     return figure
@@ -86,7 +85,6 @@ def tidy(axes: Axes) -> None:
 
 
 def integer_ticks(axis: Axis) -> None:
-    """Put ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -123,7 +121,6 @@ def check_number(n: int, what: str) -> None:
 
 
 def put_legend(figure: Figure, axes: Axes) -> None:
-    """Below the plot, where it hides nothing."""
     handles, labels = axes.get_legend_handles_labels()
     legend = figure.legend(
         handles, labels, loc="outside lower center", frameon=False, fontsize=LABEL_SIZE + 1

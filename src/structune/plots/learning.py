@@ -301,7 +301,6 @@ def plot_sensitivity(
 
 
 def measure_of(history: History) -> str:
-    """What the history measured."""
     for key in _MEASURES:
         if any(key in record for record in history):
             return key
@@ -346,7 +345,6 @@ def _chosen(steps: History, measure: str) -> int:
 
 
 def _is_grid(steps: History, tried: FloatArray) -> bool:
-    """Whether the steps are values of one precision."""
     return steps[0]["stage"] == "grid" and bool(np.all(tried == tried[:, :1]))
 
 
@@ -376,7 +374,6 @@ def _draw_loss(axes: Axes, steps: History, measure: str) -> None:
 def _plot_grid(
     path: Path, inches: tuple[float, float], measure: str, steps: History, tried: FloatArray
 ) -> Figure:
-    """The loss over the precision that all groups share."""
     figure = new_figure(path, *inches)
     axes = figure.subplots()
     log2_precision, loss, label = tried[:, 0], _values_of(steps, measure), _MEASURES[measure]

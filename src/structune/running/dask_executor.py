@@ -307,7 +307,6 @@ class Results:
             result.cancel()  # of no effect when it is there
 
     def n_threads(self) -> int:
-        """Of all workers that are there."""
         with self.connected():
             return sum(self._client.nthreads().values())
 

@@ -96,7 +96,6 @@ class _Live(Generic[T, R]):
             self._changed.notify_all()
 
     def serve(self) -> None:
-        """Work on one run after the other."""
         while self._serve_one():
             pass
 
@@ -139,7 +138,6 @@ class _Live(Generic[T, R]):
         return fits and len(self._results) <= self._n_threads
 
     def results(self) -> Generator[R, None, None]:
-        """Results in the order of the runs."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._results)
@@ -154,7 +152,6 @@ class _Live(Generic[T, R]):
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Read no more, and begin no more work."""
         with self._changed:
             self._is_stopped = True
             self._results.clear()

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path, PurePosixPath
 
 from structune.errors import DataError
@@ -47,7 +48,7 @@ def require_memory(needed: float, what: str, expected: str) -> None:
     The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
     `expected`.
     """
-    if needed > _SMALL and (free := available_memory()) is not None and needed > free:
+    if needed > _SMALL and needed > (free := _free()):
         raise DataError(
             f"{what} need {needed / 1e9:,.1f} GB of memory, found {free / 1e9:,.1f} GB available: "
             f"expected {expected}"
@@ -65,7 +66,7 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
         return
     with _changed:
         # one that needs more than there is goes on to its refusal when nobody else holds anything
-        _changed.wait_for(lambda: not _held or fits(needed + sum(_held)))
+        _changed.wait_for(lambda: not _held or needed + sum(_held) <= _free())
         require_memory(needed, what, expected)
         _held.append(needed)
     try:
@@ -76,10 +77,9 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
             _changed.notify_all()
 
 
-def fits(needed: float) -> bool:
-    """Whether so many bytes are available; true where the system does not tell."""
-    free = available_memory()
-    return free is None or needed <= free
+def _free() -> float:
+    found = available_memory()
+    return inf if found is None else found
 
 
 def available_memory() -> int | None:

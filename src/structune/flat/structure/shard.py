@@ -270,7 +270,6 @@ class FlatStructure(Structure):
         self.feature_names, self.bias = list(features), bias
 
     def with_features(self, features: Sequence[str]) -> Self:
-        """The same, with other features."""
         other = copy(self)
         other.feature_names = list(features)
         return other
@@ -282,7 +281,6 @@ class FlatStructure(Structure):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the weights as a table."""
         return len(self.feature_names) + self.bias, self.n_scores
 
     @property
