@@ -29,8 +29,8 @@ from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
 from structune.genes.prokaryotes.suitable_model import ENOUGH, nearest, sure_share, surer_code
-from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import batches
 from structune.trees.multitask import MultitaskEstimator
 
 _PRETRAINED = "pretrained"  # in place of a model file: what comes with structune

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from structune.errors import DataError
 
+T = TypeVar("T")
 VARIABLE = "STRUCTUNE_MEMORY"
 _MEGABYTES = 512  # by default
 _SMALL = 1 << 28  # bytes that nobody asks for
@@ -40,6 +42,22 @@ def batch_memory() -> int:
     if not (given.isdecimal() and int(given)):
         raise DataError(f"{VARIABLE}={given!r}: expected a whole number of megabytes")
     return int(given) * 1_000_000
+
+
+def batches(
+    items: Iterable[T], size: Callable[[T], float], most_size: float, most_items: int
+) -> Iterator[list[T]]:
+    """Runs of items that end when they have a size or a number; long ones are alone."""
+    batch: list[T] = []
+    total = 0.0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= most_size or len(batch) >= most_items:
+            yield batch
+            batch, total = [], 0.0
+    if batch:
+        yield batch
 
 
 def require_memory(needed: float, what: str, expected: str) -> None:

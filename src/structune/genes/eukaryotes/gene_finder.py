@@ -26,8 +26,8 @@ from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.parameters import parameters
-from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import batches
 from structune.structure import FloatArray, Groups, Structure
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
-from structune.running.batches import batches
 from structune.running.executors import make_executor
-from structune.running.memory import held_memory
+from structune.running.memory import batches, held_memory
 from structune.structure import FloatArray, IntArray
 
 _GAP = 10  # unknown bases in a row that are one, as for NCBI; their number may not be true
