@@ -49,11 +49,6 @@ def test_ridge_agrees(penalty, fit_intercept, weights, form):
         assert model.noise_variance_ == pytest.approx(errors)
 
 
-def test_the_tolerance_that_comes_by_default_is_good_enough():
-    for options in ({}, {"hessian": "exact"}):
-        assert_allclose(regressor(**options).fit(X, Y).coef_, Ridge().fit(X, Y).coef_, atol=1e-3)
-
-
 @pytest.mark.parametrize(
     "y", [np.rint(Y).astype(np.int8), Y > 3, np.rint(Y).astype(object), (1e20 * Y).astype(np.float32)]
 )
@@ -64,18 +59,11 @@ def test_outputs_may_be_of_any_real_type(y):
     assert model.intercept_ == pytest.approx(other.intercept_, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (["a"] * 80, "string"),
-        (["1"] * 40 + ["2"] * 40, "string"),
-        (np.where(Y > 3, np.nan, Y), "contains NaN"),
-        (np.where(Y > 3, np.inf, Y), "contains infinity"),
-    ],
-)
-def test_outputs_that_are_refused(y, message):
-    with pytest.raises(ValueError, match=message):
-        regressor().fit(X, y)
+def test_outputs_that_are_refused():
+    texts = (["a"] * 80, ["1"] * 40 + ["2"] * 40)
+    for y in (*texts, np.where(Y > 3, np.nan, Y), np.where(Y > 3, np.inf, Y)):
+        with pytest.raises(ValueError, match="string" if isinstance(y, list) else "contains (NaN|infinity)"):
+            regressor().fit(X, y)
 
 
 @pytest.mark.parametrize(("tuning", "hessian"), [*((t, "auto") for t in TUNINGS), ("majorize", "exact")])
