@@ -43,7 +43,7 @@ def fit_beside(n_deaths: int) -> tuple[Any, float, Killer]:
 
     from structune import SequenceTagger
     from structune.running import Run
-    from structune.running.dask_results import ALLOWED_FAILURES
+    from structune.running.dask_executor import ALLOWED_FAILURES
 
     x, y = examples()
     with (

@@ -12,8 +12,7 @@ FILES = sorted(HOUSE.rglob("*.py"))
 GROUND = {  # each room with those that it may know of
     "errors": set(),
     "kernels": set(),
-    "groups": {"errors"},
-    "structure": {"groups", "errors"},
+    "structure": {"errors"},
     "kinds": {"errors"},
     "files": {"kinds", "structure", "errors"},
     "running": {"files", "errors"},

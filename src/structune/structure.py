@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -13,13 +13,77 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError
-from structune.groups import Groups as Groups
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 HessianProduct = Callable[[FloatArray], FloatArray]
+_MOST_NAMED = 20  # groups in a message: there may be one a weight
 COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digits cancel
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which hyperparameter each weight answers to.
+
+    Attributes
+    ----------
+    index : ndarray of int64, shape (n_weights,)
+        Group of each weight; -1 for one without a penalty.
+    names : tuple of str, length n_groups
+    """
+
+    index: IntArray
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Weights in each group."""
+        return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]  # without those of no group
+
+    def sum(self, per_weight: FloatArray) -> FloatArray:
+        """Sum of a per-weight quantity over each group, shape (n_groups,)."""
+        sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
+        return sums[1:].astype(np.float64, copy=False)
+
+    def spread(self, per_group: FloatArray) -> FloatArray:
+        """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
+        return np.append(per_group, 0.0)[self.index]  # -1 takes the last, 0
+
+    def numbers(self, what: str, given: Any, default: float) -> FloatArray:
+        """A number for each group: the same one, or by name; `default`, or that of None, for the others.
+
+        Those that are no numbers are nan.
+        """
+        found = [given] * len(self)
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - {*self.names, None}, key=str)
+            if unknown:
+                known = f"{list(self.names[:_MOST_NAMED])}{' and others' * (len(self) > _MOST_NAMED)}"
+                raise DataError(f"{what} names the groups {unknown}, expected some of {known}")
+            found = [given.get(name, given.get(None, default)) for name in self.names]
+        try:
+            return np.array([float(number) for number in found])
+        except (TypeError, ValueError):
+            return np.full(len(self), np.nan)
+
+    @classmethod
+    def single(cls, n_weights: int) -> Groups:
+        return cls(np.zeros(n_weights, dtype=np.int64), ("all",))
+
+    @classmethod
+    def separate(cls, names: list[str]) -> Groups:
+        """One hyperparameter a weight (automatic relevance determination)."""
+        return cls(np.arange(len(names)), tuple(names))
+
+    @classmethod
+    def by_name(cls, names: list[str]) -> Groups:
+        """One hyperparameter for each distinct name, in order of first appearance."""
+        order = {name: j for j, name in enumerate(dict.fromkeys(names))}
+        return cls(np.fromiter((order[name] for name in names), np.int64, len(names)), tuple(order))
 
 
 @dataclass(frozen=True)
@@ -39,7 +103,6 @@ class Shard(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     @property
@@ -69,7 +132,6 @@ class Shard(ABC):
         return getattr(self, "reopen", None) or super().__reduce_ex__(protocol)
 
     def _chosen(self, indices: Any) -> IntArray:
-        """Numbers of the examples that `take` is asked for."""
         chosen: IntArray = np.arange(len(self))[indices]
         return chosen
 

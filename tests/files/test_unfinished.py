@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from structune.errors import DataError
-from structune.files import unfinished
-from structune.files.unfinished import UnfinishedFolder
+from structune.files import shards
+from structune.files.shards import UnfinishedFolder
 
 NAMES, LAST = re.compile("part-[0-9]"), "list"
 BUSY = "found a folder that is being written"
@@ -29,7 +29,7 @@ def names(path):
 
 def elsewhere(monkeypatch):
     """From now on this is another process: it knows no writer of before."""
-    monkeypatch.setattr(unfinished, "_here", weakref.WeakValueDictionary())
+    monkeypatch.setattr(shards, "_here", weakref.WeakValueDictionary())
 
 
 def finish(folder, path):
@@ -60,7 +60,7 @@ def windows(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setattr(unfinished, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(shards, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(Path, "open", recorded)
     monkeypatch.setattr(Path, "unlink", removed)
 
@@ -128,10 +128,10 @@ def test_another_process_takes_the_mark_before_it_is_locked(then, left, tmp_path
     """And is then the one writer, or was."""
     if sys.platform == "win32" and then != "writes":
         pytest.skip("nobody can remove a mark that is open")
-    lock, others = unfinished._lock, []
+    lock, others = shards._lock, []
 
     def after_another(file):
-        monkeypatch.setattr(unfinished, "_lock", lock)
+        monkeypatch.setattr(shards, "_lock", lock)
         others.append(begun(tmp_path))
         if then == "finishes":
             finish(others[0], tmp_path)
@@ -139,7 +139,7 @@ def test_another_process_takes_the_mark_before_it_is_locked(then, left, tmp_path
             others.clear()
         return lock(file)
 
-    monkeypatch.setattr(unfinished, "_lock", after_another)
+    monkeypatch.setattr(shards, "_lock", after_another)
     with pytest.raises(DataError, match=BUSY):
         UnfinishedFolder(tmp_path, NAMES, LAST)
     assert names(tmp_path) == left
@@ -148,7 +148,7 @@ def test_another_process_takes_the_mark_before_it_is_locked(then, left, tmp_path
 
 def test_another_process_finishes_before_the_mark_is_taken(tmp_path, monkeypatch):
     """What it has written is not taken for what was left, nor the folder for an empty one."""
-    writer, open_ = begun(tmp_path), unfinished._open
+    writer, open_ = begun(tmp_path), shards._open
     elsewhere(monkeypatch)
 
     def after_the_end(path):
@@ -157,7 +157,7 @@ def test_another_process_finishes_before_the_mark_is_taken(tmp_path, monkeypatch
         path.touch()  # it may be killed before it can take the mark away
         return path.open("ab"), found[1]
 
-    monkeypatch.setattr(unfinished, "_open", after_the_end)
+    monkeypatch.setattr(shards, "_open", after_the_end)
     with pytest.raises(DataError, match="not empty"):
         UnfinishedFolder(tmp_path, NAMES, LAST)
     assert names(tmp_path) == [LAST, "part-0"]

@@ -87,13 +87,6 @@ def test_class_weights_that_leave_nothing(given):
         classifier(class_weight=class_weight).fit(X, Y, weights)
 
 
-@TWO_AND_THREE
-def test_the_tolerance_that_comes_by_default_is_good_enough(y):
-    expected = classifier(run=Run(tolerance=1e-10)).fit(X, y).predict_proba(X)
-    for options in ({}, {"hessian": "exact"}):
-        assert_allclose(classifier(**options).fit(X, y).predict_proba(X), expected, atol=1e-3)
-
-
 @pytest.mark.parametrize("hessian", ["auto", "dense"])
 def test_a_large_feature_does_not_spoil_the_others(hessian):
     """As scikit-learn's newton-cholesky does without trouble."""

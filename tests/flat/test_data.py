@@ -45,12 +45,6 @@ EXPECTED = {
     "vowel": (528, 10, 462, 11),
     "wine": (178, 13, 0, 3),
 }
-TEXTS = {
-    "mpg": "18.5 1:8 3:0.25\n-1e1 2:-4\n",
-    "glass.scale": "2 1:8 3:0.25\n7 2:-4\n",
-    "dna": "3 1:1 3:1\n1\n",
-    "dna.t": "2 2:1\n",
-}
 
 
 @pytest.fixture
@@ -68,7 +62,7 @@ def put(monkeypatch, tmp_path):
 
 
 def test_regression(put):
-    put("mpg", TEXTS["mpg"])
+    put("mpg", "18.5 1:8 3:0.25\n-1e1 2:-4\n")
     data = load_uci("mpg")
     assert (data.name, data.task, data.test) == ("mpg", "regression", None)
     assert data.y.tolist() == [18.5, -10]
@@ -77,7 +71,7 @@ def test_regression(put):
 
 
 def test_labels_are_those_of_the_file(put):
-    put("glass.scale", TEXTS["glass.scale"])
+    put("glass.scale", "2 1:8 3:0.25\n7 2:-4\n")
     data = load_uci("glass")
     assert data.task == "multiclass"
     assert data.y.dtype == np.int64
@@ -85,8 +79,8 @@ def test_labels_are_those_of_the_file(put):
 
 
 def test_test_sets_have_the_columns_of_the_training_set(put):
-    put("dna", TEXTS["dna"])
-    put("dna.t", TEXTS["dna.t"])
+    put("dna", "3 1:1 3:1\n1\n")
+    put("dna.t", "2 2:1\n")
     data = load_uci("dna")
     X, y = data.test
     assert isinstance(data.X, csr_array)
@@ -143,12 +137,9 @@ def check(X, y, name, shape, n_classes):
     assert issparse(X) == (name in {"dna", "mushrooms", "w1a"})
     assert X.dtype == np.float64
     assert np.isfinite(X.data if issparse(X) else X).all()
-    if n_classes is None:
-        assert y.dtype == np.float64
-        assert np.isfinite(y).all()
-    else:
-        assert y.dtype == np.int64
-        assert len(np.unique(y)) == n_classes
+    assert y.dtype == (np.float64 if n_classes is None else np.int64)
+    assert np.isfinite(y).all()
+    assert n_classes in (None, len(np.unique(y)))
 
 
 @pytest.mark.data

@@ -138,6 +138,13 @@ def test_options_that_are_refused(kind, options, message):
         fitted(kind, **options)
 
 
+@EVERY_KIND
+def test_the_tolerance_that_comes_by_default_is_good_enough(kind):
+    expected = predicted(fitted(kind, tolerance=1e-10), X)
+    for hessian in ("auto", "exact"):
+        assert_allclose(predicted(fitted(kind, hessian=hessian), X), expected, atol=2e-3)
+
+
 @BOTH
 def test_other_features_are_refused_in_prediction(kind):
     with pytest.raises(ValueError, match="X has 3 features, but "):

@@ -72,13 +72,8 @@ def test_fit_and_predict(kind, loss, tuning):
 
 @pytest.mark.parametrize("kind", ["tagger", "classifier"])
 def test_losses_may_be_objects(kind):
-    objects = [
-        MarginLoss("slack"),
-        MarginLoss(outer="huber"),
-        RampLoss("slack"),
-        MarginLoss("slack", "logistic"),
-    ]
-    for loss in objects:
+    slack = (MarginLoss("slack"), MarginLoss("slack", "logistic"), RampLoss("slack"))
+    for loss in (MarginLoss(outer="huber"), *slack):
         model = fitted(kind, loss=loss)
         assert model.loss is loss
         assert model.status_ == "converged"
@@ -169,13 +164,9 @@ def test_losses_that_are_none(kind):
 @BOTH_LOSSES
 def test_partial_labels_are_refused(loss):
     x = [[["w=1"], ["w=2"], ["w=3"]], [["w=1"]]]
-    some = [{"a", "b"}]
-    for y, where in (
-        ([["a", None, "b"], some], "sequence 0, token 1"),
-        ([["a", "a", "b"], some], "sequence 1, token 0"),
-    ):
+    for first, where in ((None, "sequence 0, token 1"), ("a", "sequence 1, token 0")):
         with pytest.raises(DataError, match=f"{where}: found no single label"):
-            model_of("tagger", loss=loss).fit(x, y)
+            model_of("tagger", loss=loss).fit(x, [["a", first, "b"], [{"a", "b"}]])
 
 
 @pytest.mark.parametrize("tuning", [None, "majorize"])

@@ -10,7 +10,7 @@ import structune
 from structune import Classifier, Regressor
 from structune.flat import regressor, rotation
 from structune.flat.rotation import Rotation
-from structune.flat.structure.design import Design
+from structune.flat.structure.shard import Design
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner
 from structune.running import Run
 
@@ -34,7 +34,7 @@ def few_are_many(monkeypatch):
 def test_scores_and_norms(sparse, bias, few_are_many):
     x = sp.csr_array(np.where(X > 0.5, X, 0.0)) if sparse else X
     found = Rotation.of(Design(x, bias), [f"x{k}" for k in range(90)], BLOCKS)
-    labels = found.group_labels(BLOCKS)
+    labels = found.labels
     assert len(found.names) == len(labels) == found.design.n_columns - bias == 63
     v = RNG.normal(size=(found.design.n_columns, 2))
     w = found.back(v)

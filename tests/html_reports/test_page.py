@@ -10,9 +10,17 @@ from rich.table import Table as RichTable
 
 from structune.errors import StructuneError
 from structune.html_reports import Section, check_installed, write_page
-from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
+from structune.html_reports.page import (
+    Fold,
+    Picture,
+    Table,
+    Text,
+    Tokens,
+    Verbatim,
+    from_terminal,
+    make_table,
+)
 from structune.html_reports.pictures import histogram, line, picture, scatter
-from structune.html_reports.tables import from_terminal, make_table
 from structune.plots.figure import finish, new_figure
 
 EVIL = "<script>alert(1)</script>\"'&"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.plots.comparison import plot_precisions_by_method
+from structune.plots.learning import plot_precisions_by_method
 from structune.rna.formats.brackets import partners
 from structune.rna.plots import (
     PAIR_LENGTH,

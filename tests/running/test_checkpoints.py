@@ -173,14 +173,8 @@ def test_entries_of_other_types(k, tmp_path):
 )
 def test_nodes_of_other_trees(change, gammas, tmp_path):
     path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
-    model = MultitaskEstimator(
-        SequenceTagger(),
-        {"root": ["a", "b"]},
-        gammas=gammas,
-        run=Run(checkpoint=Checkpoint(path, 0.0)),
-        n_jobs=1,
-    )
-    model.run.checkpoint.lasting = True
+    run = Run(checkpoint=Checkpoint(path, 0.0, lasting=True))
+    model = MultitaskEstimator(SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1)
     model.fit(data)
     header, arrays = read_model(path)
     for state in header["states"].values():
@@ -207,9 +201,8 @@ def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
     def learned(max_seconds=None):
         checkpoint = Checkpoint(path, 0.0)
         run = Run(None, max_seconds, checkpoint)
-        model = MultitaskEstimator(
-            SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1
-        ).fit(data)
+        model = MultitaskEstimator(SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1)
+        model.fit(data)
         assert checkpoint.is_done != path.exists()
         return model
 

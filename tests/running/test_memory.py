@@ -54,13 +54,8 @@ def test_the_least_of_what_limits(system, monkeypatch):
 def test_control_groups_and_those_around_them(system, groups, folder, names, cached):
     system(meminfo="MemAvailable: 8 kB\n", groups=groups)
     limit, used = (f"{folder}a__memory.{name}" for name in names)
-    system(
-        **{
-            limit: "max\n",
-            used: "70\n",
-            f"{folder}a__memory.stat": f"{cached}inactive_file 20\n{cached}active_file 10\n",
-        }
-    )
+    files = f"{cached}inactive_file 20\n{cached}active_file 10\n"
+    system(**{limit: "max\n", used: "70\n", f"{folder}a__memory.stat": files})
     assert memory.available_memory() == 8192
     system(**{limit: "1000\n"})
     assert memory.available_memory() == 960  # files that were read can be forgotten

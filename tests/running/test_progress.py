@@ -1,10 +1,11 @@
-"""Progress bars as a terminal shows them."""
+"""Progress bars as a terminal shows them, and how far the steps of long work are."""
 
 import functools
 import io
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import rich.console
@@ -14,8 +15,7 @@ from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.structure import inference as alignment_inference
 from structune.cli import terminal as cli_terminal
 from structune.rna.structure import decoding, inference
-from structune.running.progress import Bars
-from structune.running.steps import step
+from structune.running.progress import Bars, longest_step, step
 
 
 @pytest.fixture
@@ -118,3 +118,43 @@ def test_every_kind_of_work_shows_where_it_stands(tuning, monkeypatch):
     assert fits[0] == 0.0
     assert fits[-1] == 1.0
     assert all(0.0 <= done <= 1.0 for done in fits)
+
+
+def test_the_longest_of_all_threads_is_told():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work():
+        with step("later", lambda: 0.0):
+            begun.set()
+            go_on.wait(30)
+
+    with step("whole", lambda: 0.25):
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert begun.wait(30)
+        assert (longest_step().name, longest_step().done()) == ("whole", 0.25)
+    assert longest_step().name == "later"
+    go_on.set()
+    thread.join(30)
+    assert longest_step() is None
+
+
+def test_steps_of_generators_end_in_any_order():
+    def parts():
+        with step("parts", lambda: 0.0):
+            yield
+
+    generator = parts()
+    next(generator)
+    with step("other", lambda: 0.0):
+        generator.close()
+        assert longest_step().name == "other"
+    assert longest_step() is None
+
+
+def test_a_step_within_another_is_told_until_it_ends():
+    with step("outer", lambda: 0.0):
+        with suppress(KeyboardInterrupt), step("inner", lambda: 0.0):
+            assert longest_step().name == "inner"
+            raise KeyboardInterrupt
+        assert longest_step().name == "outer"

@@ -29,8 +29,7 @@ from structune.cli.reports import write_sections_page
 from structune.cli.terminal import INTERRUPTED, Progress, say, short_warnings, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.files.text import distinct
-from structune.running.batches import batches
-from structune.running.memory import batch_memory
+from structune.running.memory import batch_memory, batches
 from structune.structure import FloatArray
 
 _MOST = 2000  # sequences that are a family if nobody says so

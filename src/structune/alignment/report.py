@@ -12,9 +12,8 @@ from structune.alignment.aligner import SequenceAligner
 from structune.alignment.metrics import AlignmentScores
 from structune.alignment.multiple.alignment import MultipleAlignment
 from structune.alignment.plots import plot_guide_tree, plot_match_probabilities
-from structune.html_reports.page import Block, Columns, Fold, Section, Text, Verbatim
+from structune.html_reports.page import Block, Columns, Fold, Section, Text, Verbatim, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
-from structune.html_reports.tables import make_table
 from structune.plots.figure import shortened
 
 _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN, _COLUMNS = 200, 12, 1000, 60

@@ -122,8 +122,8 @@ class FamilyScores:
 
     def sections(self) -> Iterator[Section]:
         from structune.html_reports import Section
+        from structune.html_reports.page import make_table
         from structune.html_reports.pictures import histogram
-        from structune.html_reports.tables import make_table
 
         rows = [
             (name, f"{len(self.references[name].names):,}", f"{score.pairs:.3f}", f"{score.columns:.3f}")

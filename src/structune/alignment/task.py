@@ -114,7 +114,7 @@ class AlignmentTask(Task):
         from structune.alignment.examples import files_of, read_pairs
         from structune.alignment.formats import read_protein_alignments
         from structune.cli.terminal import Progress
-        from structune.running.batches import batches
+        from structune.running.memory import batches
 
         alignments = chain.from_iterable(map(read_protein_alignments, files_of(files)))
         grouped = len(list(islice(alignments, 2))) > 1

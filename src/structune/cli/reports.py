@@ -45,7 +45,7 @@ def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
 def tables_section(title: str, *tables: Table) -> Section:
     """Tables of the terminal as a section of a page."""
     from structune.html_reports import Section
-    from structune.html_reports.tables import from_terminal
+    from structune.html_reports.page import from_terminal
 
     blocks = [from_terminal(table) for table in tables]
     return Section(title, [replace(block, title="") if block.title == title else block for block in blocks])

@@ -1,6 +1,6 @@
 """What is read and written whatever the kind; everything from outside is checked here.
 
-- ``models``: model files; ``shards``: folders of encoded examples, ``unfinished`` while they are written
+- ``models``: model files; ``shards``: folders of encoded examples
 - ``text``: lines of files, compressed or not, within limits
 - ``looks_like``: the format that a text seems to have, for readers that do not read it
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory

@@ -19,30 +19,9 @@ from structune.kinds import find_kind, kinds
 
 FORMAT = 1
 M = TypeVar("M")
+Arrays = dict[str, NDArray[Any]]
 _HEADER, _CHECKSUM = "structune", "sha256"
-# models of before the first release: words of kinds, entries that headers lacked, and parameters that are no
-# longer of the model, because they say how a fit ran and not what was fitted
-_OLD_WORDS = {
-    "align": "alignment",
-    "chain": "tagging",
-    "gene-finder": "genes",
-    "multitask": "tree",
-    "orf-graph": "prokaryotic-genes",
-    "prokaryotic-gene-finder": "prokaryotic-genes",
-    "rank": "ranking",
-    "ranker": "ranking",
-    "rna-folder": "rna",
-    "sequence-aligner": "alignment",
-    "sequence-tagger": "tagging",
-    "state-machine": "genes",
-    "tagger": "tagging",
-}
-_OLD_ENTRIES: dict[str, dict[str, Any]] = {
-    "alignment": {"alignment": {"profile": 0, "secondary": False, "alphabet": "protein"}},
-    "ranking": {"one_query": False},
-    "regressor": {"n_outputs": None},
-    "tagging": {"order": 1, "skipped": []},
-}
+# parameters of files that are no longer of the model: they say how a fit ran and not what was fitted
 OF_FITS = ("hessian", "max_iterations", "max_seconds", "tolerance")
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -82,7 +61,7 @@ def replace_file(path: Path, content: bytes) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model file.
 
     Raises
@@ -118,7 +97,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     return header, arrays
 
 
-def checksum(header: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+def checksum(header: str, arrays: Arrays) -> str:
     """SHA-256 of the JSON header and the arrays of a model file."""
     digest = sha256(header.encode())
     for name, array in sorted(arrays.items()):
@@ -134,8 +113,7 @@ def kind_in_file(path: str | os.PathLike[str]) -> str | None:
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
-        word = str(header.get("estimator", header)["kind"])
-        return _OLD_WORDS.get(word, word)
+        return str(header.get("estimator", header)["kind"])
     except (SafetensorError, OSError, *_DAMAGE):
         return None
 
@@ -166,15 +144,12 @@ def check_class(
     return model
 
 
-def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+def unpack_model(header: dict[str, Any], arrays: Arrays) -> Any:
     """The estimator of a header, which says its kind, and arrays: a file chooses among installed classes."""
     word = str(header.get("kind"))
-    kind = find_kind(word) or find_kind(_OLD_WORDS.get(word, word))
+    kind = find_kind(word)
     if kind is None:
         raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
-    header = header | {"kind": kind.word}  # and as it would be written today
-    for name, given in _OLD_ENTRIES.get(kind.word, {}).items():
-        header[name] = given | header[name] if isinstance(given, dict) else header.get(name, given)
     if "parameters" in header:
         given = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
         if "holdout" in given:
@@ -182,7 +157,7 @@ def unpack_model(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any
             given["cv"] = share if folds is None else folds
         if given.pop("validation_sets", None) is not None:
             del given["gamma"]
-        header["parameters"] = given
+        header = header | {"parameters": given}
     build: Callable[..., Any] = kind.estimator_class._from_file
     return build(header, arrays)
 
@@ -202,7 +177,7 @@ def load_shipped(room: str, name: str = "pretrained") -> Any:
         return load(path).set_params(verbose=0)  # it was trained with progress
 
 
-def pack_strings(strings: list[str]) -> dict[str, NDArray[Any]]:
+def pack_strings(strings: list[str]) -> Arrays:
     """Strings as two arrays: their UTF-8 bytes, and where each ends."""
     encoded = [string.encode(errors="surrogatepass") for string in strings]
     ends = np.cumsum([len(item) for item in encoded], dtype=np.int64)
@@ -228,3 +203,41 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
         return [whole[a:b].decode(errors="surrogatepass") for a, b in bounds]
     except UnicodeDecodeError:
         raise ModelFileError("the table of names is damaged") from None
+
+
+def pack_names(what: str, names: Any) -> Arrays:
+    """Names as two arrays, called after what they name."""
+    packed = pack_strings(list(names))
+    return {f"{what}_bytes": packed["bytes"], f"{what}_ends": packed["ends"]}
+
+
+def unpack_names(what: str, arrays: Arrays) -> list[str]:
+    return unpack_strings(arrays[f"{what}_bytes"], arrays[f"{what}_ends"])
+
+
+def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
+    """A part of a header, the entries of which must be those named here, of the types given."""
+    if given.keys() != types.keys():
+        raise ModelFileError(f"found the entries {list(given)}, expected {list(types)}")
+    for name, wanted in types.items():
+        if type(given[name]) is not wanted:  # of True, which is an int too, kernels would make another type
+            raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {wanted.__name__}")
+    return dict(given)
+
+
+def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
+    """Raise a `ModelFileError` for an array of another type or shape, or that is not finite."""
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
+        raise ModelFileError(
+            f"found {name!r} of shape {array.shape} and type {array.dtype}, "
+            f"expected finite numbers of shape {shape} and type {np.dtype(dtype)}"
+        )
+
+
+def check_keys(arrays: Arrays, name: str, end: int) -> None:
+    """Raise a `ModelFileError` for a table that is not of rising whole numbers below `end`."""
+    keys = arrays[name]
+    rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(keys[1:] > keys[:-1]))
+    if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):
+        raise ModelFileError(f"the table {name!r} is damaged")

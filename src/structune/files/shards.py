@@ -7,11 +7,14 @@ import math
 import operator
 import os
 import re
+import sys
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import IO, Any, get_type_hints
 
 import numpy as np
 import scipy
@@ -19,18 +22,19 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.models import load, replace_file
-from structune.files.unfinished import UnfinishedFolder
 from structune.kinds import Kind, find_kind, kind_of, kinds
 from structune.structure import IntArray, Shard, check_finite, check_weights, split_evenly
 
 FORMAT = 1
 N_FOLDS = 5
 _HEADER, _MODEL = "shards.json", "structure.structune"
+_MARK = "unfinished"  # a file, locked by the process that writes the folder
 _WRITTEN = re.compile(rf"shard-\d{{5,}}\.bin|{re.escape(_MODEL)}(\.partial)?|{re.escape(_HEADER)}\.partial")
 _ALIGNMENT = 64  # bytes: arrays are mapped as they lie, and kernels are compiled for aligned ones
 _TYPE = re.compile("[<>|][biuf][0-9]{1,2}")
 _MOST_PARTS, _MOST_BYTES = 1 << 20, 1 << 27  # labelled parts, and what they take, that are dealt at a time
 _SPARSE = ("data", "indices", "indptr")
+_here: weakref.WeakValueDictionary[Path, UnfinishedFolder] = weakref.WeakValueDictionary()
 
 Layout = tuple[str, tuple[str, tuple[int, ...], int]]  # an array's name; type, shape and first byte
 
@@ -65,7 +69,6 @@ class ShardFolder:
 
     @property
     def n_bytes(self) -> int:
-        """Of the files of all shards."""
         return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
 
     @cached_property
@@ -85,7 +88,7 @@ class ShardFolder:
     def shards(self) -> list[Any]:
         """All shards, mapped into memory: read when they are needed, and never all at once."""
         structure, opened = self.model._structure, []
-        for k, (n_examples, n_parts) in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
+        for k, sizes in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
             path = self.path / _name(k)
             shard = open_shard(path, self.kind.word, self.layout[k])
             try:
@@ -94,19 +97,15 @@ class ShardFolder:
                 structure.check_shard(shard)
             except (ValueError, IndexError, AttributeError, TypeError) as error:
                 raise DataError(f"{path}: the shard is damaged: {error}") from None
-            if (len(shard), shard.n_parts) != (n_examples, n_parts):
+            if (len(shard), shard.n_parts) != sizes:
                 raise DataError(f"{path}: not the shard that the folder lists")
             opened.append(shard)
         return opened
 
     def of_folds(self, folds: Sequence[int]) -> list[Any]:
         """The shards of some folds, fold by fold."""
-        return [
-            shard
-            for wanted in folds
-            for shard, fold in zip(self.shards, self.fold, strict=True)
-            if fold == wanted
-        ]
+        both = list(zip(self.shards, self.fold, strict=True))
+        return [shard for wanted in folds for shard, fold in both if fold == wanted]
 
 
 class ShardWriter:
@@ -163,8 +162,7 @@ class ShardWriter:
         for k in np.unique(fold).tolist():
             shard = batch.take(np.flatnonzero(fold == k))
             layout = write_shard(self.path / _name(len(self._listed)), shard)
-            of_shard = {"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout}
-            self._listed.append(of_shard)
+            self._listed.append({"fold": k, "examples": len(shard), "parts": shard.n_parts, "layout": layout})
 
     def _check_open(self) -> None:
         if not self._unfinished.is_open:
@@ -177,8 +175,7 @@ class ShardWriter:
 
     def _deal(self, n: int) -> IntArray:
         """Folds of so many new examples, or groups."""
-        # places go round the folds over all batches, and are shuffled within one: folds are of equal size to
-        # one
+        # places go round the folds over all batches, and are shuffled within one: sizes differ by one at most
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)
 
@@ -236,13 +233,7 @@ def write_shards(
 
 
 def add_encoded(
-    writer: ShardWriter,
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    extra: Mapping[str, Any] | None = None,
-    **options: Any,
+    writer: ShardWriter, estimator: Any, X: Any, y: Any = None, *, extra: Any = None, **options: Any
 ) -> ShardFolder:
     """Encode labelled examples, and finish a folder with them; see `write_shards`."""
     if kind_of(estimator).shard is None:
@@ -390,3 +381,126 @@ def _array(content: NDArray[np.uint8], dtype: str, shape: Sequence[int], start: 
 
 def _name(k: int) -> str:
     return f"shard-{k:05d}.bin"
+
+
+# --- folders that are being written: those of work that failed or was killed are in nobody's way -----------
+
+
+class UnfinishedFolder:
+    """A folder that is emptied of what was written when this goes, in whatever way, before `finish`.
+
+    What a process that was killed left is removed by the next one, and what this process left (the error of
+    work that failed may hold it) by the next of the same folder. None removes files of other names, nor a
+    folder that was there.
+
+    The folder at `path` is new, empty, or as a process that was killed has left it. `names` are those of all
+    files that are written, but for the `last` one, with which the folder is finished.
+
+    Raises
+    ------
+    DataError
+        The folder has something else in it, or another process is writing it.
+    """
+
+    def __init__(self, path: Path, names: re.Pattern[str], last: str) -> None:
+        path = path.resolve()
+        if path in _here:
+            _here[path]._finalizer()
+        is_new = not path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        self._mark = _begin(path, names, last)
+        self._finalizer: weakref.finalize[Any, Any] = weakref.finalize(
+            self, _discard, path, self._mark, names, is_new, os.getpid()
+        )
+        _here[path] = self
+
+    @property
+    def is_open(self) -> bool:
+        return self._finalizer.alive
+
+    def finish(self) -> None:
+        self._finalizer.detach()
+        _remove(self._mark)
+
+
+def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
+    """The mark of a folder that has nothing else in it any more."""
+    # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
+    if not (path / _MARK).exists() or (path / last).exists():
+        _check_empty(path)
+    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
+    # opening and locking another process may have taken the mark away; then the file has no name any more.
+    mark, is_left = _open(path / _MARK)
+    is_locked = _lock(mark)
+    if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):
+        mark.close()
+        doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
+        raise DataError(f"{path}: found a folder that is being written{doubt}, expected a new one")
+    try:
+        if is_left and not (path / last).exists():
+            _empty(path, names)
+        _check_empty(path)  # again: another process may have finished it before the mark was taken
+    except DataError:
+        _remove(mark)
+        raise
+    return mark
+
+
+def _check_empty(path: Path) -> None:
+    if any(found.name != _MARK for found in path.iterdir()):
+        raise DataError(f"{path}: found a folder that is not empty, expected a new one")
+
+
+def _open(path: Path) -> tuple[IO[bytes], bool]:
+    with suppress(FileExistsError):
+        return path.open("xb"), False
+    return path.open("ab"), True
+
+
+def _is_there(file: IO[bytes]) -> bool:
+    """Whether an open file is still the one of its name."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
+    return False
+
+
+def _lock(file: IO[bytes]) -> bool | None:
+    """Lock an open file; False if another process has, None on a file system without locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # the second on Windows
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _discard(path: Path, mark: IO[bytes], names: re.Pattern[str], is_new: bool, pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a fork, which has no part in it
+    with closing(mark), suppress(OSError):  # gone, or not to be changed any more
+        _empty(path, names)
+        _remove(mark)  # the last: what is left by now is removed next time
+        if is_new:
+            path.rmdir()
+
+
+def _empty(path: Path, names: re.Pattern[str]) -> None:
+    for found in list(path.iterdir()):
+        if names.fullmatch(found.name):
+            found.unlink()
+
+
+def _remove(mark: IO[bytes]) -> None:
+    """Remove a mark while it is locked; on Windows nobody can remove what is open, here or elsewhere."""
+    if sys.platform == "win32":
+        mark.close()
+    with closing(mark), suppress(OSError):  # another process has it by now, or it is gone
+        Path(mark.name).unlink()

@@ -7,7 +7,7 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from itertools import chain, count, islice
 from pathlib import Path
@@ -43,8 +43,6 @@ def whole_gzip(name: str) -> Iterator[None]:
 
 
 class _Unpacked(io.RawIOBase):
-    """Counts what it gives."""
-
     def __init__(self, source: IO[bytes], name: str, start: bytearray) -> None:
         self._name, self._packed, self._start = name, _Rest(source), start
         binary = io.BufferedReader(self._packed, _BUFFER)
@@ -109,7 +107,6 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def source_name(source: Source) -> str:
-    """Name for error messages."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     name = getattr(source, "name", "<input>")
@@ -126,13 +123,9 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
     universal : bool
         Of binary files ``\\r`` ends a line, too, and all line ends come out as ``\\n``.
     """
-    if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as file:
-            yield from line_blocks(file, n_bytes, universal)
-        return
     name, is_first = source_name(source), True
-    opened: Any = source if _is_text(source) else (_decoded if universal else unpacked)(source, name)
-    with whole_gzip(name):
+    with _opened(source) as file, whole_gzip(name):
+        opened: Any = file if _is_text(file) else (_decoded if universal else unpacked)(file, name)
         while block := opened.read(n_bytes) + opened.readline():
             if isinstance(block, str):  # `codecs.open` ends lines at characters at which none of ours ends
                 while not block.endswith(("\n", "\r")) and (more := opened.readline()):
@@ -182,7 +175,6 @@ class Lines:
         return self._numbered
 
     def filled(self) -> Iterator[tuple[int, str]]:
-        """The lines that are not blank."""
         return ((number, text) for number, text in self._numbered if text)
 
     def head(self, count: int) -> Iterator[str]:
@@ -288,13 +280,13 @@ def distinct(names: Iterable[str]) -> list[str]:
     return out
 
 
+def _opened(source: Source) -> AbstractContextManager[IO[Any]]:
+    return Path(source).open("rb") if isinstance(source, str | os.PathLike) else nullcontext(source)
+
+
 def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
-    if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as file:
-            yield from _texts(file, name, start)
-        return
-    texts = _split(source, start) if _is_text(source) else _decoded(source, name, start)
-    with whole_gzip(name):
+    with _opened(source) as file, whole_gzip(name):
+        texts = _split(file, start) if _is_text(file) else _decoded(file, name, start)
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")
 

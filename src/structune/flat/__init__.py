@@ -4,8 +4,7 @@ Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression),
 each group of features.
 
 - ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:
-  what rankings share with them; ``rotation``: fewer features where these are many and examples few;
-  ``location``: features about zero
+  what rankings share with them; ``rotation``: fewer features where these are many and examples few
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository; ``svmlight``: files in blocks
 - ``task``, ``tables``, ``scores``: the command line

@@ -4,6 +4,6 @@ from .data import FlatData as FlatData
 from .data import load_uci as load_uci
 from .regressor import Regressor as Regressor
 from .structure.classes import Classes as Classes
-from .structure.design import Design as Design
 from .structure.linear import Linear as Linear
+from .structure.shard import Design as Design
 from .svmlight import read_svmlight_blocks as read_svmlight_blocks

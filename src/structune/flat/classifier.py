@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field, replace
 from itertools import pairwise
@@ -15,11 +16,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.flat_estimator import Examples, FlatEstimator
-from structune.flat.location import Centre, Location
+from structune.files.models import Arrays
+from structune.flat.flat_estimator import Centre, Examples, FlatEstimator, Location
 from structune.flat.structure.classes import Classes
 from structune.flat.structure.shard import FlatShard
-from structune.learning.estimator_file import Arrays
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import parameters
 from structune.learning.tuning.majorize import MajorizeTuner
@@ -153,14 +153,14 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         return X, y, check_weights(sample_weight, y.size), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
-        centre, totals, classes = Centre(self.fit_intercept), dict[Any, float](), None
+        centre, totals, classes = Centre(self.fit_intercept), defaultdict[Any, float](float), None
         for X, y, weights, _ in blocks:
             labels, codes = np.unique(y, return_inverse=True)
             if classes is None:
                 classes = labels
             elif (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
-                these, others = labels[:1].tolist(), classes[:1].tolist()
-                raise DataError(f"found the classes {these} beside {others}, expected numbers or text alone")
+                both = f"{labels[:1].tolist()} beside {classes[:1].tolist()}"
+                raise DataError(f"found the classes {both}, expected numbers or text alone")
             else:
                 classes = np.union1d(classes, labels)
             # Weights of classes may depend on all examples ("balanced"), so means of classes are kept apart
@@ -171,7 +171,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
             for code, label in enumerate(labels.tolist()):
                 rows = codes == code
                 centre.add(X[rows], weights[rows], label)
-                totals[label] = totals.get(label, 0.0) + float(weights[rows].sum())
+                totals[label] += float(weights[rows].sum())
         if classes is None:
             raise DataError("found no examples, expected at least one")
         if classes.size < 2:
@@ -233,19 +233,19 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class, shape (n_examples, n_classes)."""
-        # scores of two classes are log odds; neither probability is 1 minus the other, which would round
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack((scipy.special.expit(-scores), scipy.special.expit(scores)))
-        return np.asarray(scipy.special.softmax(scores, axis=1))
+        return self._transformed(X, scipy.special.expit, scipy.special.softmax)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of `predict_proba`, also where that is 0."""
+        return self._transformed(X, scipy.special.log_expit, scipy.special.log_softmax)
+
+    def _transformed(self, X: Any, of_odds: Any, of_scores: Any) -> FloatArray:
+        # scores of two classes are log odds; neither probability is 1 minus the other, which would round
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return np.column_stack((scipy.special.log_expit(-scores), scipy.special.log_expit(scores)))
-        return np.asarray(scipy.special.log_softmax(scores, axis=1))
+            return np.column_stack((of_odds(-scores), of_odds(scores)))
+        return np.asarray(of_scores(scores, axis=1))
 
     # --- files --------------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         labels, dtype = self.classes_.tolist(), self.classes_.dtype
         is_time = dtype.kind in "mM"  # in nanoseconds they would be plain numbers
         if is_time or not _are_plain(labels):
-            found = dtype.type.__name__ if is_time else type(labels[0]).__name__
+            found = (dtype.type if is_time else type(labels[0])).__name__
             raise DataError(f"found classes of type {found}, expected text or numbers, which files can hold")
         header, arrays = super()._pack()
         return header | {"classes": labels}, arrays
@@ -271,5 +271,4 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
 
 def _are_plain(labels: list[Any]) -> bool:
-    """Whether files can hold them."""
     return {type(label) for label in labels} in ({str}, {int}, {float}, {bool})

@@ -141,36 +141,32 @@ def load_uci(name: str) -> FlatData:
 
     if name == "iris":
         iris = datasets.load_iris()
-        return FlatData(
-            name, "multiclass", iris.data, iris.target.astype(np.int64), None, list(iris.feature_names)
-        )
+        labels, names = iris.target.astype(np.int64), list(iris.feature_names)
+        return FlatData(name, "multiclass", iris.data, labels, None, names)
+    stem = next(stem for stem in _SHA256 if stem.startswith(name))
+    parts = [part for part in (stem, f"{stem}.t") if part in _SHA256]
+    paths = [find(DataFile(f"uci/{part}.gz", _SHA256[part])) for part in parts]
     if name == "splice":
-        return _load_splice()
-    stem = _stem(name)
-    paths = [_find(part) for part in (stem, f"{stem}.t") if part in _SHA256]
+        return _load_splice(paths[0])
     loaded = datasets.load_svmlight_files(paths, zero_based=False)
     dtype = np.float64 if _TASKS[name] == "regression" else np.int64
     # read together, so that training and test sets have the same columns
     found = list[_Examples]()
     for X, y in zip(loaded[::2], loaded[1::2], strict=True):
         # 32-bit indices, as some solvers take no others
-        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-        matrix = scipy.sparse.csr_array(parts, shape=X.shape)
+        arrays = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+        matrix = scipy.sparse.csr_array(arrays, shape=X.shape)
         found.append((matrix if name in _SPARSE else matrix.toarray(), y.astype(dtype)))
     (X, y), *tests = found
     names = [f"x{j}" for j in range(1, X.shape[1] + 1)]
     return FlatData(name, _TASKS[name], X, y, tests[0] if tests else None, names)
 
 
-def _stem(name: str) -> str:
-    return next(stem for stem in _SHA256 if stem.startswith(name))
-
-
-def _load_splice() -> FlatData:
+def _load_splice(path: Path) -> FlatData:
     """Four columns for each position, 1 for the nucleotide of codes 1 to 4, all 0 for any other code."""
     from sklearn.datasets import load_svmlight_file
 
-    with gzip.open(_find(_stem("splice"))) as file:
+    with gzip.open(path) as file:
         rows = [line.split(maxsplit=1) for line in file]
     # the reader of scikit-learn takes only numbers for labels
     text = b"\n".join(_SPLICE_LABELS[label] + b" " + codes for label, codes in rows)
@@ -179,7 +175,3 @@ def _load_splice() -> FlatData:
     X = is_letter.reshape(len(is_letter), -1).astype(np.float64)
     names = [f"position {k}={letter}" for k in range(1, _N_POSITIONS + 1) for letter in _NUCLEOTIDES]
     return FlatData("splice", "binary", X, y.astype(np.int64), None, names)
-
-
-def _find(stem: str) -> Path:
-    return find(DataFile(f"uci/{stem}.gz", _SHA256[stem]))

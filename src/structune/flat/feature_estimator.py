@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, pack_names, unpack_names
 from structune.learning.blocks import BlockEstimator, in_block
-from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import Groups, Structure
@@ -48,7 +48,6 @@ class FeatureEstimator(BlockEstimator):
 
     @property
     def _names(self) -> list[str]:
-        """Names of the features."""
         given = getattr(self, "feature_names_in_", None)
         if given is None:
             return [f"x{k}" for k in range(self.n_features_in_)]
@@ -83,13 +82,10 @@ class FeatureEstimator(BlockEstimator):
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _feature_groups(self) -> list[str]:
-        """The group of each feature."""
         groups, names = self.groups, self._names
         if isinstance(groups, str) and groups in GROUPS:
-            if groups == "single":
-                return ["all"] * len(names)
-            if groups == "feature":
-                return names
+            if groups != "prefix":
+                return names if groups == "feature" else ["all"] * len(names)
             if not hasattr(self, "feature_names_in_"):
                 raise DataError(
                     "groups='prefix' needs names of the features: fit with a data frame "
@@ -100,10 +96,8 @@ class FeatureEstimator(BlockEstimator):
         if callable(groups):
             return [str(groups(name)) for name in names]
         if isinstance(groups, str) or np.ndim(groups) != 1:
-            raise DataError(
-                f"groups={groups!r}: expected one of {GROUPS}, a function of names, or a list with one a "
-                "feature"
-            )
+            expected = f"expected one of {GROUPS}, a function of names, or a list with one a feature"
+            raise DataError(f"groups={groups!r}: {expected}")
         if len(groups) != len(names):
             raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
         return [str(group) for group in groups]

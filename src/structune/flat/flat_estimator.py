@@ -1,24 +1,24 @@
-"""What classifiers and regressors share: an intercept, and scikit-learn's own base class."""
+"""What classifiers and regressors share: an intercept, scikit-learn's own base class, features about zero."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, check_array
 from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
-from structune.flat.location import Location
 from structune.flat.rotation import Rotation
 from structune.flat.structure.shard import FlatShard
 from structune.learning.blocks import Blocks
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Structure
@@ -30,6 +30,73 @@ if TYPE_CHECKING:
 Examples: TypeAlias = tuple[Any, Any, FloatArray, Any]
 """Features, outputs, weights and groups that `fit` is given, checked."""
 _MOST_TURNED = 1001  # weights of features that were turned, for a Hessian as a matrix
+
+
+@dataclass(frozen=True)
+class Location:
+    """What is taken from features and outputs before a fit, and given back after it.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (n_features,)
+        Of each feature; 0 of features that stay where they are.
+    offset, unit : float
+        Outputs y become ``(y - offset) / unit``.
+    """
+
+    mean: FloatArray
+    offset: float = 0.0
+    unit: float = 1.0
+
+    def centred(self, X: Any) -> Any:
+        return X - self.mean if self.mean.any() else X
+
+
+class Moments:
+    """Mean of rows that come block by block, and of numbers their squares about it (Chan et al. 1983)."""
+
+    def __init__(self) -> None:
+        self.weight, self.squares = 0.0, 0.0
+        self.mean: Any = 0.0
+
+    def add(self, values: FloatArray, weights: FloatArray) -> None:
+        weight = float(weights.sum())
+        if not weight:
+            return
+        # with weights W and V and means m and n, together: mean m + (n - m) V / (W + V), and squares about it
+        # S + T + (n - m)^2 W V / (W + V), where no large squares are subtracted from each other
+        mean, total = np.average(values, axis=0, weights=weights), self.weight + weight
+        step = mean - self.mean
+        if values.ndim == 1:
+            self.squares += float(weights @ (values - mean) ** 2 + step**2 * self.weight * weight / total)
+        self.mean = self.mean + step * (weight / total)
+        self.weight = total
+
+
+class Centre:
+    """The mean of features that come block by block; 0 of sparse ones, which would lose their zeros."""
+
+    def __init__(self, is_moved: bool) -> None:
+        self._is_moved, self._n_features = is_moved, 0
+        self._is_sparse: bool | None = None
+        self._of: dict[Any, Moments] = {}
+
+    def add(self, X: Any, weights: FloatArray, label: Any = None) -> None:
+        """Features of some examples, which may have a label with a weight of its own."""
+        is_sparse = not isinstance(X, np.ndarray)
+        if self._is_sparse not in (None, is_sparse):
+            raise DataError("found sparse and dense features, expected one of the two")
+        self._is_sparse, self._n_features = is_sparse, X.shape[1]
+        if self._is_moved and not is_sparse:
+            self._of.setdefault(label, Moments()).add(X, weights)
+
+    def mean(self, weight_of: Mapping[Any, float] = MappingProxyType({})) -> FloatArray:
+        """Of all, with the weight of each label."""
+        moments = {label: m for label, m in self._of.items() if m.weight}  # others have no mean
+        weights = np.array([m.weight * weight_of.get(label, 1.0) for label, m in moments.items()])
+        if not weights.any():
+            return np.zeros(self._n_features)
+        return np.average([m.mean for m in moments.values()], axis=0, weights=weights)
 
 
 @parameters
@@ -50,6 +117,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     # of the features while the model is fitted, and of those in a folder of shards
     _rotation: Rotation | None = field(default=None, init=False)
     _location: Location | None = field(default=None, init=False)
+    _unit: float = field(default=1.0, init=False)  # of outputs while the model is fitted
 
     @property
     def _n_free(self) -> int:
@@ -70,7 +138,6 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _start_at(
         self, before: tuple[FloatArray, FloatArray] | None, location: Location
     ) -> FloatArray | None:
-        """Those as weights of what is put there."""
         if before is None or before[0].shape != (self._n_scores, location.mean.size):
             return None
         # scores of centred features x - m are the same with the intercept b + w . m
@@ -88,8 +155,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         """What is to be known of all examples before the first is encoded; keeps classes."""
 
     @abstractmethod
-    def _shard(self, examples: Examples, location: Location) -> FlatShard:
-        """Examples, encoded."""
+    def _shard(self, examples: Examples, location: Location) -> FlatShard: ...
 
     @abstractmethod
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
@@ -105,9 +171,9 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         # Learned of centred features (and, in regressions, of outputs in a unit of their own), then put back:
         # with centred features, the intercept and the other weights hardly depend on each other.
         shard, location = examples.shard, examples.attributes["_location"]
-        start = self._start_at(before, location)
+        start, self._unit = self._start_at(before, location), location.unit
         result = self._learn(examples.structure, loss, shard, start, examples.groups, strata)
-        self._put_back(location, result, shard.shards if isinstance(shard, ShardFolder) else [shard])
+        self._put_back(location, result, getattr(shard, "shards", [shard]))
         return self
 
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
@@ -140,26 +206,20 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     # --- learning -----------------------------------------------------------------------------------------
 
     def _learn(
-        self,
-        structure: Any,
-        loss: Loss,
-        shard: Any,
-        start: FloatArray | None,
-        example_groups: Any,
-        strata: Any = None,
+        self, structure: Any, loss: Loss, shard: Any, start: FloatArray | None, *more: Any
     ) -> TuningResult:
         # `_rotation` is set while the turned problem is learned: groups of features, the tuner, the Hessian
         # and `_set_weights` ask for it. What is kept is of the features as they were given.
         if self._may_be_turned(structure, loss, shard):
             self._rotation = Rotation.of(shard.design, self._names, self._feature_groups())
         if self._rotation is None:
-            return super()._learn(structure, loss, shard, start, example_groups, strata)
+            return super()._learn(structure, loss, shard, start, *more)
         shard = replace(shard, design=self._rotation.design)
         if start is not None:
             start = self._rotation.turned(start.reshape(-1, self._n_scores)).ravel()
         turned = structure.with_features(self._rotation.names)
         try:
-            result = super()._learn(turned, loss, shard, start, example_groups, strata)
+            result = super()._learn(turned, loss, shard, start, *more)
         finally:
             self._rotation = None
         self.group_sizes_ = self._weight_groups(structure).sizes
@@ -203,8 +263,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         return tuner
 
     def _feature_groups(self) -> list[str]:
-        labels = super()._feature_groups()
-        return labels if self._rotation is None else self._rotation.group_labels(labels)
+        return super()._feature_groups() if self._rotation is None else self._rotation.labels
 
     @property
     def _weights(self) -> FloatArray:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
-from structune.flat.flat_estimator import Examples, FlatEstimator
-from structune.flat.location import Centre, Location, Moments
+from structune.files.models import Arrays, check_array
+from structune.flat.flat_estimator import Centre, Examples, FlatEstimator, Location, Moments
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
-from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
 from structune.learning.solvers.linear import FactoredSystem
@@ -28,33 +26,6 @@ MOST_CELLS = 1 << 20  # of the roots of all outputs, eight megabytes
 _AT_A_TIME = 1 << 22  # cells of a product
 # standard deviation of the outputs while a model is fitted: the prior's rate is little beside it
 _SPREAD = 10.0
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """The Gaussian of the weights about the fitted ones, in units of the noise.
-
-    Attributes
-    ----------
-    root : ndarray, shape (n_weights, n_weights)
-        R, lower triangular: the covariance is R' R.
-    mean : ndarray, shape (n_features,)
-        Less than the features by this are those that the weights are of. Another weight is the intercept's.
-    """
-
-    root: FloatArray
-    mean: FloatArray
-
-    def variance(self, X: Any) -> FloatArray:
-        """Of the score of each row of features, dense or sparse, shape (n_examples,)."""
-        # The variance is |R z|^2 for z = (x - mean, 1), the 1 for the intercept. R z is one product with the
-        # features as they are, and a shift that is the same for all examples.
-        columns = self.root[:, : self.mean.size].T
-        shift = self.root[:, self.mean.size :].sum(axis=1) - self.mean @ columns
-        step, found = max(1, _AT_A_TIME // max(1, len(self.root))), np.empty(X.shape[0])
-        for k in range(0, X.shape[0], step):
-            found[k : k + step] = np.square(X[k : k + step] @ columns + shift).sum(axis=1)
-        return found
 
 
 @parameters
@@ -144,7 +115,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     noise_variance_: Any = field(init=False)
 
     loss: str = field(default="squared", init=False)
-    _unit: float = field(default=1.0, init=False)  # of outputs while the model is fitted
+    # The Gaussian of the weights about the fitted ones, in units of the noise, of each output: R, lower
+    # triangular, shape (n_outputs, n_weights, n_weights), with the covariance R' R, and what features are
+    # less by, shape (n_outputs, n_features). Another weight is the intercept's.
+    _posterior: tuple[FloatArray, FloatArray] | None = field(default=None, init=False)
 
     # --- fitting ------------------------------------------------------------------------------------------
 
@@ -217,10 +191,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             start[-1:] -= self.fit_intercept * location.offset / location.unit
         return start
 
-    def _fit_located(self, loss: Loss, examples: Encoded, *more: Any) -> Self:
-        self._unit = examples.attributes["_location"].unit
-        return super()._fit_located(loss, examples, *more)
-
     def _put_back(self, location: Location, result: TuningResult, shards: list[FlatShard]) -> None:
         structure, unit, noise = self._structure, location.unit, result.noise
         if noise is None:  # the mean square of the residuals
@@ -233,16 +203,16 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self.l1_ = unit * self.l1_
         self.coef_ = unit * self.coef_[0]
         self.intercept_ = float(unit * self.intercept_[0] + location.offset - self.coef_ @ location.mean)
-        self._posteriors, risk = [], result.risk
+        self._posterior, risk = None, result.risk
         if risk is None or not risk.dense or structure.n_weights**2 > MOST_CELLS:
             return  # without the matrix of the Hessian this would cost more than the fit
         precision = self._weight_groups(structure).spread(self.penalty_)
         root = FactoredSystem(risk, precision, np.zeros(risk.n_weights)).inverse_root()
-        self._posteriors.append(Posterior(root, location.mean))
+        self._posterior = root[None], location.mean[None]
 
     def _import(self, w: FloatArray) -> None:
         super()._import(w)
-        self.noise_variance_, self._posteriors = 0.0, []
+        self.noise_variance_, self._posterior = 0.0, None
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
@@ -252,7 +222,6 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         return super()._l1(groups) / self._unit
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
-        """One regression for each column of outputs."""
         if self.run is not None and self.run.checkpoint is not None:
             raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
         # what is learned of each is put side by side; groups are called after the number of their output
@@ -261,25 +230,24 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             if before is not None and len(before[0]) == len(parts):
                 part.coef_, part.intercept_ = before[0][k], before[1][k]
             part.fit(X, y[:, k], weights, groups)
-        self.coef_ = np.array([part.coef_ for part in parts])
-        self.intercept_ = np.array([part.intercept_ for part in parts])
-        self.noise_variance_ = np.array([part.noise_variance_ for part in parts])
-        self.penalty_ = np.concatenate([part.penalty_ for part in parts])
-        self.l1_ = np.concatenate([part.l1_ for part in parts])
-        self.group_sizes_ = np.concatenate([part.group_sizes_ for part in parts])
+        for name in ("coef_", "intercept_", "noise_variance_"):
+            setattr(self, name, np.array([getattr(part, name) for part in parts]))
+        for name in ("penalty_", "l1_", "group_sizes_"):
+            setattr(self, name, np.concatenate([getattr(part, name) for part in parts]))
         self.group_names_ = tuple(f"{k}: {name}" for k, p in enumerate(parts) for name in p.group_names_)
         # precisions of one output are some of those of the model, so they have another name
+        other = {"log_precision": "output_log_precision"}
         self.history_ = [
-            {"output": k}
-            | {"output_log_precision" if name == "log_precision" else name: v for name, v in record.items()}
+            {"output": k} | {other.get(name, name): value for name, value in record.items()}
             for k, part in enumerate(parts)
             for record in part.history_
         ]
         self.status_ = next((p.status_ for p in parts if p.status_ != "converged"), "converged")
         self.passes_, self.extra_ = sum(part.passes_ for part in parts), {}
-        posteriors = [posterior for part in parts for posterior in part._posteriors]
-        n_cells = sum(posterior.root.size for posterior in posteriors)
-        self._posteriors = posteriors if len(posteriors) == len(parts) and n_cells <= MOST_CELLS else []
+        found = [part._posterior for part in parts if part._posterior is not None]
+        is_kept = len(found) == len(parts) and sum(root.size for root, _ in found) <= MOST_CELLS
+        roots, means = ([one[k] for one in found] for k in (0, 1))
+        self._posterior = (np.concatenate(roots), np.concatenate(means)) if is_kept else None
         return self
 
     @property
@@ -315,15 +283,15 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         mean = self._scores(X)
         if not return_std:
             return mean if self._n_outputs else mean[:, 0]
-        if not self._posteriors:
+        if self._posterior is None:
             raise DataError(
                 "found a model without covariances of its weights, expected one fitted with hessian='dense' "
                 f"and at most {MOST_CELLS} covariances"
             )
         # the covariance of the weights is noise (C + X'X)^-1, in which the noise is a factor
         noise = np.atleast_1d(self.noise_variance_)
-        spread = np.transpose([posterior.variance(X) for posterior in self._posteriors])
-        std = np.sqrt(noise * (1.0 + spread))
+        spread = [_posterior_variance(X, root, mean) for root, mean in zip(*self._posterior, strict=True)]
+        std = np.sqrt(noise * (1.0 + np.transpose(spread)))
         return (mean, std) if self._n_outputs else (mean[:, 0], std[:, 0])
 
     # --- files --------------------------------------------------------------------------------------------
@@ -331,8 +299,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         header, arrays = super()._pack()
         header |= {"noise_variance": np.asarray(self.noise_variance_).tolist(), "n_outputs": self._n_outputs}
-        for name in ("root", "mean") if self._posteriors else ():
-            arrays[f"posterior_{name}"] = np.array([getattr(p, name) for p in self._posteriors])
+        if self._posterior is not None:
+            arrays["posterior_root"], arrays["posterior_mean"] = self._posterior
         return header, arrays
 
     @classmethod
@@ -348,12 +316,22 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model.noise_variance_ = float(noise) if n is None else noise
         if n is None:
             model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])
-        model._posteriors = []
         if "posterior_root" in arrays:
             n_outputs, n_features = n or 1, model.n_features_in_
             n_rows = n_features + (arrays["posterior_root"].shape[-1:] == (n_features + 1,))  # an intercept
             check_array(arrays, "posterior_root", np.float64, (n_outputs, n_rows, n_rows))
             check_array(arrays, "posterior_mean", np.float64, (n_outputs, n_features))
-            both = zip(arrays["posterior_root"], arrays["posterior_mean"], strict=True)
-            model._posteriors = [Posterior(root, mean) for root, mean in both]
+            model._posterior = arrays["posterior_root"], arrays["posterior_mean"]
         return model
+
+
+def _posterior_variance(X: Any, root: FloatArray, mean: FloatArray) -> FloatArray:
+    """Of the score of each row of features, dense or sparse, shape (n_examples,)."""
+    # The variance is |R z|^2 for z = (x - mean, 1), the 1 for the intercept. R z is one product with the
+    # features as they are, and a shift that is the same for all examples.
+    columns = root[:, : mean.size].T
+    shift = root[:, mean.size :].sum(axis=1) - mean @ columns
+    step, found = max(1, _AT_A_TIME // max(1, len(root))), np.empty(X.shape[0])
+    for k in range(0, X.shape[0], step):
+        found[k : k + step] = np.square(X[k : k + step] @ columns + shift).sum(axis=1)
+    return found

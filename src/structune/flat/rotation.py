@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from structune.flat.structure.design import Design
+from structune.flat.structure.shard import Design
 from structune.running.blas import one_thread
 from structune.structure import FloatArray, IntArray
 
@@ -33,17 +33,18 @@ class Rotation:
     ----------
     design : Design
         Group by group.
-    names : list of str
-        Of its features.
-    parts : list of (ndarray of int64, ndarray of shape (n_examples, n_kept) or None)
-        Features of each group, and U L^-1/2 where they were turned.
+    names, labels : list of str
+        Of its features, and of their groups.
+    parts : list of (ndarray of int64, slice, ndarray of shape (n_examples, n_kept) or None)
+        Features of each group, those of `design`, and U L^-1/2 where they were turned.
     given : Design
         X.
     """
 
     design: Design
     names: list[str]
-    parts: list[tuple[IntArray, FloatArray | None]]
+    labels: list[str]
+    parts: list[tuple[IntArray, slice, FloatArray | None]]
     given: Design
 
     @staticmethod
@@ -55,59 +56,46 @@ class Rotation:
     @classmethod
     def of(cls, design: Design, names: Sequence[str], labels: Sequence[str]) -> Self | None:
         """Of features with these names and groups; None where that would not pay."""
-        groups: dict[str, list[int]] = {}
-        for k, label in enumerate(labels):
-            groups.setdefault(label, []).append(k)
-        least = _least_features(len(design))
-        if not cls.may_pay(design) or all(len(own) < least for own in groups.values()):
+        least, given = _least_features(len(design)), np.array(labels)
+        groups = {label: np.flatnonzero(given == label) for label in dict.fromkeys(labels)}
+        if not cls.may_pay(design) or all(own.size < least for own in groups.values()):
             return None
-        blocks, found, parts = [], [], []
+        blocks, found, of, parts = [], list[str](), list[str](), []
         # features of narrow groups stay as they are, beside those that were turned
         for label, own in groups.items():
-            block, back, told = design.matrix[:, own], None, [names[k] for k in own]
-            if len(own) >= least:
+            block, back, told = design.matrix[:, own], None, [names[k] for k in own.tolist()]
+            if own.size >= least:
                 block, back = _turned(block)
                 told = [f"{label} {k}" for k in range(block.shape[1])]
             blocks.append(block)
-            found += told
-            parts.append((np.array(own), back))
+            parts.append((own, slice(len(found), len(found) + len(told)), back))
+            found, of = found + told, of + [label] * len(told)
         if len(blocks) > 1 and design.is_sparse:
             matrix: Any = scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
         else:
             matrix = np.hstack(blocks)
-        return cls(Design(matrix, design.bias), found, parts, design)
-
-    def group_labels(self, labels: Sequence[str]) -> list[str]:
-        """Groups of the features of `design`, from those of the features given."""
-        return [labels[own[0]] for own, back in self.parts for _ in range(_width(own, back))]
+        return cls(Design(matrix, design.bias), found, of, parts, design)
 
     def turned(self, w: FloatArray) -> FloatArray:
         """Weights of the given features, shape (n_columns, n_scores), as those of `design`."""
         # V' w = L^-1/2 U' X w: only the part of w in the span of the examples counts for scores
         x = self.given.matrix
-        rows = [w[own] if back is None else back.T @ (x[:, own] @ w[own]) for own, back in self.parts]
+        rows = [w[own] if back is None else back.T @ (x[:, own] @ w[own]) for own, _, back in self.parts]
         return np.concatenate([*rows, w[x.shape[1] :]])
 
     def back(self, v: FloatArray) -> FloatArray:
         """The reverse."""
         # V v = X' U L^-1/2 v
-        x, at = self.given.matrix, 0
-        w = np.empty((self.given.n_columns, v.shape[1]))
-        for own, back in self.parts:
-            rows = v[at : at + _width(own, back)]
-            w[own] = rows if back is None else x[:, own].T @ (back @ rows)
-            at += len(rows)
-        w[x.shape[1] :] = v[at:]
+        x, w = self.given.matrix, np.empty((self.given.n_columns, v.shape[1]))
+        for own, there, back in self.parts:
+            w[own] = v[there] if back is None else x[:, own].T @ (back @ v[there])
+        w[x.shape[1] :] = v[len(self.names) :]
         return w
 
 
 def _least_features(n_examples: int) -> int:
     """Of a group that is turned."""
     return max(_LEAST_FEATURES, _WIDER * n_examples)
-
-
-def _width(own: IntArray, back: FloatArray | None) -> int:
-    return own.size if back is None else back.shape[1]
 
 
 def _turned(x: Any) -> tuple[FloatArray, FloatArray]:

@@ -34,21 +34,14 @@ _MOST_CLASSES = 30  # in a table of confusions
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Accuracy, mean log loss, and precision, recall and F1 of each class.
-
-    Attributes
-    ----------
-    log_loss : float, optional
-        None of models without probabilities.
-    """
+    """Accuracy, mean log loss, and precision, recall and F1 of each class."""
 
     known: Array
     predicted: Array
-    log_loss: float | None
+    log_loss: float | None  # of models without probabilities there is none
 
     @classmethod
     def of_blocks(cls, model: Classifier, blocks: Blocks) -> Self:
-        """Compare predictions with known classes."""
         known, predicted, losses = list[Any](), list[Any](), list[FloatArray]()
         for _, X, y in blocks:
             known.append(np.asarray(y))
@@ -68,10 +61,8 @@ class ClassScores:
     def _classes(self) -> dict[Any, tuple[float, float, float, int]]:
         """Precision, recall, F1 and number of examples of each class."""
         # a class may be known and never predicted, or predicted and not among the known ones
-        labels = np.unique(np.concatenate([self.known, self.predicted]))
-        columns = precision_recall_fscore_support(
-            self.known, self.predicted, labels=labels, zero_division=0.0
-        )
+        labels, both = np.unique(np.concatenate([self.known, self.predicted])), (self.known, self.predicted)
+        columns = precision_recall_fscore_support(*both, labels=labels, zero_division=0.0)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return dict(zip(labels.tolist(), rows, strict=True))
 
@@ -96,8 +87,7 @@ class ClassScores:
         return [table, record_table("All examples", record)]
 
     def sections(self) -> Iterator[Section]:
-        from structune.html_reports.page import Section
-        from structune.html_reports.tables import make_table
+        from structune.html_reports.page import Section, make_table
 
         labels = [*self._classes()]
         if len(labels) <= _MOST_CLASSES:
@@ -116,7 +106,6 @@ class NumberScores:
 
     @classmethod
     def of_blocks(cls, model: Regressor, blocks: Blocks) -> Self:
-        """Compare predictions with known numbers."""
         both = [(np.asarray(y, np.float64), model.predict(X)) for _, X, y in blocks]
         return cls(np.concatenate([y for y, _ in both]), np.concatenate([found for _, found in both]))
 
@@ -131,10 +120,9 @@ class NumberScores:
         }
 
     def tables(self) -> list[Table]:
-        found = self.as_dict()
-        rows = [("examples", f"{found.pop('examples'):,}")]
-        rows += [
-            (name.replace("_", " "), f"{value:.6g}") for name, value in found.items() if value is not None
+        found = {name.replace("_", " "): value for name, value in self.as_dict().items() if value is not None}
+        rows = [
+            (name, f"{value:,}" if name == "examples" else f"{value:.6g}") for name, value in found.items()
         ]
         return [record_table("Numbers", rows)]
 

@@ -71,7 +71,6 @@ def _parsed(text: bytes) -> tuple[Any, FloatArray]:
 
 
 def _refuse_first(name: str, before: int, text: bytes) -> None:
-    """Refuse the first of some lines that cannot be read."""
     for number, line in enumerate(text.split(b"\n"), before + 1):
         try:
             _parsed(line)

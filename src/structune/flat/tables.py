@@ -12,6 +12,7 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,32 +67,29 @@ class Layout:
     n_features: int = 0
 
     def header(self) -> dict[str, Any]:
-        """What the model's file keeps."""
         return {"layout": {**vars(self), "columns": list(self.columns.items())}}
 
     @classmethod
     def of_header(cls, header: Mapping[str, Any], path: str) -> Self:
-        """That of a model's file."""
         try:
             given = dict(header["layout"])
             return cls(**{**given, "columns": dict(given["columns"])})
         except (LookupError, TypeError, ValueError):
-            raise ModelFileError(
-                f"{path}: the file does not say which columns are its features: train it with structune "
-                "train or tune."
-            ) from None
+            told = "the file does not say which columns are its features"
+            raise ModelFileError(f"{path}: {told}: train it with structune train or tune.") from None
 
     def read(self, paths: Sequence[str], with_outputs: bool) -> Iterator[tuple[str, Any, Any]]:
         """Name, features and outputs (None, if they are not wanted) of each file."""
         for path in paths:
+            is_table = has_header(path)
             if self.target is not None:
-                if path != "-" and not has_header(path):
+                if path != "-" and not is_table:
                     raise DataError(f"{path}: the model was trained on tables: expected a file such as .csv.")
                 table = _read_table(path)
                 X = self._features(table, path)
                 yield path, X, _column(table, self.target, path) if with_outputs else None
                 continue
-            if has_header(path):
+            if is_table:
                 raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
             found = list(read_svmlight_blocks(binary_source(path)))
             # a block is as wide as the highest feature in it; all are made as wide as the widest, then cut
@@ -142,9 +140,7 @@ def read_training_tables(
     if target in dropped:
         raise DataError(f"--drop {target} is the column of --target.")
     table, columns = pandas.concat(tables, ignore_index=True), dict[str, Any]()
-    for name in names:
-        if name == target or name in dropped:
-            continue
+    for name in (name for name in names if name not in (target, *dropped)):
         column = _column(table, name, ", ".join(paths))
         if _as_numbers(column).notna().all():
             columns[name] = None
@@ -163,13 +159,11 @@ def read_training_tables(
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
     # features of one group share a prior, so spreads that differ much hold some weights and free others
-    spreads = {name: float(X[name].std()) for name, texts in columns.items() if texts is None}
-    by_spread = sorted((name for name, spread in spreads.items() if spread > 0), key=spreads.__getitem__)
-    if by_spread and spreads[by_spread[-1]] > _UNLIKE * spreads[by_spread[0]]:
-        small, large = by_spread[0], by_spread[-1]
-        times = spreads[large] / spreads[small]
+    found = [(float(X[name].std()), name) for name, texts in columns.items() if texts is None]
+    spreads = sorted((one for one in found if one[0] > 0), key=itemgetter(0))
+    if spreads and (times := spreads[-1][0] / spreads[0][0]) > _UNLIKE:
         say(
-            f"{paths[0]}: {large!r} varies {times:,.0f} times as much as {small!r}, "
+            f"{paths[0]}: {spreads[-1][1]!r} varies {times:,.0f} times as much as {spreads[0][1]!r}, "
             "and both share a regularization strength: scale the columns, or give --groups feature to tune"
         )
     return layout, X, _column(table, target, paths[0])
@@ -279,26 +273,17 @@ def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
 
 
 def read_svmlight(paths: Sequence[str]) -> tuple[Layout, Any, FloatArray]:
-    """All examples of SVMlight files."""
     files = SvmlightFiles(paths)
     found = list(files.survey(quiet=True))
     X = scipy.sparse.vstack([files.counted(rows) for rows, _ in found], format="csr")
     return files.layout, X, np.concatenate([y for _, y in found])
 
 
-@dataclass
 class SvmlightFiles:
-    """SVMlight files, whose features count from 0 if any line has that number, else from 1.
+    """SVMlight files, whose features count from 0 if any line has that number, else from 1."""
 
-    Attributes
-    ----------
-    paths : sequence of str
-    layout : Layout
-        Known after `survey`.
-    """
-
-    paths: Sequence[str]
-    layout: Layout = field(default_factory=Layout)
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths, self.layout = paths, Layout()  # known after `survey`
 
     def survey(self, quiet: bool) -> Iterator[tuple[Any, FloatArray]]:
         """Features, counted as in the files, and outputs, block by block.
@@ -322,7 +307,6 @@ class SvmlightFiles:
         self.layout = Layout(first=first, n_features=end - first)
 
     def blocks(self, quiet: bool, stage: str) -> Iterator[tuple[Any, FloatArray]]:
-        """Blocks as they stand in the files."""
         with Progress(not quiet, stage=stage, unit="examples") as progress:
             for path in self.paths:
                 for X, y in read_svmlight_blocks(path):

@@ -98,17 +98,10 @@ class FlatTask(Task):
         return written, [("data", f"{len(written):,} examples of {n_features:,} features")]
 
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
-        """Outputs of SVMlight files as `fit` takes them.
-
-        Raises
-        ------
-        DataError
-            Outputs that a model of this kind cannot predict.
-        """
+        """Outputs of SVMlight files as `fit` takes them; `DataError` where no such model predicts them."""
         raise NotImplementedError
 
     def outputs_of_column(self, column: Any, name: str, path: str) -> Any:
-        """Those of a table."""
         raise NotImplementedError
 
     def read_known(
@@ -142,17 +135,13 @@ class FlatTask(Task):
         model.fit(X, X[:, 0] > 0.0)  # classes, or the numbers 0 and 1
 
     def more_columns(self, model: Any) -> str:
-        """The heading of what stands beside predictions."""
         return ""
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
-        """What is written of each example."""
         raise NotImplementedError
 
 
 class ClassifierTask(FlatTask):
-    """Classes of rows of features."""
-
     estimator = "structune.flat.classifier:Classifier"
     learns = "to predict classes"
     parameters = ("loss", "fit_intercept")
@@ -210,17 +199,14 @@ class ClassifierTask(FlatTask):
         return "\tprobability" if model.has_probabilities else ""
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
-        labels = model.predict(X).tolist()
+        labels = map(str, model.predict(X).tolist())
         if not model.has_probabilities:
-            yield from map(str, labels)
-            return
-        for label, probability in zip(labels, model.predict_proba(X).max(axis=1).tolist(), strict=True):
-            yield f"{label}\t{probability:.6g}"
+            return labels
+        shares = model.predict_proba(X).max(axis=1).tolist()
+        return (f"{label}\t{share:.6g}" for label, share in zip(labels, shares, strict=True))
 
 
 class RegressorTask(FlatTask):
-    """Numbers from rows of features."""
-
     estimator = "structune.flat.regressor:Regressor"
     learns = "to predict numbers"
     parameters = ("fit_intercept",)
@@ -248,9 +234,8 @@ class RegressorTask(FlatTask):
         from structune.flat.tables import numbers_of
 
         if pandas.to_numeric(column, errors="coerce").isna().all():
-            raise DataError(
-                f"{path}: column {name!r} holds text: structune train classifier predicts classes."
-            )
+            told = "holds text: structune train classifier predicts classes."
+            raise DataError(f"{path}: column {name!r} {told}")
         return numbers_of(column, name, path)
 
     def score(self, model: Any, known: Iterable[Any], scoring: Any) -> NumberScores:
@@ -259,7 +244,7 @@ class RegressorTask(FlatTask):
         return NumberScores.of_blocks(model, known)
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
-        yield from (f"{number:.6g}" for number in model.predict(X).tolist())
+        return (f"{number:.6g}" for number in model.predict(X).tolist())
 
 
 def _not_whole(name: str) -> DataError:

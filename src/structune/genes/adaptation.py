@@ -18,8 +18,8 @@ from structune.genes.inputs import annotated_sequences
 from structune.genes.prokaryotes import adaptation as prokaryotes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import batches
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 

@@ -28,8 +28,8 @@ from structune.genes.prokaryotes.metagenomes.metagenome_finder import Metagenome
 from structune.genes.prokaryotes.orf_finder import ENOUGH, OrfFinder, nearest, sure_share, surer_code
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
-from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import batches
 from structune.trees.multitask import MultitaskEstimator
 
 _PRETRAINED = "pretrained"  # in place of a model file: what comes with structune

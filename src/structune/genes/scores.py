@@ -91,9 +91,8 @@ class GeneEvaluation:
     def sections(self) -> Iterator[Section]:
         """Errors by what they are, and tracks of where most of them are."""
         from structune.genes.plots import plot_genes
-        from structune.html_reports.page import Fold, Section, Text
+        from structune.html_reports.page import Fold, Section, Text, make_table
         from structune.html_reports.pictures import picture
-        from structune.html_reports.tables import make_table
 
         annotated, predicted = self.annotated, self.predicted
         errors = [

@@ -162,7 +162,7 @@ class GenesTask(Task):
         """Read genomes block by block, more than once if the model depends on all of them."""
         from structune.cli.terminal import Progress, say
         from structune.genes.formats.genomes import read_annotated
-        from structune.running.batches import batches
+        from structune.running.memory import batches
 
         def read() -> Iterator[list[AnnotatedSequence]]:
             found = read_annotated(files, learning.sequences, learning.stop_codon, say)

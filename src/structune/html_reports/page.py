@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structune
 from structune.errors import StructuneError
 from structune.files.models import replace_file
+
+if TYPE_CHECKING:
+    import rich.table
 
 _LEAST_SHARE = 2 / 3
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
-
     text: str
 
 
@@ -59,8 +60,6 @@ class Picture:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Lines of letters of equal width."""
-
     text: str
 
 
@@ -119,8 +118,26 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Its name in links."""
         return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+
+def from_terminal(table: rich.table.Table) -> Table:
+    """The same table for a page."""
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    header = [str(column.header) for column in table.columns] if table.show_header else []
+    is_number = [column.justify == "right" for column in table.columns]
+    return Table(str(table.title or ""), header, list(zip(*cells, strict=True)), is_number)
+
+
+def make_table(
+    title: str, texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]], most: int
+) -> Table:
+    """Columns of texts, then of numbers; of very many rows the first."""
+    rows = list(rows)
+    if len(rows) > most:
+        more = [f"... and {len(rows) - most:,} more", *[""] * (len(texts) + len(numbers) - 1)]
+        rows = [*rows[:most], more]
+    return Table(title, [*texts, *numbers], rows, [*[False] * len(texts), *[True] * len(numbers)])
 
 
 def check_installed() -> None:

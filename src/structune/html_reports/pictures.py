@@ -42,19 +42,19 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
 
 def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
     """Scores within [0, 1], a point for each example."""
-
-    def draw(axes: Axes) -> None:
-        axes.plot(x, y, "o", color=ACCENT, markersize=4, alpha=0.5, clip_on=False)
-        axes.set_ylim(0, 1)
-
-    return chart(draw, xlabel, ylabel, caption)
+    return _points(x, y, "o", 0.5, xlabel, ylabel, caption)
 
 
 def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
     """Scores within [0, 1] that follow each other."""
+    return _points(x, y, "o-", 1.0, xlabel, ylabel, caption)
 
+
+def _points(
+    x: ArrayLike, y: ArrayLike, style: str, alpha: float, xlabel: str, ylabel: str, caption: str
+) -> Picture:
     def draw(axes: Axes) -> None:
-        axes.plot(x, y, "o-", color=ACCENT, markersize=4, clip_on=False)
+        axes.plot(x, y, style, color=ACCENT, markersize=4, alpha=alpha, clip_on=False)
         axes.set_ylim(0, 1)
 
     return chart(draw, xlabel, ylabel, caption)

@@ -16,16 +16,17 @@ _MOST_ROWS = 200
 
 
 def training_sections(model: StructuredEstimator) -> Iterator[Section]:
-    """The course of training, and the hyperparameters by group."""
-    history, names = model.history_, model.group_names_
-    course: list[Block] = []
+    history, course = model.history_, list[Block]()
     # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
     if any("passes" in record and record["stage"] != "grid" for record in history):
         told = "how the loss fell over the passes over the data"
         course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
     if any("log_precision" in record for record in history):
-        told, caption = "the precisions of all groups, step by step", "The precisions that were tried."
-        course.append(picture(partial(plot_precision_course, history, names), told, caption))
+        plot, told = (
+            partial(plot_precision_course, history, model.group_names_),
+            "the precisions of all groups",
+        )
+        course.append(picture(plot, f"{told}, step by step", "The precisions that were tried."))
     if course:
         yield Section("Learning", course)
     yield Section("Hyperparameters by group", [Text(_MEANING), _precisions(model)])

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import OF_FITS, save_model
-from structune.kinds import kind_of
-from structune.learning.estimator_file import (
+from structune.files.models import (
+    OF_FITS,
     Arrays,
     check_array,
     pack_names,
+    save_model,
     unpack_names,
 )
+from structune.kinds import kind_of
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import SPLITS, FitsOnExecutor, Range, check_number, parameters
 from structune.running.blas import one_thread

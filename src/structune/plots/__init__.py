@@ -1,6 +1,6 @@
 """Figures of training and tuning; they need matplotlib (``pip install structune[plots]``).
 
-- ``learning``: the course of a fit and of tuning; ``comparison``: methods, and priors
+- ``learning``: the course of a fit and of tuning, precisions, methods, and priors
 - ``figure``, ``dots``: what the plots of all kinds share
 """
 

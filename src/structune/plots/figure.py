@@ -22,6 +22,9 @@ Path = str | os.PathLike[str] | None
 LABEL_SIZE = 8
 ACCENT = "#3b6ea5"
 CONTRAST = "#b3541e"
+# Okabe & Ito's colours, which the colour-blind tell apart, without yellow; markers tell more.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00")
+MARKERS = "osD^vPX"
 _LABEL_INCHES = 1.4 * LABEL_SIZE / 72
 _FRAME_INCHES = 1.0  # what the axis below and the title take
 DPI = 150  # of figures that are saved as pixels
@@ -58,7 +61,6 @@ def _matplotlib() -> tuple[Any, Any]:
 
 
 def finish(figure: Figure, path: Path) -> Figure:
-    """Save the figure if it has a path."""
     if path is not None:
         figure.savefig(path, dpi=DPI)
     return figure
@@ -83,7 +85,6 @@ def tidy(axes: Axes) -> None:
 
 
 def integer_ticks(axis: Axis) -> None:
-    """Put ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -111,3 +112,18 @@ def spread(wanted: FloatArray, gap: float) -> FloatArray:
     positions = np.empty(wanted.size)
     positions[order] = np.clip(fitted, 0.0, max(0.0, 1.0 - gap * (wanted.size - 1))) + offsets
     return positions
+
+
+def check_number(n: int, what: str) -> None:
+    """Refuse more than there are colours, or none."""
+    if not 1 <= n <= len(COLORS):
+        raise DataError(f"found {n} {what}, expected 1 to {len(COLORS)}")
+
+
+def put_legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    legend = figure.legend(
+        handles, labels, loc="outside lower center", frameon=False, fontsize=LABEL_SIZE + 1
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -1,4 +1,4 @@
-"""How training and tuning went on, and the precisions that were chosen."""
+"""How training and tuning went on, the precisions that were chosen, and methods beside each other."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structune.errors import DataError
 from structune.plots.figure import (
     ACCENT,
+    COLORS,
     CONTRAST,
     LABEL_SIZE,
+    MARKERS,
     FloatArray,
     Path,
+    check_number,
     finish,
     height_for,
     integer_ticks,
     label_gap,
     new_figure,
+    put_legend,
     shortened,
     spread,
     tidy,
@@ -34,6 +39,7 @@ _MEASURES = {"heldout_loss": "held-out loss", "objective": "objective"}
 MOST_NAMES = 40
 _LONGEST_NAME = 30  # letters beside a line
 _PERCENTILES = (5, 25, 50, 75, 95)
+_COLUMNS, _PANEL = 3, 2.6  # panels in a row, and inches of one
 _PRECISION = "precision (more is stronger regularisation)"
 
 
@@ -45,12 +51,11 @@ def plot_learning_curve(history: History, path: Path = None) -> Figure:
     history : list of dict
         The ``history_`` of an estimator.
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
 
     Raises
     ------
@@ -85,12 +90,11 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
     group_names : sequence of str
         Its ``group_names_``. More than 40 groups are drawn as percentiles.
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
 
     Raises
     ------
@@ -119,12 +123,11 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
     group_names : sequence of str
         Its ``group_names_``. More than 40 groups are drawn as percentiles.
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
 
     Raises
     ------
@@ -154,12 +157,11 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     group_names : sequence of str
         Its ``group_names_``. Of more than 40 groups the 20 highest and the 20 lowest are drawn.
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
 
     Raises
     ------
@@ -181,15 +183,117 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     # bars from 1: to the right is more than a standard Gaussian prior, to the left less
     bars = axes.barh(range(len(names)), values - 1, left=1, color=ACCENT, height=0.7)
     axes.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=LABEL_SIZE)
-    axes.axvline(1, color="0.3", linewidth=0.8)
-    axes.set_xscale("log", base=2)
+    _set_precision_axes(axes, names)
     axes.set_xlim(min(values.min(), 1) / 3, max(values.max(), 1) * 3)
-    axes.set_yticks(range(len(names)), names, fontsize=LABEL_SIZE, parse_math=False)
     axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.set_xlabel(_PRECISION)
-    tidy(axes)
-    axes.grid(visible=False, axis="y")
     axes.set_title(title, loc="left", fontsize=10)
+    return finish(figure, path)
+
+
+def plot_precisions_by_method(
+    group_names: Sequence[str], precisions: Mapping[str, ArrayLike], path: Path = None
+) -> Figure:
+    """Learned precisions of each group for several methods or folds (figure 3b of Do, Foo & Ng, NIPS 2007).
+
+    Parameters
+    ----------
+    group_names : sequence of str
+        The ``group_names_`` of the estimators.
+    precisions : mapping of str to array-like, shape (n_groups,) or (n_folds, n_groups)
+        The ``penalty_`` of each method. Of several folds each is a faint point, and their geometric mean
+        the marker.
+    path : path, optional
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The first group is at the top, the scale is logarithmic.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, there are no methods or more than 7, or not one positive precision for
+        each name.
+    """
+    check_number(len(precisions), "methods")
+    logs = dict[str, FloatArray]()
+    for name, values in precisions.items():
+        given = np.asarray(values, dtype=np.float64)
+        table = np.atleast_2d(given)  # a row for each fold
+        if table.ndim != 2 or not table.size or table.shape[1] != len(group_names):
+            expected = f"expected {len(group_names)} groups"
+            raise DataError(f"found precisions of shape {given.shape} for {name!r}, {expected}")
+        if not np.all(np.isfinite(table) & (table > 0)):
+            raise DataError(f"found a precision for {name!r} that is not a finite number > 0")
+        logs[name] = np.log2(table)
+    rows = np.arange(len(group_names))
+    # methods of a group stand below each other within half of its band
+    offsets = 0.5 * (np.arange(len(logs)) - (len(logs) - 1) / 2) / len(logs)
+    # a third of a label for each method, beside two for what is between groups, and a line of the legend
+    figure = new_figure(path, 7, height_for(rows.size * (len(logs) + 2) // 3, 2.0) + 0.22 * len(logs))
+    axes = figure.subplots()
+    for k, (name, log2) in enumerate(logs.items()):
+        style: dict[str, Any] = {"color": COLORS[k], "marker": MARKERS[k], "linestyle": "none"}
+        places = rows + offsets[k]
+        # the mean of logarithms is the geometric mean
+        axes.plot(2 ** log2.mean(axis=0), places, markersize=5, label=name, zorder=3, **style)
+        if len(log2) > 1:
+            axes.plot(2**log2.T, places, markersize=3, alpha=0.35, zorder=2, **style)
+    for row in range(0, rows.size, 2):  # a band for each group, every other one shaded
+        axes.axhspan(row - 0.5, row + 0.5, color="0.95", linewidth=0, zorder=0)
+    axes.set_xscale("log", base=2)  # first: limits are those of points, not of the line at 1
+    low, high = axes.get_xlim()
+    axes.set_xlim(low / 1.3, high * 1.3)
+    _set_precision_axes(axes, group_names)
+    axes.set_ylim(rows.size - 0.5, -0.5)
+    put_legend(figure, axes)
+    return finish(figure, path)
+
+
+def plot_sensitivity(
+    accuracy: Mapping[str, ArrayLike], alpha: Sequence[float], beta: Sequence[float], path: Path = None
+) -> Figure:
+    """Accuracy over the shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
+
+    Parameters
+    ----------
+    accuracy : mapping of str to array-like, shape (n_alpha, n_beta)
+        By data set; a panel each.
+    alpha, beta : sequences of float
+        Powers of two.
+    path : path, optional
+        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Colours are accuracies below the best of a panel, in points.
+
+    Raises
+    ------
+    StructuneError
+        matplotlib is not installed, there is no panel, or a table has another shape.
+    """
+    if not accuracy:
+        raise DataError("found no tables of accuracy, expected at least one")
+    n_rows = -(-len(accuracy) // _COLUMNS)
+    figure = new_figure(path, _PANEL * _COLUMNS + 1.2, _PANEL * n_rows + 0.4)
+    panels = figure.subplots(n_rows, _COLUMNS, squeeze=False, sharex=True, sharey=True)
+    for axes in panels.flat[len(accuracy) :]:
+        axes.set_visible(False)
+    for axes, (name, rows) in zip(panels.flat, accuracy.items(), strict=False):
+        table = np.asarray(rows, dtype=np.float64)
+        if table.shape != (len(alpha), len(beta)):
+            raise DataError(f"{name}: found shape {table.shape}, expected {(len(alpha), len(beta))}")
+        # in points below the best of the panel, so that panels share a scale
+        image = axes.imshow(100 * (table - table.max()), origin="lower", vmin=-20, vmax=0, cmap="YlGnBu_r")
+        axes.set_title(f"{name}, best {100 * table.max():.1f} %", fontsize=9)
+        axes.set_xticks(range(0, len(beta), 2), [f"$2^{{{np.log2(b):.0f}}}$" for b in beta[::2]])
+        axes.set_yticks(range(0, len(alpha), 2), [f"$2^{{{np.log2(a):.0f}}}$" for a in alpha[::2]])
+    figure.supxlabel("beta")
+    figure.supylabel("alpha")
+    figure.colorbar(image, ax=panels, label="points below the best", extend="min", shrink=0.6)
     return finish(figure, path)
 
 
@@ -197,7 +301,6 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
 
 
 def measure_of(history: History) -> str:
-    """What the history measured."""
     for key in _MEASURES:
         if any(key in record for record in history):
             return key
@@ -242,7 +345,6 @@ def _chosen(steps: History, measure: str) -> int:
 
 
 def _is_grid(steps: History, tried: FloatArray) -> bool:
-    """Whether the steps are values of one precision."""
     return steps[0]["stage"] == "grid" and bool(np.all(tried == tried[:, :1]))
 
 
@@ -272,7 +374,6 @@ def _draw_loss(axes: Axes, steps: History, measure: str) -> None:
 def _plot_grid(
     path: Path, inches: tuple[float, float], measure: str, steps: History, tried: FloatArray
 ) -> Figure:
-    """The loss over the precision that all groups share."""
     figure = new_figure(path, *inches)
     axes = figure.subplots()
     log2_precision, loss, label = tried[:, 0], _values_of(steps, measure), _MEASURES[measure]
@@ -317,6 +418,16 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
         axes.text(1.07, place, shortened(name, _LONGEST_NAME), **style)
     axes.axvline(chosen, color="0.3", linewidth=0.8, linestyle="--", zorder=0)
     axes.set_xlabel("step (dashed: the one chosen)")
+
+
+def _set_precision_axes(axes: Axes, names: Sequence[str]) -> None:
+    """Precisions to the right on a logarithmic scale, groups below each other."""
+    axes.set_xscale("log", base=2)
+    axes.axvline(1, color="0.3", linewidth=0.8, zorder=1)  # the precision of a standard Gaussian prior
+    axes.set_yticks(range(len(names)), names, fontsize=LABEL_SIZE, parse_math=False)
+    axes.set_xlabel(_PRECISION)
+    tidy(axes)
+    axes.grid(visible=False, axis="y")
 
 
 def _set_log2_ticks(axis: Axis) -> None:

@@ -12,7 +12,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.regressor import Regressor
-from structune.flat.structure.design import Design
+from structune.flat.structure.shard import Design
 from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem

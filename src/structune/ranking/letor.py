@@ -17,7 +17,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, save, shown, source_name
-from structune.running.batches import batches
+from structune.running.memory import batches
 from structune.structure import FloatArray, IntArray
 
 _MISSING = "NULL"

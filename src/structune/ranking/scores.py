@@ -81,9 +81,8 @@ class RankingScores:
         }
 
     def sections(self) -> Iterator[Section]:
-        from structune.html_reports.page import Section
+        from structune.html_reports.page import Section, make_table
         from structune.html_reports.pictures import histogram, line
-        from structune.html_reports.tables import make_table
 
         at_last = f"NDCG@{_POSITIONS[-1]}"
         worst = sorted((q for q in self.queries if max(q.relevance) > 0), key=lambda q: q.ndcg[-1])

@@ -11,9 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from structune.errors import DataError
-from structune.plots.comparison import COLORS, MARKERS, check_number, put_legend
 from structune.plots.dots import ON_TOP, PROBABILITY_MAP, DotPlot, within_unit
-from structune.plots.figure import CONTRAST, FloatArray, Path, finish, new_figure, printable, tidy
+from structune.plots.figure import (
+    COLORS,
+    CONTRAST,
+    MARKERS,
+    FloatArray,
+    Path,
+    check_number,
+    finish,
+    new_figure,
+    printable,
+    put_legend,
+    tidy,
+)
 from structune.rna.formats.brackets import (
     STRANDS,
     as_partners,

@@ -13,9 +13,8 @@ from rich.table import Table
 
 from structune.cli.terminal import Progress, numbers_table, record_table
 from structune.errors import DataError
-from structune.html_reports.page import Block, Fold, Picture, Section, Text
+from structune.html_reports.page import Block, Fold, Picture, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
-from structune.html_reports.tables import make_table
 from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.brackets import bases_of, largest_nested, partners

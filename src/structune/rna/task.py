@@ -188,7 +188,7 @@ class RNATask(Task):
         """Sequences are read block by block. Families are held out together, if they are known."""
         from structune.cli.terminal import Progress
         from structune.rna.examples import read_families, read_with_structures
-        from structune.running.batches import batches
+        from structune.running.memory import batches
 
         known = None if learning.families is None else read_families(learning.families)
 

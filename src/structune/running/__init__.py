@@ -1,9 +1,9 @@
 """Where and how long work runs.
 
 - ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
-- ``dask_executor``: a Dask cluster (``dask_cluster``: connections, ``dask_results``: waiting, versions)
-- ``batches``, ``live``: work on some items at a time, or as they come; ``memory``: how much there is
-- ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars; ``steps``: how far within one long example
+- ``dask_executor``: a Dask cluster
+- ``memory``: how much there is, and batches of items; ``live``: work on items as they come
+- ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars, how far within one long example
 - ``checkpoints``: work that goes on
 """
 

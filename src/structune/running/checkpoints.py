@@ -35,6 +35,12 @@ class Restored(dict[str, Any]):
 
     source: str | os.PathLike[str] = "checkpoint"
 
+    @classmethod
+    def of(cls, state: State, source: str | os.PathLike[str]) -> Restored:
+        found = cls(state)
+        found.source = source
+        return found
+
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
         """An array of it, of which kernels trust the length, of numbers that work may leave.
 
@@ -76,13 +82,9 @@ class Restored(dict[str, Any]):
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
             raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
-        parts = {key: Restored(part) for key, part in found.items()}
-        for part in parts.values():
-            part.source = self.source
-        return parts
+        return {key: Restored.of(part, self.source) for key, part in found.items()}
 
     def refuse(self, message: str) -> ModelFileError:
-        """The error of the file."""
         return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
 
 
@@ -127,7 +129,7 @@ class Checkpoint:
         self._states: dict[str, Callable[[], State]] = {}
         self._restored: dict[str, Restored] = {}
         self._thread, self._written = threading.get_ident(), time.perf_counter()
-        self._failed, self.is_done = False, False
+        self._failed = self.is_done = False
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Read the file, if there is one.
@@ -154,10 +156,8 @@ class Checkpoint:
             if isinstance(value, float) and isinstance(there, float):  # sums may be rounded in another order
                 is_same = bool(np.isclose(there, value, rtol=1e-9, atol=0.0))
             if not is_same:
-                other = f"{name}: {there}, expected {value}"
-                raise DataError(
-                    f"{self.path}: found the state of other work ({other}); remove the file to begin anew"
-                )
+                other = f"found the state of other work ({name}: {there}, expected {value})"
+                raise DataError(f"{self.path}: {other}; remove the file to begin anew")
         self._states = {key: partial(dict, state) for key, state in self._restored.items()}
 
     def _read(self) -> dict[str, Any]:
@@ -167,10 +167,8 @@ class Checkpoint:
             raise ModelFileError(f"{self.path}: found {header.get('kind')!r}, expected a checkpoint")
         try:
             for key, plain in header["states"].items():
-                own = [name for name in arrays if name.startswith(f"{key}/")]
-                more = {name.removeprefix(f"{key}/"): arrays[name] for name in own}
-                state = self._restored[key] = Restored({**plain, **more})
-                state.source = self.path
+                own = {k.removeprefix(f"{key}/"): a for k, a in arrays.items() if k.startswith(f"{key}/")}
+                self._restored[key] = Restored.of({**plain, **own}, self.path)
             return dict(header["identity"])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
@@ -194,7 +192,6 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -229,7 +226,6 @@ class Checkpoint:
             self.write()
 
     def remove(self) -> None:
-        """Remove the file."""
         self.path.unlink(missing_ok=True)
 
     def __deepcopy__(self, memo: object) -> Checkpoint:

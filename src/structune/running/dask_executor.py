@@ -1,23 +1,41 @@
-"""Shards on the workers of a Dask cluster."""
+"""Shards on the workers of a Dask cluster, which die, come back, or have other versions than this process."""
 
 from __future__ import annotations
 
-import operator
+import asyncio
+import atexit
+import logging
+import time
 import warnings
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import pairwise
+from functools import cache, partial, reduce
+from itertools import groupby, pairwise
+from threading import Lock, Thread
 from typing import Any
 
+import dask
 import numpy as np
-from distributed import Client, Future
+from distributed import Client, Future, LocalCluster, get_worker
+from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+from distributed.versions import get_versions
 
+from structune.errors import ClusterError, DataError, warn
 from structune.running.blas import one_thread
-from structune.running.dask_results import Results, check_versions, check_worker, own_versions
 
 Function = Callable[..., Any]
+SCHEME = "dask"
+ALLOWED_FAILURES = "distributed.scheduler.allowed-failures"  # deaths of workers with a task; 3 by default
+_MOST_DEATHS = 100  # of local workers with the same task: shards live as long as a fit
+_PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what can be sent
+_ANSWER = 10  # seconds, for a scheduler to answer
+_PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
+_GLANCE = 2.0  # seconds between looks for workers
+_GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
 _PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
@@ -29,7 +47,6 @@ class Part:
 
     block: Future
     k: int
-    n: int
 
 
 class DaskExecutor:
@@ -84,7 +101,7 @@ class DaskExecutor:
         for block, future in zip(blocks, self._send(blocks), strict=True):
             for k, item in enumerate(block):
                 reference = weakref.ref(item, partial(forget, key=id(item)))
-                self._placed[id(item)] = Part(future, k, len(block)), reference
+                self._placed[id(item)] = Part(future, k), reference
         return [self._placed[id(item)][0] for item in items]
 
     def _has(self, item: Any) -> bool:
@@ -112,7 +129,7 @@ class DaskExecutor:
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
         called = self._called(_map_rows, function, columns, shared)
-        return [Part(future, k, n) for future, n in called for k in range(n)]
+        return [Part(future, k) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
         # a tree that the number of blocks decides: whoever computes, sums are added in the same order
@@ -124,34 +141,21 @@ class DaskExecutor:
     def _called(
         self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
     ) -> list[tuple[Future, int]]:
-        """A task for every block of rows, and its number of rows."""
-        # columns of rows, as tasks take them; zip twice checks that they are of one length
-        lists = [list(values) for values in zip(*zip(*columns, strict=True), strict=True)]
-        if not lists:
+        """A task for every run of rows whose first values are of one block, and the number of rows."""
+        rows = list(zip(*columns, strict=True))
+        if not rows:
             return []
-        # one message a block of rows: of values that are placed as a block its future, else the values
-        rows = list(_blocks(lists[0]))
-        blocks = [[self._values(values[block]) for block in rows] for values in lists]
-        # large arrays as parts: to be sent once, not with every task
+        # large arrays are sent once, not with every task
         large = [isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES for value in shared]
         futures = iter(self._send([value] for value, is_large in zip(shared, large, strict=True) if is_large))
-        sent = [
-            next(futures) if is_large else self._values([value])
-            for value, is_large in zip(shared, large, strict=True)
+        pairs = zip(shared, large, strict=True)
+        one = [_place(Part(next(futures), 0) if is_large else value) for value, is_large in pairs]
+        runs = [
+            [list(map(_place, row)) for row in run]
+            for _, run in groupby(rows, lambda row: id(row[0].block if isinstance(row[0], Part) else row))
         ]
-        every = [[value] * len(rows) for value in (function, len(columns))]
-        called = self._tasks(how, *every, *blocks, *([one] * len(rows) for one in sent))
-        return [(future, block.stop - block.start) for future, block in zip(called, rows, strict=True)]
-
-    def _values(self, values: list[Any]) -> Any:
-        """A list as tasks take it: a block, or its values."""
-        first = values[0]
-        if isinstance(first, Part) and first.n == len(values) and len(list(_blocks(values))) == 1:
-            return first.block
-        return [
-            self._tasks(operator.getitem, [value.block], [value.k])[0] if isinstance(value, Part) else value
-            for value in values
-        ]
+        n = len(runs)
+        return list(zip(self._tasks(how, [function] * n, runs, [one] * n), map(len, runs), strict=True))
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1
@@ -160,17 +164,202 @@ class DaskExecutor:
         return self  # for clones of estimators
 
 
-def _blocks(values: Sequence[Any]) -> Iterator[slice]:
-    """Runs of values that are a whole block, and single values."""
-    at = 0
-    while at < len(values):
-        first = values[at]
-        n = first.n if isinstance(first, Part) else 1
-        wanted = [(id(first.block), k) for k in range(n)] if n > 1 else []
-        found = [(id(v.block), v.k) for v in values[at : at + n] if isinstance(v, Part)]
-        n = n if found == wanted else 1
-        yield slice(at, at + n)
-        at += n
+def _place(value: Any) -> tuple[Any, int]:
+    """A value as tasks take it: a list that holds it, or the future of one, and where."""
+    return (value.block, value.k) if isinstance(value, Part) else ([value], 0)
+
+
+# --- connections: one an address, which ends when nobody uses it any more ---------------------------------
+
+_locks: dict[str | int, Lock] = {}  # one a name: a cluster that starts slowly holds up none but its own users
+_in_use: weakref.WeakValueDictionary[str | int, DaskExecutor] = weakref.WeakValueDictionary()
+_last_local: list[DaskExecutor] = []  # kept: its processes take seconds to start
+_to_close: set[Client] = set()
+
+
+def connect(executor: Any, n_workers: int) -> DaskExecutor:
+    """The executor of a client, of a scheduler's address, or of a cluster of local processes.
+
+    Raises
+    ------
+    DataError
+        Something else, a scheduler that does not answer, or workers with other versions.
+    """
+    if isinstance(executor, Client):
+        return DaskExecutor(executor)
+    if executor == SCHEME:
+        return _shared(n_workers, _local)
+    if isinstance(executor, str) and executor.startswith(SCHEME + "://"):
+        return _shared("tcp" + executor.removeprefix(SCHEME), _remote)
+    raise DataError(
+        f"executor={executor!r}: expected None, 'dask', 'dask://host:port', or a distributed.Client"
+    )
+
+
+def _local(n_workers: int) -> Client:
+    with dask.config.set({ALLOWED_FAILURES: _MOST_DEATHS}):
+        cluster = LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=0,  # Dask would count the pages of shards that are mapped, and stop
+            silence_logs=logging.ERROR,  # that workers lose what they have, when all of it ends
+        )
+    return Client(cluster)
+
+
+def _remote(address: str) -> Client:
+    try:
+        return Client(address, timeout=_ANSWER)
+    except (OSError, ValueError) as error:
+        raise DataError(f"found no Dask scheduler at {address}: {error}") from None
+
+
+def _shared(name: str | int, connected: Callable[[Any], Client]) -> DaskExecutor:
+    """The executor of a connection, which ends with it; the one that is in use, if it can be used."""
+    with _locks.setdefault(name, Lock()):
+        found = _in_use.get(name)
+        if found is None or found.client.status != "running" or found.results.is_lost:
+            found = _owned(name, connected(name))
+        if isinstance(name, int):
+            _last_local[:] = [found]
+        return found
+
+
+def _owned(name: str | int, client: Client) -> DaskExecutor:
+    _to_close.add(client)
+    try:
+        executor = _in_use[name] = DaskExecutor(client)
+    except BaseException:
+        _close(client)
+        raise
+    # in a thread: garbage may be collected by the one that the connection needs
+    closing = Thread(target=_close, args=(client,), daemon=True)
+    weakref.finalize(executor, closing.start).atexit = False
+    return executor
+
+
+def _close(client: Client) -> None:
+    _to_close.discard(client)
+    client.close()  # first
+    if client.cluster is not None:
+        client.cluster.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    for client in list(_to_close):
+        _close(client)
+
+
+# --- waiting, and versions --------------------------------------------------------------------------------
+
+
+class Results:
+    """Waits for the results of tasks, for as long as workers come back."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
+
+    def wait_for(self, future: Future) -> Any:
+        """The result of a task.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler is lost, no worker comes back, all workers die with the task, or one that joined
+            has other versions.
+        """
+        with self.connected():
+            try:
+                return self._waited(future)
+            except KilledWorker as error:
+                raise self.lost(
+                    f"too many workers died with the same task ({error}). Give them more memory, or let the "
+                    f"scheduler allow more deaths: {ALLOWED_FAILURES}"
+                ) from None
+            except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
+                raise self.lost(str(error)) from None
+
+    def _waited(self, future: Future) -> Any:
+        since, is_told = float("inf"), False  # when the last worker was lost, if none is there
+        # `Future.result` waits forever where no worker is left: here somebody looks every few seconds
+        gathered = self._client.gather(future, asynchronous=True)
+        result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
+        try:
+            while not wait([result], _GLANCE).done:
+                cluster = self._client.cluster
+                if isinstance(cluster, LocalCluster):
+                    # which gives up the processes that die while they start, or too often
+                    cluster.scale(len(cluster.worker_spec))
+                if self.n_threads():
+                    since, is_told = float("inf"), False
+                    continue
+                since = min(since, time.monotonic())
+                absent = time.monotonic() - since
+                if absent >= _PATIENCE:
+                    raise self.lost(f"found no worker for {_PATIENCE:g} s")
+                if absent >= _TOLD and not is_told:
+                    is_told = True
+                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
+            return result.result()
+        finally:
+            result.cancel()  # of no effect when it is there
+
+    def n_threads(self) -> int:
+        with self.connected():
+            return sum(self._client.nthreads().values())
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Raise ClusterError in place of what happens when the scheduler is gone, or another one."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, CancelledError) or self._client.status != "running":
+                raise self.lost("lost the connection to the scheduler") from error
+            raise
+
+    def lost(self, found: str) -> ClusterError:
+        self.is_lost = True
+        return ClusterError(f"{self.address}: {found}{_GO_ON}")
+
+
+class OtherVersionsError(Exception):
+    """A worker that joined later was given work, and has other versions."""
+
+
+def check_versions(client: Client) -> None:
+    """Raise a `DataError` for workers or a scheduler with which results or messages may be others."""
+    found = client.get_versions(packages=_PACKAGES)
+    own, others = _versions(found["client"]), defaultdict(list)
+    for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
+        for name, version in _versions(told).items():
+            if version != own[name]:
+                others[f"{name} {version}", f"{own[name]} as here"].append(where)
+    if others:
+        told = (f"found {there} on {', '.join(at)}, expected {here}" for (there, here), at in others.items())
+        raise DataError(f"{client.scheduler.address}: {'; '.join(told)}")
+
+
+@cache
+def own_versions() -> dict[str, str]:
+    return _versions(get_versions(_PACKAGES))
+
+
+def check_worker(expected: Mapping[str, str]) -> None:
+    """Refuse, on a worker, work of a process that has other versions, by an `OtherVersionsError`."""
+    own = own_versions()
+    if own != expected:
+        unlike = [name for name in expected if own[name] != expected[name]]
+        told = ", ".join(f"{name} {own[name]}, expected {expected[name]} as here" for name in unlike)
+        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
+
+
+def _versions(told: Mapping[str, Any]) -> dict[str, str]:
+    packages = told["packages"]
+    python = ".".join(packages["python"].split(".")[:2])  # the third number changes no results
+    return {"python": python} | {name: packages.get(name) or "missing" for name in _PACKAGES}
 
 
 # --- on the workers ---------------------------------------------------------------------------------------
@@ -185,20 +374,20 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _results(function: Function, n_columns: int, lists: Sequence[list[Any]]) -> Iterator[Any]:
-    """Results of a block's rows; what is shared comes as a list of one."""
-    shared = [_aligned(one) for (one,) in lists[n_columns:]]
+def _results(function: Function, rows: list[Any], shared: list[Any]) -> Iterator[Any]:
+    """Results of rows whose values stand somewhere in lists, as those that are shared do."""
+    more = [_aligned(values[k]) for values, k in shared]
     with one_thread():
-        for row in zip(*lists[:n_columns], strict=True):
-            yield function(*map(_aligned, row), *shared)
+        for row in rows:
+            yield function(*(_aligned(values[k]) for values, k in row), *more)
 
 
-def _map_rows(function: Function, n_columns: int, *lists: list[Any]) -> list[Any]:
-    return list(_results(function, n_columns, lists))
+def _map_rows(function: Function, rows: list[Any], shared: list[Any]) -> list[Any]:
+    return list(_results(function, rows, shared))
 
 
-def _sum_rows(function: Function, n_columns: int, *lists: list[Any]) -> Any:
-    return _added(_results(function, n_columns, lists))
+def _sum_rows(function: Function, rows: list[Any], shared: list[Any]) -> Any:
+    return _added(_results(function, rows, shared))
 
 
 def _added(parts: Iterable[Any]) -> Any:

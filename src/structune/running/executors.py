@@ -156,7 +156,7 @@ def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
     if hasattr(executor, "runs_whole"):
         return executor  # type: ignore[no-any-return]
     try:
-        from structune.running.dask_cluster import connect
+        from structune.running.dask_executor import connect
     except ImportError:
         raise DataError(f"executor={executor!r} needs Dask: pip install 'structune[dask]'") from None
     return connect(executor, count_jobs(n_jobs))

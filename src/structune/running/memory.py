@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from structune.errors import DataError
 
+T = TypeVar("T")
 VARIABLE = "STRUCTUNE_MEMORY"
 _MEGABYTES = 512  # by default
 _SMALL = 1 << 28  # bytes that nobody asks for
@@ -41,13 +44,29 @@ def batch_memory() -> int:
     return int(given) * 1_000_000
 
 
+def batches(
+    items: Iterable[T], size: Callable[[T], float], most_size: float, most_items: int
+) -> Iterator[list[T]]:
+    """Runs of items that end when they have a size or a number; long ones are alone."""
+    batch: list[T] = []
+    total = 0.0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= most_size or len(batch) >= most_items:
+            yield batch
+            batch, total = [], 0.0
+    if batch:
+        yield batch
+
+
 def require_memory(needed: float, what: str, expected: str) -> None:
     """Refuse work that needs more bytes than there are, where the system tells.
 
     The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
     `expected`.
     """
-    if needed > _SMALL and (free := available_memory()) is not None and needed > free:
+    if needed > _SMALL and needed > (free := _free()):
         raise DataError(
             f"{what} need {needed / 1e9:,.1f} GB of memory, found {free / 1e9:,.1f} GB available: "
             f"expected {expected}"
@@ -65,7 +84,7 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
         return
     with _changed:
         # one that needs more than there is goes on to its refusal when nobody else holds anything
-        _changed.wait_for(lambda: not _held or fits(needed + sum(_held)))
+        _changed.wait_for(lambda: not _held or needed + sum(_held) <= _free())
         require_memory(needed, what, expected)
         _held.append(needed)
     try:
@@ -76,10 +95,9 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
             _changed.notify_all()
 
 
-def fits(needed: float) -> bool:
-    """Whether so many bytes are available; true where the system does not tell."""
-    free = available_memory()
-    return free is None or needed <= free
+def _free() -> float:
+    found = available_memory()
+    return inf if found is None else found
 
 
 def available_memory() -> int | None:
@@ -106,8 +124,7 @@ def _of_groups() -> Iterator[int]:
 
 
 def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
-    """What one group leaves, if there is such a group here and it has a limit."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # there is no such group here, or it has no limit
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
         # the kernel drops pages of files that were read when memory is short, though they count as used

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from structune.running.checkpoints import Checkpoint, Restored, State, digest
 from structune.running.progress import Bars
@@ -24,17 +25,6 @@ class FitStopped(Exception):  # noqa: N818
     def __init__(self, status: str, w: Any) -> None:
         super().__init__(status, w)
         self.status, self.w = status, w
-
-
-class Passes(Protocol):
-    """What counts the passes over the data that work takes."""
-
-    @property
-    def spent(self) -> float:
-        """Passes so far."""
-
-    def add(self, passes: float) -> None:
-        """Count those that earlier work has taken."""
 
 
 STOPPED = ("budget", "interrupted")  # statuses of work that was cut short
@@ -66,15 +56,15 @@ class Monitor:
         A record per iteration.
     checkpoint : Checkpoint or None
         Where work keeps its state.
-    passes : Passes or None
-        Those of the work, which its states tell.
+    passes : object or None
+        Counts the passes over the data: those `spent` so far, to which it can `add` those of earlier work.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
         self.verbose, self.max_seconds = verbose, max_seconds
         self.history: list[dict[str, Any]] = []
         self.checkpoint: Checkpoint | None = None
-        self.passes: Passes | None = None
+        self.passes: Any = None
         self._fits: list[str] = []  # whose states no search has replaced
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
@@ -180,7 +170,6 @@ class Monitor:
         self.checkpoint.keep(key, lambda: {**state(), **work, "history": self.history[:n]})
 
     def check(self) -> None:
-        """Raise `BudgetExhausted` if the time is up."""
         if self._time_is_up:
             raise BudgetExhausted
 
@@ -189,18 +178,12 @@ class Monitor:
         return self.max_seconds is not None and self.seconds > self.max_seconds
 
 
+@dataclass(frozen=True)
 class Kept:
-    """The state that work had when it was killed, if it was, and where it is kept from now on."""
+    """The state that work had when it was killed, if it was, and what keeps it from now on."""
 
-    def __init__(
-        self, state: Restored | None = None, keep: Callable[[Callable[[], State]], None] | None = None
-    ) -> None:
-        self.state, self._keep = state, keep
-
-    def keep(self, state: Callable[[], State]) -> None:
-        """Let `state` give the state whenever it is written."""
-        if self._keep is not None:
-            self._keep(state)
+    state: Restored | None = None
+    keep: Callable[[Callable[[], State]], None] = lambda _: None
 
 
 def _line(values: dict[str, Any]) -> str:

@@ -107,8 +107,7 @@ def _values(score: Score) -> dict[str, Any]:
 
 def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[Section]:
     """Which labels are taken for which, and the sentences with the most errors."""
-    from structune.html_reports.page import Section, Text
-    from structune.html_reports.tables import make_table
+    from structune.html_reports.page import Section, Text, make_table
 
     sentences = [list(zip(*each, strict=True)) for each in zip(tokens, true, predicted, strict=True)]
     n_wrong = [sum(a != b for _, a, b in sentence) for sentence in sentences]

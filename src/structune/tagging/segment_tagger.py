@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, check_array, check_keys, pack_names, unpack_names
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays, check_array, check_keys, pack_names, unpack_names
 from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table

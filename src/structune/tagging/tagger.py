@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.estimator import ConstrainedEstimator, Encoded
-from structune.learning.estimator_file import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import Range, check_number, parameters

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import save_model, unpack_model
+from structune.files.models import Arrays, check_array, pack_names, save_model, unpack_model, unpack_names
 from structune.kinds import kind_of
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.estimator_file import Arrays, check_array, pack_names, unpack_names
 from structune.learning.parameters import PARTS, FitsOnExecutor, parameters
 from structune.trees.task_tree import TaskTree
 

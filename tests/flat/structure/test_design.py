@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from structune.errors import DataError
-from structune.flat.structure.design import Design
+from structune.flat.structure.shard import Design
 
 TOLERANCES = {"rtol": 1e-12, "atol": 1e-13}
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
+from structune.files.models import Arrays, pack_names, unpack_names
 from structune.learning.estimator import Encoded, StructuredEstimator
-from structune.learning.estimator_file import Arrays, pack_names, unpack_names
 from structune.learning.parameters import parameters
 from structune.structure import Structure
 from structune_ordinal.structure import Ordinal

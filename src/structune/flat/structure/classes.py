@@ -10,23 +10,12 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.kernels import classes as kernels
-from structune.flat.structure.design import Design
-from structune.flat.structure.shard import FlatShard
+from structune.flat.structure.shard import FlatShard, FlatStructure
 from structune.kernels.vectors import lanes_for
-from structune.structure import (
-    Array,
-    FloatArray,
-    Groups,
-    HessianProduct,
-    IntArray,
-    Structure,
-    check_range,
-    check_weights,
-    template_of,
-)
+from structune.structure import Array, FloatArray, HessianProduct, IntArray, check_range
 
 
-class Classes(Structure):
+class Classes(FlatStructure):
     """Logistic models, multinomial or binary, over dense or sparse features.
 
     The weights are feature x class, row by row, then one bias a class.
@@ -45,68 +34,41 @@ class Classes(Structure):
 
     name = "classes"
     capabilities = frozenset(
-        {
-            *("log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled"),
-            *("complex", "marginals"),
-        }
+        ["log_partition", "hessian", "dense_hessian", "best", "cost", "rescaled", "complex", "marginals"]
     )
+    _outputs, _dtype = "labels", np.int64
 
     def __init__(
         self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
     ) -> None:
         if len(set(labels)) != len(labels) or not len(labels):
             raise DataError(f"found the classes {list(labels)}, expected at least one and no two alike")
-        self.labels, self.feature_names = list(labels), list(features)
-        self.bias, self.reference = bias, reference
+        super().__init__(features, bias)
+        self.labels, self.reference = list(labels), reference
         self._ids = {label: y for y, label in enumerate(self.labels)}
-
-    def with_features(self, features: Sequence[str]) -> Classes:
-        """The same classes, with other features."""
-        return Classes(self.labels, features, self.bias, self.reference)
 
     @property
     def n_labels(self) -> int:
         return len(self.labels)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Of the weights as a table: features (the bias is the last one) and classes that have weights."""
-        return len(self.feature_names) + self.bias, self.n_labels - self.reference
-
-    @property
-    def n_weights(self) -> int:
-        n_columns, n_scores = self.shape
-        return n_columns * n_scores
+    def n_scores(self) -> int:
+        return self.n_labels - self.reference
 
     def weight_names(self) -> list[str]:
-        features = self.feature_names + ["(bias)"] * self.bias
-        return [f"{name} : {label}" for name in features for label in self.labels[self.reference :]]
+        scored = self.labels[self.reference :]
+        return [f"{name} : {label}" for name in super().weight_names() for label in scored]
 
-    def groups(self) -> Groups:
-        """One group per feature-name prefix, and the biases (estimators leave these free)."""
-        prefixes = [template_of(name) for name in self.feature_names] + ["bias"] * self.bias
-        return Groups.by_name([prefix for prefix in prefixes for _ in range(self.shape[1])])
-
-    def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> FlatShard:
-        """Lay out a feature matrix, shape (n_examples, n_features), and class labels as a shard.
-
-        Raises
-        ------
-        DataError
-            No examples, a wrong number of features or labels, a value that is not finite, an unknown class.
-        """
-        design = Design.check(inputs, self.feature_names, self.bias)
-        n, codes = len(design), np.empty(0, np.int64)
-        if outputs is not None:
-            if len(outputs) != n:
-                raise DataError(f"found {len(outputs)} labels for {n} examples")
-            codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n)
-            for i in np.flatnonzero(codes < 0)[:1]:
-                raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
-        return FlatShard(check_weights(weights, n), design, codes, self.shape[1])
+    def _encoded(self, outputs: Any, n: int) -> IntArray:
+        if len(outputs) != n:
+            raise DataError(f"found {len(outputs)} labels for {n} examples")
+        codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n)
+        for i in np.flatnonzero(codes < 0)[:1]:
+            raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
+        return codes
 
     def check_shard(self, shard: FlatShard) -> None:
-        shard.check_stored(len(self.feature_names), self.bias, self.shape[1])
+        super().check_shard(shard)
         check_range("labels", shard.outputs, np.int64, shard.weights.shape, 0, self.n_labels)
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
@@ -119,24 +81,17 @@ class Classes(Structure):
     def _add_rows(self, out: Array, shard: FlatShard, rows: Array) -> None:
         out += shard.design.adjoint(rows[:, self.reference :]).ravel()
 
-    def _labels_of(self, shard: FlatShard, outputs: Any) -> IntArray:
-        labels = shard.outputs if outputs is None else np.asarray(outputs)
-        if labels.size != len(shard):
-            raise DataError("the shard has no labels")
-        return labels
-
     def features(
         self, shard: FlatShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
         # F(x, y) is x in the column of y, so their weighted sum is X' times an indicator matrix of classes
         rows = np.zeros((len(shard), self.n_labels))
-        rows[np.arange(len(shard)), self._labels_of(shard, outputs)] = (
-            shard.weights if weights is None else weights
-        )
+        labels = self._known(shard, outputs)
+        rows[np.arange(len(shard)), labels] = shard.weights if weights is None else weights
         self._add_rows(out, shard, rows)
 
     def feature_rows(self, shard: FlatShard, outputs: Any = None) -> scipy.sparse.csr_array:
-        labels = self._labels_of(shard, outputs) - self.reference
+        labels = self._known(shard, outputs) - self.reference
         scored = (labels >= 0).astype(np.float64)  # the reference class has no features
         return shard.design.outer_rows(np.maximum(labels, 0), self.shape[1], scored)
 
@@ -149,7 +104,6 @@ class Classes(Structure):
         return np.asarray(self._softmax(w, shard)[0])
 
     def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
-        """Probabilities, and log-partitions."""
         p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
         kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
         return p, log_z
@@ -174,19 +128,19 @@ class Classes(Structure):
     ) -> tuple[IntArray, FloatArray]:
         scores = self.scores(w, shard)
         if cost is not None:
-            scores += cost[:, None] * (self._labels_of(shard, None)[:, None] != np.arange(self.n_labels))
+            scores += cost[:, None] * (self._known(shard)[:, None] != np.arange(self.n_labels))
         labels = scores.argmax(axis=1)
         return labels, scores[np.arange(len(shard)), labels]
 
     def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
         """0/1 cost."""
-        return np.asarray(self._labels_of(shard, None) != outputs, dtype=np.float64)
+        return np.asarray(self._known(shard) != outputs, dtype=np.float64)
 
     def best_rescaled(
         self, w: FloatArray, shard: FlatShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         # slack rescaling by a cost of 0 or 1: the margin of each other class, and 0 for the example's own
-        margins, own = self.scores(w, shard), (np.arange(len(shard)), self._labels_of(shard, None))
+        margins, own = self.scores(w, shard), (np.arange(len(shard)), self._known(shard))
         margins -= margins[own][:, None]
         if cost is not None:
             margins += cost[:, None]

@@ -9,21 +9,11 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.flat.structure.design import Design
-from structune.flat.structure.shard import FlatShard
-from structune.structure import (
-    Array,
-    FloatArray,
-    Groups,
-    HessianProduct,
-    Structure,
-    check_finite,
-    check_weights,
-    template_of,
-)
+from structune.flat.structure.shard import FlatShard, FlatStructure
+from structune.structure import Array, FloatArray, HessianProduct, check_finite
 
 
-class Linear(Structure):
+class Linear(FlatStructure):
     """w . x for dense or sparse features x; the best output is the score itself.
 
     With `SquaredLoss` this is linear regression with Gaussian noise.
@@ -39,59 +29,31 @@ class Linear(Structure):
     name = "linear"
     capabilities = frozenset({"squared_error", "hessian", "dense_hessian", "best", "complex"})
 
+    _outputs, _dtype = "outputs", np.float64
+
     def __init__(self, features: Sequence[str], bias: bool = True) -> None:
-        self.feature_names, self.bias = list(features), bias
+        super().__init__(features, bias)
 
-    def with_features(self, features: Sequence[str]) -> Linear:
-        """The same, with other features."""
-        return Linear(features, self.bias)
-
-    @property
-    def n_weights(self) -> int:
-        return len(self.feature_names) + self.bias
-
-    def weight_names(self) -> list[str]:
-        return self.feature_names + ["(bias)"] * self.bias
-
-    def groups(self) -> Groups:
-        """One group per feature-name prefix, and the bias (estimators leave these free)."""
-        return Groups.by_name([template_of(name) for name in self.feature_names] + ["bias"] * self.bias)
-
-    def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> FlatShard:
-        """Lay out a feature matrix, shape (n_examples, n_features), and numbers as a shard.
-
-        Raises
-        ------
-        DataError
-            No examples, a wrong number of features or outputs, a value that is not finite.
-        """
-        design = Design.check(inputs, self.feature_names, self.bias)
-        values = np.empty(0) if outputs is None else np.asarray(outputs, dtype=np.float64)
-        if outputs is not None and values.shape != (len(design),):
-            raise DataError(f"found outputs of shape {values.shape} for {len(design)} examples")
-        bad = np.flatnonzero(~np.isfinite(values))
-        if bad.size:
-            raise DataError(f"example {bad[0]}: found the output {values[bad[0]]}, expected a finite number")
-        return FlatShard(check_weights(weights, len(design)), design, values, 1)
+    def _encoded(self, outputs: Any, n: int) -> FloatArray:
+        values = np.asarray(outputs, dtype=np.float64)
+        if values.shape != (n,):
+            raise DataError(f"found outputs of shape {values.shape} for {n} examples")
+        for i in np.flatnonzero(~np.isfinite(values))[:1]:
+            raise DataError(f"example {i}: found the output {values[i]}, expected a finite number")
+        return values
 
     def check_shard(self, shard: FlatShard) -> None:
-        shard.check_stored(len(self.feature_names), self.bias, 1)
+        super().check_shard(shard)
         check_finite("outputs", shard.outputs, shard.weights.shape)
-
-    def _values(self, shard: FlatShard, outputs: Any = None) -> FloatArray:
-        values = shard.outputs if outputs is None else np.asarray(outputs, dtype=np.float64)
-        if values.size != len(shard):
-            raise DataError("the shard has no outputs")
-        return values
 
     def features(
         self, shard: FlatShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        weighted = self._values(shard, outputs) * (shard.weights if weights is None else weights)
+        weighted = self._known(shard, outputs) * (shard.weights if weights is None else weights)
         out += shard.design.adjoint(weighted[:, None])[:, 0]
 
     def feature_rows(self, shard: FlatShard, outputs: Any = None) -> scipy.sparse.csr_array:
-        values = self._values(shard, outputs)
+        values = self._known(shard, outputs)
         return shard.design.outer_rows(np.zeros(len(shard), np.int64), 1, values)
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
@@ -108,11 +70,11 @@ class Linear(Structure):
         return scores, scores
 
     def squared_error(self, w: Array, shard: FlatShard, gradient: Array | None = None) -> Array:
-        residuals = self.scores(w, shard) - self._values(shard)
+        residuals = self.scores(w, shard) - self._known(shard)
         # the gradient is that of half the squares, as `SquaredLoss` takes it
         if gradient is not None:
             gradient += shard.design.adjoint((shard.weights * residuals)[:, None])[:, 0]
-        return residuals * residuals
+        return np.asarray(residuals * residuals)
 
     def linearize(self, w: FloatArray, shard: FlatShard, within: bool = False) -> HessianProduct:
         if within:

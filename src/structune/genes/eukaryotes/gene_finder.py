@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structune.errors import DataError, ModelFileError
-from structune.files.models import load_shipped
+from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
 from structune.genes.eukaryotes import prediction, training
 from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
@@ -25,10 +25,9 @@ from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcrip
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import ConstrainedEstimator, Encoded
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
-from structune.running.batches import batches
 from structune.running.executors import make_executor
+from structune.running.memory import batches
 from structune.structure import FloatArray, Groups, Structure
 
 if TYPE_CHECKING:

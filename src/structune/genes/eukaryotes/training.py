@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
-from structune.files.models import load_shipped
+from structune.files.models import Arrays, load_shipped
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
@@ -19,7 +19,6 @@ from structune.genes.eukaryotes.structure.shard import ExonShard
 from structune.genes.eukaryotes.structure.weights import MOST_INTRON
 from structune.genes.examples import GeneExamples
 from structune.genes.formats.record import AnnotatedSequence
-from structune.learning.estimator_file import Arrays
 from structune.structure import FloatArray
 
 FOLDS = 10

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, ModelFileError
+from structune.files.models import Arrays, entries, pack_names, unpack_names
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters, encode_letters
@@ -20,11 +21,9 @@ from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, ST
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
-from structune.learning.estimator_file import Arrays, entries, pack_names, unpack_names
 from structune.learning.parameters import parameters
-from structune.running.batches import batches
 from structune.running.executors import make_executor
-from structune.running.memory import held_memory
+from structune.running.memory import batches, held_memory
 from structune.structure import FloatArray, IntArray
 from structune.trees.multitask import MultitaskEstimator
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.models import load_shipped
+from structune.files.models import Arrays, load_shipped
 from structune.genes.examples import report
 from structune.genes.formats.record import Skipped
 from structune.genes.inputs import annotated_sequences, of_examples
@@ -21,7 +21,6 @@ from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, u
 from structune.genes.prokaryotes.structure.shard import OrfShard
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import Encoded
-from structune.learning.estimator_file import Arrays
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Groups
 

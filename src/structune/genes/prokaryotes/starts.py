@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import ModelFileError
+from structune.files.models import Arrays, check_array
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SPACINGS
@@ -24,7 +25,6 @@ from structune.genes.prokaryotes.structure.candidates import (
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard, with_candidates
-from structune.learning.estimator_file import Arrays, check_array
 from structune.structure import FloatArray, IntArray, offsets_of
 
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before

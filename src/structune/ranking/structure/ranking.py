@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.flat.structure.design import Design
+from structune.flat.structure.shard import Design
 from structune.ranking.structure.gain import LARGEST_GAIN, Ndcg, ratio
 from structune.ranking.structure.queries import (
     check_queries,

@@ -60,8 +60,7 @@ from structune.rna.structure.space import (
     parse_structure,
     places,
 )
-from structune.running.batches import batches
-from structune.running.memory import held_memory
+from structune.running.memory import batches, held_memory
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
 
 Inference = ScaledInference | LogInference

@@ -13,11 +13,11 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.groups import Groups
 from structune.kernels.vectors import all_lanes, lanes_for
 from structune.structure import (
     Array,
     FloatArray,
+    Groups,
     HessianProduct,
     IntArray,
     Structure,

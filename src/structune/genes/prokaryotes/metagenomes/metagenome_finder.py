@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import load_shipped
+from structune.files.models import Arrays, check_array, load_shipped
 from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
@@ -31,7 +31,6 @@ from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
 from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
-from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
 from structune.structure import FloatArray, Groups, segment_indices
