@@ -18,7 +18,7 @@ from structune.learning.estimator import Encoded
 from structune.learning.estimator_file import Arrays, check_array
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
-from structune.learning.solvers.linear import FactoredSystem
+from structune.learning.solvers.newton import FactoredSystem
 from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
-from structune.learning.solvers import composite as module
 from structune.learning.solvers.composite import (
     LbfgsCurvatures,
     NewtonCurvatures,
-    _Whole,
-    least_subgradient,
     minimize_l1_quadratic,
+    whole,
 )
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.lbfgs import Pairs
+from structune.learning.solvers.solution import least_subgradient
 from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, dense_hessian, risk_of
 
@@ -172,7 +172,7 @@ def by_orthants(matrix, gradient, w, l1):
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_the_minimum_over_all_orthants(seed, n):
     matrix, gradient, w, l1 = quadratic(seed, n)
-    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
+    found = minimize_l1_quadratic(whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
     assert_allclose(found, by_orthants(matrix, gradient, w, l1), atol=1e-6)
 
 
@@ -181,7 +181,7 @@ def test_the_minimum_over_all_orthants(seed, n):
 def test_many_weights(seed):
     """No slope is left, and zeros are exact."""
     matrix, gradient, w, l1 = quadratic(seed, 40)
-    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(40)), gradient, w, 3 * l1, 1e-8)
+    found = minimize_l1_quadratic(whole(matrix, np.zeros(40)), gradient, w, 3 * l1, 1e-8)
     left = least_subgradient(gradient + matrix @ (found - w), found, 3 * l1)
     assert np.linalg.norm(left) <= 1e-8
     assert np.count_nonzero(found) < 40
@@ -221,23 +221,17 @@ def bfgs(steps):
     return matrix
 
 
-def learned(steps, n_pairs, monkeypatch):
-    monkeypatch.setattr(module, "_LEAST_PAIRS", n_pairs)
-    monkeypatch.setattr(module, "_MOST_PAIRS", n_pairs)
-    curvatures = LbfgsCurvatures(SCALE)
-    for s in steps:
-        curvatures.add(s, A @ s)
-    return curvatures
-
-
 def as_matrix(quadratic, n):
     return np.array([quadratic.product(e) for e in np.eye(n)])
 
 
 @pytest.mark.parametrize("n_steps", [1, 9])
-def test_the_bfgs_matrix(n_steps, monkeypatch):
-    """Of the last four steps, whichever row they are kept in."""
-    curvatures = learned(STEPS[:n_steps], 4, monkeypatch)
+def test_the_bfgs_matrix(n_steps):
+    """Of the last four steps."""
+    curvatures = LbfgsCurvatures(SCALE)
+    curvatures.pairs = Pairs(N, 4)
+    for step in STEPS[:n_steps]:
+        curvatures.add(step, A @ step)
     w, slope = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 3.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
     active, quadratic = curvatures.at(w, slope)
     assert active.tolist() == [0, 1, 2, 5, 6]

@@ -12,7 +12,7 @@ from structune.flat.structure.linear import Linear
 from structune.learning.losses import SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
-from structune.learning.solvers.linear import FactoredSystem, HessianSystem, system_at
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem, system_at
 from structune.learning.tuning.implicit import hypergradient
 from tiny import FLAT, KINDS, dense_hessian, exact_fit, risk_of, tuning_problem
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structune.learning.solvers.solution import Pairs
+from structune.learning.solvers.lbfgs import Pairs
 
 
 def pairs_of(seed, n, m):
@@ -22,9 +22,9 @@ def pairs_of(seed, n, m):
 
 def bfgs(pairs, metric):
     """The inverse Hessian by the textbook's recursion (Nocedal & Wright 2006, equation 6.17)."""
-    s, y = pairs.steps[-1], pairs.changes[-1]
+    s, y = pairs.rows()[-1]
     found = np.diag(metric) * (s @ y) / (y @ (metric * y))
-    for s, y in zip(pairs.steps, pairs.changes, strict=True):
+    for s, y in pairs.rows():
         left = np.eye(s.size) - np.outer(s, y) / (s @ y)
         found = left @ found @ left.T + np.outer(s, s) / (s @ y)
     return found
@@ -42,8 +42,9 @@ def test_a_quadratic_that_is_added():
     pairs, metric = pairs_of(1, 5, 4)
     extra = np.arange(5.0)
     moved = pairs.under(extra)
-    assert_allclose(moved.changes, [y + extra * s for s, y in zip(pairs.steps, pairs.changes, strict=True)])
-    assert_allclose(moved.times(moved.changes[-1], metric), pairs.steps[-1])
+    assert_allclose(moved.rows(), [(s, y + extra * s) for s, y in pairs.rows()])
+    step, change = moved.rows()[-1]
+    assert_allclose(moved.times(change, metric), step)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_a_quadratic_that_is_added():
 def test_only_what_curves_upward_is_kept(step, change, kept):
     pairs = Pairs(2)
     pairs.add(np.array(step, float), np.array(change, float))
-    assert len(pairs.steps) == len(pairs.changes) == kept
+    assert len(pairs.kept) == kept
 
 
 def test_a_function_nearby_remembers_more():
@@ -63,6 +64,6 @@ def test_a_function_nearby_remembers_more():
     for step in np.eye(3).repeat(30, axis=0):
         first.add(step, step)
         nearby.add(step, step)
-    assert len(first.steps) == 20
-    assert len(nearby.steps) == 40
+    assert len(first.kept) == 20
+    assert len(nearby.kept) == 40
     assert_allclose(Pairs.from_rows(nearby.rows()).rows(), nearby.rows())

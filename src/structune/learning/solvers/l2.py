@@ -12,15 +12,10 @@ from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
-from structune.learning.solvers.composite import (
-    ROUNDING,
-    LbfgsCurvatures,
-    NewtonCurvatures,
-    minimize_composite,
-)
-from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.solvers.composite import LbfgsCurvatures, NewtonCurvatures, minimize_composite
+from structune.learning.solvers.lbfgs import Pairs, minimize_smooth
 from structune.learning.solvers.newton import minimize_newton
-from structune.learning.solvers.solution import Objective, Pairs, Solution
+from structune.learning.solvers.solution import ROUNDING, Objective, Solution
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 

@@ -14,8 +14,9 @@ from scipy.optimize import Bounds, minimize
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.linear import FactoredSystem, HessianSystem, system_at
-from structune.learning.solvers.solution import Pairs, Solution
+from structune.learning.solvers.lbfgs import Pairs
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem, system_at
+from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.problem import Split
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status

@@ -13,7 +13,7 @@ from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import NOISE_FLOOR, GroupedL2, IntegratedL2, IntegratedNoise
 from structune.learning.risk import SideBySide
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.linear import FactoredSystem, HessianSystem
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem
 from structune.learning.tuning.grid import fit_and_judge
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
