@@ -14,8 +14,7 @@ from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
-from structune.learning.solvers.bundle import Bundle, minimize_bundle
-from structune.learning.solvers.cutting_planes import CuttingPlanes
+from structune.learning.solvers.bundle import Bundle, CuttingPlanes, minimize_bundle
 from structune.learning.solvers.l2 import fit_l2
 from structune.running.monitor import FitStopped, Monitor
 from tiny import Budget, Fuse, small

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from structune.errors import DataError
-from structune.learning.solvers import cutting_planes as module
-from structune.learning.solvers.cutting_planes import CuttingPlanes, maximize_on_simplex
+from structune.learning.solvers import bundle as module
+from structune.learning.solvers.bundle import CuttingPlanes, maximize_on_simplex
 
 RNG = np.random.default_rng(0)
 ROWS, OFFSETS = RNG.normal(size=(30, 4)), RNG.normal(size=30)
