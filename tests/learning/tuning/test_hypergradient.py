@@ -13,7 +13,7 @@ from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning.hypergradient import FARTHEST, GRID, Response, hypergradient, of_precisions
+from structune.learning.tuning.implicit import FARTHEST, GRID, Response, hypergradient, of_precisions
 from structune.learning.tuning.problem import TuningProblem
 from structune.structure import Groups
 from tiny import KINDS, exact_fit, heldout_loss, optima, tuning_problem, value_and_gradient, weight_precision
