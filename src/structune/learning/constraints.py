@@ -9,7 +9,6 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.margin_losses import PerceptronLoss
-from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
@@ -40,7 +39,7 @@ class Constraints:
         passes = PassCount.of(monitor, risk, *self.functions)
         fit = fit_constrained(
             risk,
-            GroupedL2(problem.groups, result.log_precision).precision,
+            problem.groups.spread(np.exp(result.log_precision)),
             self.functions,
             result.w,
             gamma=self.gamma,

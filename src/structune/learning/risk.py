@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import call
 from threading import get_ident
 from typing import Any
 
@@ -146,17 +147,9 @@ class Risk:
         self.linear = self._sum(_linear, self.loss)
 
     @classmethod
-    def over(
-        cls,
-        structure: Structure,
-        loss: Loss,
-        shard: Any,
-        executor: Executor | None = None,
-        hessian: str = "exact",
-        origin: FloatArray | None = None,
-    ) -> Risk:
-        """The risk on one large shard, cut as `cut_shard` does."""
-        return cls(structure, loss, cut_shard(structure, shard), executor, hessian, origin)
+    def over(cls, structure: Structure, loss: Loss, shard: Any, *rest: Any, **options: Any) -> Risk:
+        """The risk on one large shard, cut as `cut_shard` does; the rest is as for `Risk`."""
+        return cls(structure, loss, cut_shard(structure, shard), *rest, **options)
 
     def _place(self, executor: Executor) -> None:
         self.executor = executor
@@ -201,7 +194,7 @@ class Risk:
         """The summed loss at `w`."""
         self.count_passes()
         w = self._moved(w)
-        return float(self._sum(_value, self.loss, w) + self._linear_value(w))
+        return float(self._sum(_of_loss, self.loss, "nonlinear", w, None) + self._linear_value(w))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
@@ -303,7 +296,7 @@ class Risk:
 
         def product(v: FloatArray) -> FloatArray:
             self.count_passes()
-            return np.asarray(self.executor.sum(_product, products, shared=(v,)))
+            return np.asarray(self.executor.sum(call, products, shared=(v,)))
 
         return product
 
@@ -423,10 +416,6 @@ def _linear(shard: Any, structure: Structure, loss: Loss) -> FloatArray:
     return np.zeros(structure.n_weights) if found is None else found
 
 
-def _value(shard: Any, structure: Structure, loss: Loss, w: Any) -> Any:
-    return loss.nonlinear(structure, shard, w, None)
-
-
 def _value_and_gradient(
     shard: Any, structure: Structure, function: Callable[..., Any], w: Any
 ) -> tuple[Any, Any]:
@@ -438,9 +427,5 @@ def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
     return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
 
 
-def _of_loss(shard: Any, structure: Structure, loss: Loss, question: str, w: FloatArray) -> Any:
-    return getattr(loss, question)(structure, shard, w)
-
-
-def _product(product: HessianProduct, v: FloatArray) -> FloatArray:
-    return product(v)
+def _of_loss(shard: Any, structure: Structure, loss: Loss, question: str, *arguments: Any) -> Any:
+    return getattr(loss, question)(structure, shard, *arguments)

@@ -16,7 +16,6 @@ from scipy.optimize import Bounds, minimize
 
 from structune.errors import DataError
 from structune.learning.parameters import TOLERANCE
-from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.lbfgs import Pairs
@@ -345,7 +344,7 @@ class _Search:
 
     def _refit(self, at: FloatArray, fits: Sequence[Solution]) -> FloatArray:
         d, gamma = self._parts(at)
-        precision, parent = GroupedL2(self.problem.groups, d).precision, self.problem.parent
+        precision, parent = self.problem.groups.spread(np.exp(d)), self.problem.parent
         fit = fit_l2(
             self.problem.full,
             precision,
@@ -594,12 +593,12 @@ class _Fits:
     ) -> None:
         self.heldout = split.heldout
         self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
-        self.precision = GroupedL2(groups, log_precision).precision
+        self.precision = groups.spread(np.exp(log_precision))
         self.w = None if start is None else start.fit.w
         self.x = None if start is None else start.x
         self.pairs: Pairs | None = None
         if start is not None and start.fit.pairs is not None:
-            before = GroupedL2(groups, start.log_precision).precision
+            before = groups.spread(np.exp(start.log_precision))
             self.pairs = start.fit.pairs.under(self.precision - before)
         self.n_evaluations = self.n_products = 0
         self.fit: Solution
