@@ -63,10 +63,7 @@ def cut_shard(structure: Structure, shard: Any) -> list[Any]:
 
 
 class AtZero:
-    """A risk at w = 0: its `value`, `gradient_norm`, `variance`, and a digest of the gradient, its `name`.
-
-    Of other data that is another.
-    """
+    """A risk at w = 0: `value`, `gradient_norm`, `variance`, and a `name`, which tells data apart."""
 
     def __init__(self, risk: Risk) -> None:
         self._risk, self._w = risk, np.zeros(risk.n_weights)
@@ -82,9 +79,7 @@ class AtZero:
 
 
 class Risk:
-    """A loss summed over shards.
-
-    Sums run in an order that depends on the number of shards alone: values do not depend on that of threads.
+    """A loss summed over shards, in their order: values do not depend on the number of threads.
 
     Parameters
     ----------
@@ -102,17 +97,14 @@ class Risk:
     Attributes
     ----------
     beginning : Ray or None
-        Of a loss that is not convex: where the convex-concave procedure begins; by default at the minimum of
-        the margin loss.
+        Where the convex-concave procedure begins, if not at the minimum of the margin loss.
     linear : ndarray, shape (n_weights,)
-        Of the loss: its linear part.
+        The linear part of the loss.
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
-    is_partly_known : bool
-        Whether some outputs are known in part only.
-    dense : bool
-        Whether solvers take the Hessian as a matrix.
+    is_partly_known, dense : bool
+        Whether some outputs are known in part only, and whether solvers take the Hessian as a matrix.
     """
 
     beginning: Ray | None = None
@@ -212,7 +204,6 @@ class Risk:
         return self._sums(self.loss.nonlinear, self._moved(w))
 
     def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
-        """Value and gradient of a function of shards."""
         self.count_passes()
         value, gradient = self._sum(_value_and_gradient, function, w)
         return value, gradient
@@ -238,7 +229,6 @@ class Risk:
         return other
 
     def on(self, executor: Executor) -> Risk:
-        """A copy that works on another executor."""
         other = self._like()
         other._place(executor)
         return other

@@ -222,12 +222,11 @@ class MultitaskEstimator(FitsOnExecutor):
 def _n_sequences(task: str, given: Any) -> int:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise DataError(f"task {task!r}: found {type(given).__name__}, expected a pair of inputs and outputs")
-    X, y = given
-    for values in (X, y):
+    for values in given:
         if isinstance(values, str) or not isinstance(values, Sequence):
-            raise DataError(
-                f"task {task!r}: found {type(values).__name__}, expected lists of inputs and outputs"
-            )
-    if len(X) != len(y):
-        raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
-    return len(X)
+            kind = type(values).__name__
+            raise DataError(f"task {task!r}: found {kind}, expected lists of inputs and outputs")
+    n, n_outputs = map(len, given)
+    if n != n_outputs:
+        raise DataError(f"task {task!r}: found {n} inputs and {n_outputs} outputs, expected as many")
+    return n

@@ -82,10 +82,7 @@ def fit_node(
 ) -> Solution:
     """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Solvers end with the best so far; but of a tree this is one of many fits, and the others would go on.
+    Where a solver would end with its best so far, Ctrl-C goes on: of a tree this is one of many fits.
     """
     # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
     # mean at gamma w_p, so that any solver of an l2 penalty fits a node
@@ -268,16 +265,9 @@ def tune_priors(
 ) -> dict[str, NodePrior]:
     """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
 
-    From the root down, each search from the precisions of the node above. A node of which nothing is held out
-    gets these, and its parent's weights for a mean.
-
-    The tuner has the precisions to begin with at the root. The monitor gets a record a node, and those of the
-    tuner.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        A search was interrupted.
+    From the root down, each search from the precisions of the node above; those of `tuner` are for the root.
+    A node of which nothing is held out gets these, and its parent's weights for a mean. The monitor gets a
+    record a node, and those of the tuner. A search that was interrupted raises `KeyboardInterrupt`.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}

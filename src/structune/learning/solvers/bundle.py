@@ -78,7 +78,7 @@ class Bundle:
         return state
 
     def keep(self, w: FloatArray, n: int) -> None:
-        """Let a checkpoint have the planes and outputs, where a search is best, and its number of passes."""
+        """Let a checkpoint have planes, outputs, the best point and the number of passes."""
         if self.kept is not None:
             seen = self.seen.state if self.seen is not None else dict
             self.kept.keep(lambda: {**self.planes.state(), **seen(), "w": w, "n": n})
@@ -113,21 +113,15 @@ def minimize_bundle(
     ray : Ray, optional
         In place of a start: weights of which a multiple is near the minimum.
     bundle : Bundle, optional
-        That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
-        have been others; it has the center.
+        Of an earlier minimisation of the same loss, with any linear part and precision; it has the center.
     tolerance : float
         Ends when the gap between the objective and its lower bound is at most this times the objective, and
         3 % of what the objective can fall below its value at the center (or a hundredth of the former).
+        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
-
-    Returns
-    -------
-    Solution
-        Its status is "stalled", and there is no lower bound, where rounding has put the bound above the
-        objective: features are huge beside the precision.
 
     Raises
     ------
@@ -224,7 +218,7 @@ class _Search:
                 power = np.floor(0.5 * (low + high))
 
     def _evaluate(self, w: FloatArray, function: Convex | None = None) -> Point:
-        """A pass over the data at `w`, or of a function that knows what it gives there."""
+        """A pass over the data at `w`, or a function that knows what that gives."""
         point = self._point(function or self.function, w)
         self.n += 1
         if self.best.objective == np.inf and not np.isfinite(
@@ -249,7 +243,6 @@ class _Search:
         return aim
 
     def _next_point(self) -> FloatArray:
-        """Where to look next."""
         if self.seen is None:
             # the minimum of few planes may lie far away, where a plane says little of the way between
             aim = self._minimum_of_planes()
@@ -322,13 +315,8 @@ class CuttingPlanes:
     the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
     alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower bound
     never falls. The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes
-    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60.
-
-    Attributes
-    ----------
-    at_center : float
-        The highest that a plane was at the center when the minimum was found, since the last change: a lower
-        bound of the function with the linear one there.
+    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is a lower
+    bound of the sum of both functions at the center: the highest plane there.
     """
 
     def __init__(
@@ -371,11 +359,11 @@ class CuttingPlanes:
         self._append(gradient + self.linear, value - float(gradient @ w))
 
     def state(self) -> State:
-        """The planes, and the linear function that they have in them."""
+        """What `restore` takes; the rows have the linear function in them."""
         return {"rows": self._rows[: self._n], "offsets": self._offsets[: self._n], "linear": self.linear}
 
     def restore(self, state: Restored) -> None:
-        """Planes and linear function of an earlier run, as `state` gave them; `change` has to follow."""
+        """Take over what `state` gave; `change` has to follow."""
         offsets, size = state.array("offsets", None), self.center.size
         n = self._n = min(len(offsets), len(self._rows))
         if not n:

@@ -112,7 +112,6 @@ class _Rounds:
         self.kept = Kept()
 
     def restore(self, state: Restored, risk: Risk) -> None:
-        """Go on after a round; `risk` is what its phase minimises."""
         w, self.risk = state.array("w", self.precision.size), risk
         self.objective, self.gap = state.entry("objective", float), state.entry("gap", float)
         self.n, self.n_rounds = state.count("n"), state.count("n_rounds", _MOST_ROUNDS - 1)

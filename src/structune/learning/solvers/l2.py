@@ -74,7 +74,6 @@ def fit_l2(
     Bundle methods need some precision everywhere: with them, weights that have none get a hundredth of the
     mean of the others.
     """
-
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if l1 is not None and not l1.any():
         l1 = None
@@ -137,8 +136,7 @@ def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
 def _fit_kinks(
     risk: Risk, precision: FloatArray, start: FloatArray | None, center: FloatArray | None, **ends: Any
 ) -> Solution:
-    has = precision > 0
-    lifted = precision
+    has, lifted = precision > 0, precision
     if has.any() and not has.all():
         lifted = np.where(has, precision, _FREE * precision[has].mean())
     if risk.convex:
@@ -177,17 +175,13 @@ def elastic_net_path(
     ----------
     risk : Risk
         Smooth.
-    precision : ndarray, shape (n_weights,)
-    l1 : ndarray, shape (n_weights,), optional
-        1 for all weights with a precision by default.
+    precision, l1 : ndarray, shape (n_weights,)
+        By default `l1` is 1 for all weights with a precision.
     factors : sequence of float, optional
         By default `n_factors` in equal ratios, from the smallest that leaves no weight with an l1 penalty
         to `least` times that.
-    n_factors : int
-    least : float
-    tolerance : float
+    tolerance, monitor
         As of `fit_l2`.
-    monitor : Monitor, optional
 
     Yields
     ------

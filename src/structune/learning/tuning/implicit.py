@@ -156,7 +156,6 @@ class _Search:
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
-        self.accuracy = _LEAST_ACCURATE  # of the first value
         self.rest: FloatArray | float = 0.0  # curvature that the models have not
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
@@ -166,8 +165,9 @@ class _Search:
 
     def run(self) -> str:
         try:
-            self.best, self.points = self.evaluate(self.first, self.accuracy)
-            self._keep_move()
+            if self.best is None:
+                self.best, self.points = self.evaluate(self.first, _LEAST_ACCURATE)
+                self._keep_move()
             while True:
                 self.move()
         except STOPS as stop:
@@ -277,31 +277,47 @@ class _Search:
         return _Outcome(d, loss, value, gradient, response, accuracy)
 
     def _keep_move(self) -> None:
-        """Let a checkpoint have what a search needs that goes on from the best point."""
         best = self.best
         assert best is not None
         numbers = {name: getattr(self, name) for name in _KEPT}
         rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
-        starts = np.array([(point.fit.w, point.x) for point in self.points])
-        tolerance = max(point.tolerance for point in self.points)
-        told = {**numbers, **rest, "d": best.d, "accuracy": best.accuracy, "tolerance": tolerance}
-        self.kept.keep(lambda: {**told, "starts": starts})
+        parts = [{**vars(point), **vars(point.response), "w": point.fit.w} for point in self.points]
+        points = {name: np.array([part[name] for part in parts]) for name in self._shapes()}
+        pairs = {f"pairs {k}": p.fit.pairs.rows() for k, p in enumerate(self.points) if p.fit.pairs}
+        told = {**numbers, **rest, **points, **pairs, "d": best.d, "accuracy": best.accuracy}
+        self.kept.keep(lambda: told)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the arrays that a checkpoint has of each point."""
+        n_weights, k = self.problem.full.n_weights, self.low.size
+        coupled = (k,) * (1 + (len(self.problem.groups) <= MOST_COUPLED))
+        return {
+            **dict.fromkeys(("value", "tolerance"), ()),
+            **dict.fromkeys(("w", "x"), (n_weights,)),
+            **dict.fromkeys(("linear", "length"), (k, GRID.size)),
+            "gradient": (k,),
+            "coupling": coupled,
+        }
 
     def _restore(self, state: Restored) -> None:
-        n_weights, k = self.problem.full.n_weights, self.low.size
+        k, n_splits = self.low.size, len(self.problem.splits)
         d, self.radius = state.array("d", k), state.entry("radius", float)
         inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
             raise state.refuse("found a point out of bounds, or a radius that no search has")
-        self.first, self.accuracy = d, state.entry("accuracy", float)
-        tolerance = state.entry("tolerance", float)
-        self.points = [
-            # what the fit and the system there begin with: the point is evaluated again
-            HyperGradient.nearby(self._parts(d)[0], w, x, tolerance)
-            for w, x in state.array("starts", len(self.problem.splits), 2, n_weights)
-        ]
+        points = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
+        for at in range(n_splits):
+            value, tolerance, w, x, linear, length, gradient, coupling = (rows[at] for rows in points)
+            pairs = f"pairs {at}"
+            known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
+            # nobody asks a start for its objective or gradient: they are evaluated again
+            fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
+            response, own = Response(linear, length, coupling), self._parts(d)[0]
+            found = HyperGradient(float(value), gradient, response, own, fit, x, 0, float(tolerance))
+            self.points.append(found)
+        self.best = self._outcome(d, self.points, state.entry("accuracy", float))
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
-        self.n_evaluations, self.n_moves = max(0, state.count("n_evaluations") - 1), state.count("n_moves")
+        self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
         self.peak_gain = state.entry("peak_gain", float)
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
@@ -516,13 +532,6 @@ class HyperGradient:
     n_products: int  # with the Hessian, that it took
     tolerance: float  # of the fit whose value a tighter fit confirmed
 
-    @classmethod
-    def nearby(cls, d: FloatArray, w: FloatArray, x: FloatArray, tolerance: float) -> HyperGradient:
-        """What another point can start from, and no more."""
-        none = np.empty(0)
-        fit = Solution(w, np.nan, none, 0, "converged")
-        return cls(np.nan, none, Response(none, none, none), d, fit, x, 0, tolerance)
-
 
 def hypergradient(
     split: Split,
@@ -543,16 +552,10 @@ def hypergradient(
     gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
     first iterates, and L-BFGS what it knew of the curvature.
 
-    Parameters
-    ----------
-    tolerance : float
-        Of the first fit: norm of its gradient, relative to w = 0.
-    cg_tolerance : float
-        Residual of the linear system, relative to its right-hand side.
-    accuracy : float
-        Of the value, relative to it: where the fit goes on to a quarter of its tolerance and the corrected
-        value moves by more, and by more again where the system is solved at the new weights, it goes on.
-        Newton's fits are exact enough.
+    The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
+    right-hand side. Where the fit goes on to a quarter of its tolerance and the corrected value moves by more
+    than its share `accuracy`, and by more again where the system is solved at the new weights, it goes on.
+    Newton's fits are exact enough.
     """
     # At the optimum C w + grad l_T(w) = 0, so dw/dd = -(C + H)^-1 B with B_ij = [i in group j] c_i w_i, and
     # the slope of l_H(w(d)) is -B' x with (C + H) x = grad l_H: one system, however many hyperparameters.
