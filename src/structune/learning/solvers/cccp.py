@@ -16,7 +16,6 @@ from structune.structure import FloatArray
 
 _MOST_ROUNDS = 50
 _ROUNDS = 1  # what a checkpoint knows rounds by, beside the bundle of the same data
-_NUMBERS = ("objective", "gap", "n", "n_rounds")
 _LOOSEST, _SHARE = 0.01, 0.1  # gap of a round, and as a share of what the one before gained
 
 
@@ -136,8 +135,8 @@ class _Rounds:
             self.gap = max(_LOOSEST, tolerance)
         while self.n_rounds < _MOST_ROUNDS:
             if self.n:
-                numbers = {name: getattr(self, name) for name in _NUMBERS}
-                self.kept.keep(partial(dict, w=self.fit.w, phase=phase, **numbers))
+                numbers = {"objective": self.objective, "gap": self.gap, "n": self.n}
+                self.kept.keep(partial(dict, numbers, n_rounds=self.n_rounds, w=self.fit.w, phase=phase))
             before = self.objective
             self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, self.gap)
             gain = (before - self.objective) / max(abs(before), 1e-300)

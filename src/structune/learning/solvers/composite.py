@@ -55,8 +55,7 @@ def minimize_composite(
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         curvatures.restore(kept.state)
-    path = _Path(objective, start, monitor, l1, curvatures)
-    path.n_steps = n_steps
+    path = Descent(objective, start, monitor, n_steps, l1)
     first, gain = path.norm, np.inf if np.isfinite(least_gain) else 0.0
 
     def step() -> str:
@@ -69,55 +68,38 @@ def minimize_composite(
         near = norm <= gradient_tolerance
         if near and gain <= least_gain:
             return "converged"
-        moved = path.step(least_gain if near else -np.inf)
+        moved = _go_toward_minimum(path, l1, curvatures, least_gain if near else -np.inf)
         gain = before - path.value
         return "" if moved else "converged" if near else "stalled"
 
-    return path.run(step, max_iterations, kept)
+    return path.run(step, max_iterations, kept, curvatures.state)
 
 
-class _Path(Descent):
-    """A way of steps to the minima of quadratics."""
+def _go_toward_minimum(path: Descent, l1: FloatArray, curvatures: Curvatures, enough: float) -> bool:
+    """Go as far toward the minimum of the quadratic as the objective falls; whether it did.
 
-    def __init__(
-        self,
-        objective: Objective,
-        start: FloatArray,
-        monitor: Monitor,
-        l1: FloatArray,
-        curvatures: Curvatures,
-    ) -> None:
-        super().__init__(objective, start, monitor, l1)
-        self.penalty, self.curvatures = l1, curvatures
+    A step that may gain no more than `enough` is tried once, as in `minimize_newton`.
+    """
+    before, slopes = path.w, path.gradient
+    active, quadratic = curvatures.at(before, path.pull)
+    w, l1, gradient = before[active], l1[active], slopes[active]
+    nearest = minimize_l1_quadratic(quadratic, gradient, w, l1, curvatures.share * path.norm)
+    # the change that f to first order and the absolute values would have: negative, and what the decrease is
+    # measured against, as Armijo's rule does with the slope of a smooth function
+    slope = float(gradient @ (nearest - w) + l1 @ (np.abs(nearest) - np.abs(w)))
 
-    def state(self) -> State:
-        return {**super().state(), **self.curvatures.state()}
+    def reach(length: float) -> FloatArray:
+        # part of the way to the minimum of the model, not a projection: the sum of absolute values is convex
+        # along it, so that the objective falls for lengths that are small enough
+        reached = before.copy()
+        reached[active] = nearest if length == 1.0 else w + length * (nearest - w)  # zeros stay exact
+        return reached
 
-    def step(self, enough: float) -> bool:
-        """Go as far toward the minimum of the quadratic as the objective falls; whether it did.
-
-        A step that may gain no more than `enough` is tried once, as in `minimize_newton`.
-        """
-        active, quadratic = self.curvatures.at(self.w, self.pull)
-        before, slopes = self.w, self.gradient
-        w, l1, gradient = before[active], self.penalty[active], slopes[active]
-        nearest = minimize_l1_quadratic(quadratic, gradient, w, l1, self.curvatures.share * self.norm)
-        # the change that f to first order and the absolute values would have: negative, and what the decrease
-        # is measured against, as Armijo's rule does with the slope of a smooth function
-        slope = float(gradient @ (nearest - w) + l1 @ (np.abs(nearest) - np.abs(w)))
-
-        def reach(length: float) -> FloatArray:
-            # part of the way to the minimum of the model, not a projection: the sum of absolute values is
-            # convex along it, so that the objective falls for lengths that are small enough
-            reached = before.copy()
-            reached[active] = nearest if length == 1.0 else w + length * (nearest - w)  # zeros stay exact
-            return reached
-
-        is_last = -slope <= max(enough, ROUNDING * abs(self.value))
-        moved = self.go(reach, slope, 1 if is_last else MOST_HALVINGS)
-        if self.w is not before:
-            self.curvatures.add(self.w - before, self.gradient - slopes)
-        return moved
+    is_last = -slope <= max(enough, ROUNDING * abs(path.value))
+    moved = path.go(reach, slope, 1 if is_last else MOST_HALVINGS)
+    if path.w is not before:
+        curvatures.add(path.w - before, path.gradient - slopes)
+    return moved
 
 
 def minimize_l1_quadratic(

@@ -17,7 +17,6 @@ from structune.learning.solvers.solution import (
     share_done,
 )
 from structune.running.blas import one_thread
-from structune.running.checkpoints import State
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 
@@ -126,8 +125,7 @@ def minimize_smooth(
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         known = Pairs.from_rows(kept.state.array("pairs", None, 2, start.size), known.most)
     # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
-    path = _Path(objective, start, monitor, scale * scale, known, gradient_tolerance)
-    path.n_steps = n_steps
+    path = _Path(objective, start, monitor, n_steps, scale * scale, known, gradient_tolerance)
 
     def step() -> str:
         if path.n_evaluations == 1:
@@ -142,7 +140,7 @@ def minimize_smooth(
         least = least_gain * max(abs(before), abs(path.value), 1.0)
         return "stalled" if least_gain and before - path.value <= least else ""
 
-    return path.run(step, max_iterations, kept)
+    return path.run(step, max_iterations, kept, lambda: {"pairs": known.rows()})
 
 
 class _Path(Descent):
@@ -157,16 +155,14 @@ class _Path(Descent):
         objective: Objective,
         start: FloatArray,
         monitor: Monitor,
+        n_steps: int,
         metric: FloatArray,
         pairs: Pairs,
         gradient_tolerance: float,
     ) -> None:
         self.metric, self.pairs, self.gradient_tolerance = metric, pairs, gradient_tolerance
-        super().__init__(objective, np.array(start), monitor)
+        super().__init__(objective, np.array(start), monitor, n_steps)
         self.first_value = self.value
-
-    def state(self) -> State:
-        return {**super().state(), "pairs": self.pairs.rows()}
 
     def solution(self, status: str) -> Solution:
         w, value, gradient = self.best

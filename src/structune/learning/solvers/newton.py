@@ -45,8 +45,7 @@ def minimize_newton(
     kept = monitor.kept_fit(start, precision, tolerance, name)
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-    path = Descent(objective, start, monitor)
-    path.n_steps = n_steps
+    path = Descent(objective, start, monitor, n_steps)
 
     def step() -> str:
         if not path.norm:

@@ -79,9 +79,9 @@ def minimize_saddle_point(
     the minimum of L meets the constraints.
 
     A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
-    further before anything is penalised. L-BFGS gets stuck at kinks. Each round with penalties therefore
-    starts where the last one ended, after some projections on planes of violated constraints and, where it
-    lowers L, closer to zero. Where many kinks meet at the minimum the search ends near it, not at it.
+    further before anything is penalised. L-BFGS gets stuck at kinks: each round with penalties starts where
+    the last one ended, after projections on planes of violated constraints and, where it lowers L, closer to
+    zero. Where many kinks meet at the minimum the search ends near it, not at it.
 
     Parameters
     ----------
@@ -98,8 +98,7 @@ def minimize_saddle_point(
     schedule : {"balanced", "doubling"}
         "balanced": the first time that h_j is violated, beta_j becomes such that its penalty pulls a tenth as
         hard as f does at w = 0; then it doubles. "doubling": the paper's, beta_j += c max(0, h_j - gamma)
-        with c doubling from 1e-9 (equations 15 and 16). As violations shrink so do its steps, and it
-        needs more rounds.
+        with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
         less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:

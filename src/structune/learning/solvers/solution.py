@@ -68,10 +68,15 @@ class Descent:
     """
 
     def __init__(
-        self, objective: Objective, start: FloatArray, monitor: Monitor, l1: FloatArray | None = None
+        self,
+        objective: Objective,
+        start: FloatArray,
+        monitor: Monitor,
+        n_steps: int = 0,
+        l1: FloatArray | None = None,
     ) -> None:
         self.objective, self.monitor, self.l1 = objective, monitor, l1
-        self.n_evaluations = self.n_steps = 0
+        self.n_evaluations, self.n_steps = 0, n_steps
         self.move_to(start, *self.evaluate(start))
 
     def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
@@ -103,21 +108,26 @@ class Descent:
             self.monitor.check()
         return False
 
-    def run(self, step: Callable[[], str], max_iterations: int, kept: Kept) -> Solution:
-        """Take steps until one says how the way ended; the time budget and Ctrl-C end it too."""
+    def run(
+        self, step: Callable[[], str], max_iterations: int, kept: Kept, learned: Callable[[], State] = dict
+    ) -> Solution:
+        """Take steps until one says how the way ended; the time budget and Ctrl-C end it too.
+
+        A checkpoint has what was `learned`, too.
+        """
+
+        def state() -> State:
+            return {"w": self.w, "n_steps": self.n_steps, **learned()}
+
         status = ""
         try:
-            kept.keep(self.state)
+            kept.keep(state)
             while not status and self.n_steps < max_iterations:
                 status = step()
-                kept.keep(self.state)
+                kept.keep(state)
         except STOPS as stop:
             status = stop_status(stop)
         return self.solution(status or "iterations")
-
-    def state(self) -> State:
-        """What a checkpoint has of it."""
-        return {"w": self.w, "n_steps": self.n_steps}
 
     def solution(self, status: str) -> Solution:
         return Solution(self.w, self.value, self.pull, self.n_evaluations, status)

@@ -112,10 +112,9 @@ class _Search:
 
     def _fits(self, points: list[_Point]) -> Iterator[tuple[FloatArray, float]]:
         """Weights and held-out losses of every split at every point."""
-        splits, warm = self.problem.splits, self.tuner.warm
-        n = len(splits)
+        warm, n = self.tuner.warm, len(self.problem.splits)
         shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
-        pairs = [(split.train, split.heldout) for split in splits]
+        pairs = [(split.train, split.heldout) for split in self.problem.splits]
         # warm fits of a split follow one another; cold ones may all run at once
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
