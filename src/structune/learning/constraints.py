@@ -76,9 +76,8 @@ def validation_constraints(
     all of the set is predicted right, and grows in proportion to w elsewhere; the difference of features is
     its exact subgradient.
 
-    The sets are drawn from the training data, which all stay training data ("single training, multiple
-    validation", section 3.1): a random partition of the examples, into sets of about the same length.
-    Examples stay whole; a long sequence has to be cut into several by the caller.
+    The sets are a random partition of the training examples, which all stay training data (section 3.1),
+    into sets of about the same length. Examples stay whole; the caller cuts long sequences into several.
 
     Parameters
     ----------

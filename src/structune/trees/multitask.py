@@ -96,8 +96,6 @@ class MultitaskEstimator(FitsOnExecutor):
 
     _ranges: ClassVar = {"holdout": Range(0, 1, open=True), "folds": Range(2, whole=True, optional=True)}
 
-    # --- fitting ------------------------------------------------------------------------------------------
-
     def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
         """Learn all tasks.
 
@@ -150,12 +148,8 @@ class MultitaskEstimator(FitsOnExecutor):
         self.nodes_, self.history_ = nodes, result.history
         return self
 
-    # --- prediction ---------------------------------------------------------------------------------------
-
     def model(self, name: str) -> Any:
-        """The fitted estimator of a task, or of an inner node.
-
-        That of the nearest node above, if the task had no examples.
+        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
 
         Raises
         ------
@@ -175,8 +169,6 @@ class MultitaskEstimator(FitsOnExecutor):
     def score(self, task: str, X: Any, y: Any) -> float:
         """What the estimator of a task scores."""
         return float(self.model(task).score(X, y))
-
-    # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Write the models of all nodes to one file, to be read by `structune.load`.
