@@ -123,7 +123,6 @@ def minimize_saddle_point(
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
     check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
-    ends = {"max_iterations": max_iterations, "monitor": monitor}
     search = _Search(
         objective, constraints, gamma, np.ones_like(start) if scale is None else scale, tolerance
     )
@@ -141,7 +140,7 @@ def minimize_saddle_point(
             # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
             # alone is minimised further (free, not first), and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
-            fit = search.minimise(w, beta, first, **ends)
+            fit = search.minimise(w, beta, first, max_iterations, monitor)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
             monitor.record(
@@ -278,7 +277,7 @@ class _Search:
         return function
 
     def minimise(
-        self, w: FloatArray, multipliers: FloatArray, first: bool, *, max_iterations: int, monitor: Monitor
+        self, w: FloatArray, multipliers: FloatArray, first: bool, max_iterations: int, monitor: Monitor
     ) -> Solution:
         """Minimise L: first from `w`, with penalties from nearby, and f alone further while that helps."""
         free, lagrangian = not multipliers.any(), self.lagrangian(multipliers)
