@@ -12,7 +12,7 @@ from structune.learning.margin_losses import MaximumLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import TuningProblem
-from structune.learning.tuning.hypergradient import hypergradient
+from structune.learning.tuning.implicit import hypergradient
 from structune.running.executors import ThreadExecutor
 from structune.running.monitor import BudgetExhausted, Monitor
 from structune.structure import Groups

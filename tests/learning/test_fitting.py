@@ -1,4 +1,4 @@
-"""How a fit ends is told."""
+"""How a fit ends is told; weights that learned precisions switch off, and precisions that are too many."""
 
 import warnings
 
@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from structune import Classifier, SequenceTagger
-from structune.learning import MajorizeTuner
+from structune import Classifier, SequenceTagger, load
+from structune.learning.fitting import switch_off, warn_of_many_groups
+from structune.learning.losses import LogLoss
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning.problem import TuningResult
 from structune.running import Run
+from structune.running.monitor import Monitor
+from structune.structure import Groups
+from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.structure.chain import Chain
+from tiny import Budget
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=the"], ["w=cat"]]]
 Y = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", "NOUN"]]
@@ -53,3 +60,92 @@ def test_other_ends_do_not_warn(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tagger(**options).fit(X, Y)
+
+
+# --- relevance ---------------------------------------------------------------------------------------------
+
+
+def corpus(n=60, seed=0):
+    """Words that tell a lot, and others, seen a few times each, that tell nothing."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.integers(0, 4, 5) for _ in range(n)]
+    X = [[[f"w={k}", f"noise={rng.integers(60)}"] for k in row] for row in drawn]
+    return X, [["ab"[k // 2 if rng.random() < 0.9 else rng.integers(2)] for k in row] for row in drawn]
+
+
+def problem_of(which="separate", n=60, **options):
+    X, Y = corpus(n)
+    chain = Chain.build(AttributeTable.from_items(X), Y)
+    groups = {
+        "single": Groups.single(chain.n_weights),
+        "grouped": chain.groups(),
+        "separate": Groups.separate(chain.weight_names()),
+    }
+    shard = chain.encode(AttributeTable.from_items(X), Y)
+    return TuningProblem.build(chain, LogLoss(), shard, groups[which], **{"splits": False, **options})
+
+
+SPARSE = MajorizeTuner(beta=1e-3, max_iterations=40)
+
+
+def test_weights_that_cannot_matter_become_zero():
+    problem = problem_of()
+    result = SPARSE.tune(problem)
+    off = switch_off(SPARSE, problem, result, Monitor())
+    risk, zero = problem.full, off.w == 0
+    assert 3 < np.count_nonzero(zero) < zero.size
+    precision, curvature = result.precision, risk.variance(result.w)
+    assert np.all(precision[zero] >= 99 * curvature[zero] * (1 - 1e-9))
+    assert np.array_equal(off.w[~zero], result.w[~zero])
+    assert risk.value(off.w) - risk.value(result.w) <= 1e-3 * np.count_nonzero(zero)
+    assert off.history[-1]["switched_off"] == np.count_nonzero(zero)
+
+
+@pytest.mark.parametrize(("tuner", "options"), [(SPARSE, {"which": "single"}), (DirectTuner(beta=1e-3), {})])
+def test_where_nothing_is_switched_off(tuner, options):
+    problem = problem_of(**options)
+    result = tuner.tune(problem)
+    assert switch_off(tuner, problem, result, Monitor()) is result
+
+
+def test_work_that_was_cut_short_is_left_alone():
+    problem = problem_of()
+    result = SPARSE.tune(problem, Budget(5))
+    assert result.status == "budget"
+    assert switch_off(SPARSE, problem, result, Monitor()) is result
+
+
+def test_a_tagger_forgets_what_is_switched_off(tmp_path):
+    X, Y = corpus()
+    tagger = SequenceTagger(tuning=SPARSE, groups="separate").fit(X, Y)
+    n_off = tagger.history_[-1]["switched_off"]
+    whole = SequenceTagger(penalty=1.0).fit(X, Y)
+    zeros = np.count_nonzero(tagger.coef_ == 0)  # transitions stay
+    assert n_off > 3
+    assert whole.coef_.size - n_off == tagger.coef_.size - zeros
+    assert len(tagger.group_names_) == tagger.penalty_.size == tagger.coef_.size
+    tagger.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == tagger.predict(X)
+
+
+def test_too_few_held_out_for_so_many_precisions():
+    problem = problem_of(splits=True)
+    n = len(problem.groups)
+    with pytest.warns(UserWarning, match=f"found {n} precisions for {n} weights and 60 held-out parts"):
+        warn_of_many_groups(ImplicitTuner(), problem)
+
+
+def test_a_tagger_warns_where_it_is_called():
+    with pytest.warns(UserWarning, match="held-out parts") as caught:
+        SequenceTagger(tuning="implicit", groups="separate", run=Run(max_seconds=0.0)).fit(*corpus())
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("tuner", "which", "n"),
+    [(ImplicitTuner(), "grouped", 60), (ImplicitTuner(), "separate", 1500), (GridTuner(), "separate", 60)],
+)
+def test_no_warning(tuner, which, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_many_groups(tuner, problem_of(which, n, splits=True))

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from structune.learning.risk import Risk
-from structune.learning.solvers.cutting_planes import CuttingPlanes
+from structune.learning.solvers.bundle import CuttingPlanes
 from structune.running.checkpoints import Checkpoint
 from works import WORKS
 

@@ -49,10 +49,12 @@ class Number(click.ParamType[Any]):
     name = "number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
-        for kind in (int, float):
-            with suppress(ValueError):
-                return kind(value)
-        self.fail(f"{value!r} is not a number.", param, ctx)
+        with suppress(ValueError):
+            return int(value)
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
 
 
 class GroupedNumbers(click.ParamType[Any]):

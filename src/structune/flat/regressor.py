@@ -16,7 +16,7 @@ from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
 from structune.learning.losses import Loss, SquaredLoss
 from structune.learning.parameters import parameters
-from structune.learning.solvers.linear import FactoredSystem
+from structune.learning.solvers.newton import FactoredSystem
 from structune.structure import FloatArray, Groups, check_weights
 
 if TYPE_CHECKING:

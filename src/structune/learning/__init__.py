@@ -5,8 +5,8 @@ structure of your own.
 
 - ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
 - ``risk``: a loss summed over shards, and fits side by side; ``penalties``: grouped L2, and what integrates
-  hyperparameters out; ``elastic_net``: paths of l1 penalties
-- ``solvers/``: fits and linear systems; ``tuning/``: choice of the precisions
+  hyperparameters out
+- ``solvers/``: fits, paths of l1 penalties and linear systems; ``tuning/``: choice of the precisions
 - ``estimator``: what all estimators do; ``parameters``: scikit-learn's protocol, and ranges of numbers;
   ``blocks``: examples in blocks; ``fitting``: one fit
 - ``blending``: the mean of the weights of several models

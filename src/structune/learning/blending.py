@@ -24,10 +24,8 @@ class Blend(NamedTuple):
     model : estimator
     shares : ndarray, shape (n_models,)
         Of each model in it.
-    score : float
-        Of the model on the examples that chose it.
-    scores : ndarray, shape (n_models,)
-        Of each model alone.
+    score, scores : float, and ndarray of shape (n_models,)
+        Of the model, and of each model alone, on the examples that chose it.
     """
 
     model: Any
@@ -74,12 +72,7 @@ def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
     -----
     Models are added one at a time, with replacement, each the one that makes the score of the mean highest,
     and the best of these means is taken (ensemble selection, Caruana et al. 2004, of weights in place of
-    predictions).
-
-    Raises
-    ------
-    DataError
-        As `average_models`.
+    predictions). Raises what `average_models` raises.
     """
     if steps < 1:
         raise DataError(f"steps={steps}: expected at least 1")
@@ -99,17 +92,16 @@ def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
 
 def _of_one_structure(models: Iterable[E]) -> list[E]:
     """Fitted models, at least one, that have the same weights."""
-    found = list(models)
+    found, first = list(models), None
     if not found:
         raise DataError("found no models, expected at least one")
     for k, model in enumerate(found):
         check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
-    kinds = []
-    for model in found:  # weights of the same names may be those of another space
+    for k, model in enumerate(found):  # weights of the same names may be those of another space
         plain = {n: v for n, v in vars(model._structure).items() if isinstance(v, bool | int | float | str)}
-        kinds.append((type(model), plain, model._structure.weight_names()))
-    for k, own in enumerate(kinds):
-        if own != kinds[0]:
+        own = type(model), plain, model._structure.weight_names()
+        first = first or own
+        if own != first:
             raise DataError(
                 f"found other weights in model {k} than in model 0, expected models of one structure"
             )

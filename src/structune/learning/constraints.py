@@ -9,7 +9,6 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.margin_losses import PerceptronLoss
-from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.saddle_point import fit_constrained
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
@@ -63,7 +62,7 @@ class Constraints:
         passes = PassCount.of(monitor, risk, *self.functions)
         fit = fit_constrained(
             risk,
-            GroupedL2(problem.groups, result.log_precision).precision,
+            problem.groups.spread(np.exp(result.log_precision)),
             self.functions,
             result.w,
             gamma=self.gamma,
@@ -100,9 +99,8 @@ def validation_constraints(
     all of the set is predicted right, and grows in proportion to w elsewhere; the difference of features is
     its exact subgradient.
 
-    The sets are drawn from the training data, which all stay training data ("single training, multiple
-    validation", section 3.1): a random partition of the examples, into sets of about the same length.
-    Examples stay whole; a long sequence has to be cut into several by the caller.
+    The sets are a random partition of the training examples, which all stay training data (section 3.1),
+    into sets of about the same length. Examples stay whole; the caller cuts long sequences into several.
 
     Parameters
     ----------

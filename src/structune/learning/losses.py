@@ -37,10 +37,23 @@ class Loss(Protocol):
         """The Hessian at `w` as a matrix."""
 
 
+def own_features(structure: Structure, shard: Any) -> FloatArray:
+    """Minus the features of the examples' own outputs: the slope of the part of a loss that is -score."""
+    own = np.zeros(structure.n_weights)
+    structure.features(shard, own)
+    return -own
+
+
 class _Smooth:
     """What losses with second derivatives ask a structure."""
 
     smooth = convex = True
+
+    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
+        return None
+
+    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
+        return structure.linearize(w, shard)
 
     def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
         return structure.variance(w, shard)
@@ -61,11 +74,7 @@ class LogLoss(_Smooth):
     quadratic = False
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        if shard.is_partly_known:
-            return None
-        observed = np.zeros(structure.n_weights)
-        structure.features(shard, observed)
-        return -observed
+        return None if shard.is_partly_known else own_features(structure, shard)
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         # log Z(x) - log Z(x, known): of a whole output the second sum has one term, its score, which is
@@ -95,12 +104,6 @@ class SquaredLoss(_Smooth):
     needs = frozenset({"squared_error"})
     quadratic = True
 
-    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        return None
-
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         # squared_error adds half its gradient, (w . x - y) x, which is that of 1/2 (y - w . x)^2
         return 0.5 * shard.weights @ structure.squared_error(w, shard, gradient)
-
-    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        return structure.linearize(w, shard)

@@ -10,27 +10,18 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
+from structune.learning.losses import own_features
 from structune.structure import Array, FloatArray, Structure
 
 RESCALINGS = ("margin", "slack")
 
 
-def _squared_hinge(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    a = np.maximum(a, 0.0)
-    return 0.5 * a * a, a
-
-
-def _huber(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Quadratic up to 1, then linear."""
-    a = np.maximum(a, 0.0)
-    return np.where(a < 1.0, 0.5 * a * a, a - 0.5), np.minimum(a, 1.0)
-
-
-# values and slopes; the logistic function is written so that neither sign of a overflows
+# values and slopes; Huber's loss is quadratic up to 1, then linear; the logistic function is written so that
+# neither sign of a overflows
 OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
     "hinge": lambda a: (np.maximum(a, 0.0), (a > 0).astype(np.float64)),
-    "squared_hinge": _squared_hinge,
-    "huber": _huber,
+    "squared_hinge": lambda a: (0.5 * np.maximum(a, 0.0) ** 2, np.maximum(a, 0.0)),
+    "huber": lambda a: (np.where(a < 1.0, 0.5 * np.maximum(a, 0.0) ** 2, a - 0.5), np.clip(a, 0.0, 1.0)),
     "logistic": lambda a: (np.logaddexp(0.0, a), np.exp(-np.logaddexp(0.0, -a))),
 }
 
@@ -131,11 +122,7 @@ class MaximumLoss:
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         # max_y' [f(y') + Delta] - f(y): the second term is the same row in every evaluation
-        if not self.own_score_is_linear:
-            return None
-        own = np.zeros(structure.n_weights)
-        structure.features(shard, own)
-        return -own
+        return own_features(structure, shard) if self.own_score_is_linear else None
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> Any:
         raise DataError(f"{type(self).__name__} has no second derivatives: expected a smooth loss")

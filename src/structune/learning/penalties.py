@@ -20,11 +20,7 @@ _LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where
 class GroupedL2:
     """1/2 sum_i exp(d[group[i]]) w_i^2, the Gaussian prior of Do et al. 2007 (OPT1).
 
-    Attributes
-    ----------
-    groups : Groups
-    log_precision : ndarray of float64, shape (n_groups,)
-        d, the logarithms of the precisions.
+    `log_precision` is d, the logarithms of the precisions, shape (n_groups,).
     """
 
     groups: Groups
@@ -40,13 +36,7 @@ class GroupedL2:
 class IntegratedL2:
     """Precisions integrated out: ``sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)``.
 
-    Equation 5 of Foo et al. 2009.
-
-    Attributes
-    ----------
-    groups : Groups
-    alpha, beta : float
-        Shape and rate of the Gamma prior of each precision.
+    Equation 5 of Foo et al. 2009; `alpha` and `beta` are shape and rate of the Gamma prior of each precision.
     """
 
     groups: Groups

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import call
 from threading import get_ident
 from typing import Any
 
@@ -62,10 +63,7 @@ def cut_shard(structure: Structure, shard: Any) -> list[Any]:
 
 
 class AtZero:
-    """A risk at w = 0: its `value`, `gradient_norm`, `variance`, and a digest of the gradient, its `name`.
-
-    Of other data that is another.
-    """
+    """A risk at w = 0: `value`, `gradient_norm`, `variance`, and a `name`, which tells data apart."""
 
     def __init__(self, risk: Risk) -> None:
         self._risk, self._w = risk, np.zeros(risk.n_weights)
@@ -81,9 +79,7 @@ class AtZero:
 
 
 class Risk:
-    """A loss summed over shards.
-
-    Sums run in an order that depends on the number of shards alone: values do not depend on that of threads.
+    """A loss summed over shards, in their order: values do not depend on the number of threads.
 
     Parameters
     ----------
@@ -101,17 +97,14 @@ class Risk:
     Attributes
     ----------
     beginning : Ray or None
-        Of a loss that is not convex: where the convex-concave procedure begins; by default at the minimum of
-        the margin loss.
+        Where the convex-concave procedure begins, if not at the minimum of the margin loss.
     linear : ndarray, shape (n_weights,)
-        Of the loss: its linear part.
+        The linear part of the loss.
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
-    is_partly_known : bool
-        Whether some outputs are known in part only.
-    dense : bool
-        Whether solvers take the Hessian as a matrix.
+    is_partly_known, dense : bool
+        Whether some outputs are known in part only, and whether solvers take the Hessian as a matrix.
     """
 
     beginning: Ray | None = None
@@ -146,17 +139,9 @@ class Risk:
         self.linear = self._sum(_linear, self.loss)
 
     @classmethod
-    def over(
-        cls,
-        structure: Structure,
-        loss: Loss,
-        shard: Any,
-        executor: Executor | None = None,
-        hessian: str = "exact",
-        origin: FloatArray | None = None,
-    ) -> Risk:
-        """The risk on one large shard, cut as `cut_shard` does."""
-        return cls(structure, loss, cut_shard(structure, shard), executor, hessian, origin)
+    def over(cls, structure: Structure, loss: Loss, shard: Any, *rest: Any, **options: Any) -> Risk:
+        """The risk on one large shard, cut as `cut_shard` does; the rest is as for `Risk`."""
+        return cls(structure, loss, cut_shard(structure, shard), *rest, **options)
 
     def _place(self, executor: Executor) -> None:
         self.executor = executor
@@ -201,7 +186,7 @@ class Risk:
         """The summed loss at `w`."""
         self.count_passes()
         w = self._moved(w)
-        return float(self._sum(_value, self.loss, w) + self._linear_value(w))
+        return float(self._sum(_of_loss, self.loss, "nonlinear", w, None) + self._linear_value(w))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """The summed loss at `w` and its gradient, shape (n_weights,)."""
@@ -219,7 +204,6 @@ class Risk:
         return self._sums(self.loss.nonlinear, self._moved(w))
 
     def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
-        """Value and gradient of a function of shards."""
         self.count_passes()
         value, gradient = self._sum(_value_and_gradient, function, w)
         return value, gradient
@@ -245,7 +229,6 @@ class Risk:
         return other
 
     def on(self, executor: Executor) -> Risk:
-        """A copy that works on another executor."""
         other = self._like()
         other._place(executor)
         return other
@@ -303,7 +286,7 @@ class Risk:
 
         def product(v: FloatArray) -> FloatArray:
             self.count_passes()
-            return np.asarray(self.executor.sum(_product, products, shared=(v,)))
+            return np.asarray(self.executor.sum(call, products, shared=(v,)))
 
         return product
 
@@ -423,10 +406,6 @@ def _linear(shard: Any, structure: Structure, loss: Loss) -> FloatArray:
     return np.zeros(structure.n_weights) if found is None else found
 
 
-def _value(shard: Any, structure: Structure, loss: Loss, w: Any) -> Any:
-    return loss.nonlinear(structure, shard, w, None)
-
-
 def _value_and_gradient(
     shard: Any, structure: Structure, function: Callable[..., Any], w: Any
 ) -> tuple[Any, Any]:
@@ -438,9 +417,5 @@ def _task_cost(shard: Any, structure: Structure, w: FloatArray) -> float:
     return float(shard.weights @ structure.cost(shard, structure.best(w, shard)[0]))
 
 
-def _of_loss(shard: Any, structure: Structure, loss: Loss, question: str, w: FloatArray) -> Any:
-    return getattr(loss, question)(structure, shard, w)
-
-
-def _product(product: HessianProduct, v: FloatArray) -> FloatArray:
-    return product(v)
+def _of_loss(shard: Any, structure: Structure, loss: Loss, question: str, *arguments: Any) -> Any:
+    return getattr(loss, question)(structure, shard, *arguments)

@@ -98,8 +98,6 @@ class MultitaskEstimator(FitsOnExecutor):
         """That of the estimator: `run` is of the whole tree."""
         return self.estimator._tolerance
 
-    # --- fitting ------------------------------------------------------------------------------------------
-
     def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
         """Learn all tasks.
 
@@ -152,12 +150,8 @@ class MultitaskEstimator(FitsOnExecutor):
         self.nodes_, self.history_ = nodes, result.history
         return self
 
-    # --- prediction ---------------------------------------------------------------------------------------
-
     def model(self, name: str) -> Any:
-        """The fitted estimator of a task, or of an inner node.
-
-        That of the nearest node above, if the task had no examples.
+        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
 
         Raises
         ------
@@ -177,8 +171,6 @@ class MultitaskEstimator(FitsOnExecutor):
     def score(self, task: str, X: Any, y: Any) -> float:
         """What the estimator of a task scores."""
         return float(self.model(task).score(X, y))
-
-    # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Write the models of all nodes to one file, to be read by `structune.load`.
@@ -224,12 +216,11 @@ class MultitaskEstimator(FitsOnExecutor):
 def _n_sequences(task: str, given: Any) -> int:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise DataError(f"task {task!r}: found {type(given).__name__}, expected a pair of inputs and outputs")
-    X, y = given
-    for values in (X, y):
+    for values in given:
         if isinstance(values, str) or not isinstance(values, Sequence):
-            raise DataError(
-                f"task {task!r}: found {type(values).__name__}, expected lists of inputs and outputs"
-            )
-    if len(X) != len(y):
-        raise DataError(f"task {task!r}: found {len(X)} inputs and {len(y)} outputs, expected as many")
-    return len(X)
+            kind = type(values).__name__
+            raise DataError(f"task {task!r}: found {kind}, expected lists of inputs and outputs")
+    n, n_outputs = map(len, given)
+    if n != n_outputs:
+        raise DataError(f"task {task!r}: found {n} inputs and {n_outputs} outputs, expected as many")
+    return n

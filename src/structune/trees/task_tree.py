@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self
@@ -62,17 +62,15 @@ class TaskTree:
                 known.setdefault(parent, None)
         if not known:
             raise DataError("found a tree without nodes, expected one at least")
-        for name in known:
+        self._parent = known
+        self._children: dict[str | None, list[str]] = {name: [] for name in (None, *known)}
+        for name, parent in known.items():
             if not isinstance(name, str) or not name:
                 raise DataError(f"found the node {name!r}, expected a name")
-        roots = [name for name, parent in known.items() if parent is None]
+            self._children[parent].append(name)
+        roots = self._children[None]
         if len(roots) > 1:
             raise DataError(f"found the roots {', '.join(map(repr, roots))}, expected one")
-        self._parent = known
-        self._children: dict[str, list[str]] = {name: [] for name in known}
-        for name, parent in known.items():
-            if parent is not None:
-                self._children[parent].append(name)
         self.nodes = tuple(self._below(roots[0])) if roots else ()
         if len(self.nodes) < len(known):
             way, node = list[str](), next(name for name in known if name not in self.nodes)
@@ -83,8 +81,6 @@ class TaskTree:
             raise DataError(f"found a cycle, expected a tree: {' -> '.join(cycle)}")
         self.root = roots[0]
         self.leaves = tuple(name for name in self.nodes if not self._children[name])
-
-    # --- forms --------------------------------------------------------------------------------------------
 
     @classmethod
     def from_nested(cls, nested: Any) -> Self:
@@ -124,8 +120,6 @@ class TaskTree:
 
         return f"{below(self.root)};"
 
-    # --- relations ----------------------------------------------------------------------------------------
-
     def __contains__(self, name: object) -> bool:
         return name in self._parent
 
@@ -162,11 +156,10 @@ class TaskTree:
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
         """The nodes by their distance from the root: each level can be worked on at once."""
-        depth = {name: len(self.path(name)) - 1 for name in self.nodes}
-        found: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
+        found: dict[int, list[str]] = defaultdict(list)
         for name in self.nodes:
-            found[depth[name]].append(name)
-        return tuple(map(tuple, found))
+            found[len(self.path(name))].append(name)
+        return tuple(tuple(found[depth]) for depth in sorted(found))
 
     def _below(self, name: str) -> Iterator[str]:
         waiting = [name]

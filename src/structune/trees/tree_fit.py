@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.learning.losses import Loss
-from structune.learning.parameters import TOLERANCE, Range
+from structune.learning.parameters import Range
 from structune.learning.risk import Risk, SideBySide, cut_shard
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
@@ -25,7 +25,6 @@ from structune.structure import FloatArray, Groups, Structure
 from structune.trees.task_tree import TaskTree
 
 _NUMBERS = Range(-math.inf)
-_KEPT: dict[str, type] = {"objective": float, "n_evaluations": int, "status": str}  # of fits, in checkpoints
 # what is learned from and what is held out, as `node_risks` makes them: one split, or folds
 Splits = Sequence[tuple[Mapping[str, Risk], Mapping[str, Risk]]]
 
@@ -83,10 +82,7 @@ def fit_node(
 ) -> Solution:
     """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Solvers end with the best so far; but of a tree this is one of many fits, and the others would go on.
+    Where a solver would end with its best so far, Ctrl-C goes on: of a tree this is one of many fits.
     """
     # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
     # mean at gamma w_p, so that any solver of an l2 penalty fits a node
@@ -97,36 +93,53 @@ def fit_node(
     return found
 
 
+def _fit_and_judge(
+    risks: tuple[Risk, ...],
+    prior: NodePrior,
+    parent: FloatArray | None,
+    monitor: Monitor,
+    options: dict[str, Any],
+) -> tuple[Solution, float]:
+    """A fit of the first risk, and its loss by the others."""
+    train, *heldout = risks
+    fit = replace(fit_node(train, prior, parent, monitor, **options), pairs=None)
+    return fit, sum(risk.heldout_loss(fit.w) for risk in heldout)
+
+
 def fit_tree(
     tree: TaskTree,
     risks: Mapping[str, Risk],
     priors: Mapping[str, NodePrior],
     *,
     executor: Executor | None = None,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = 1000,
     monitor: Monitor | None = None,
+    **options: Any,
 ) -> dict[str, Solution]:
     """Fit every node that has examples, from the root down (Gornitz et al. 2011, section 2).
 
-    Nodes of a level are fitted side by side, where they are many. The monitor gets a record a node.
+    Nodes of a level are fitted side by side, where they are many. The monitor gets a record a node. Options
+    are those of `fit_l2`.
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
-    ends = {"tolerance": tolerance, "max_iterations": max_iterations}
     fits: dict[str, Solution] = {}
     passes = PassCount.of(monitor, *risks.values())
     kept = monitor.kept_search("tree")
     if kept.state is not None:
-        of_nodes = kept.state.parts("nodes", risks)
-        fits = {n: _solution(n, kept.state, part, risks[n].n_weights) for n, part in of_nodes.items()}
-    levels = [[node for node in level if node in risks and node not in fits] for level in tree.levels]
-    # nodes of a level have fitted parents, and do not ask for each other
-    for nodes in filter(None, levels):
+        for node, part in kept.state.parts("nodes", risks).items():
+            w = kept.state.array(f"{node} w", risks[node].n_weights)
+            # nobody asks such a fit for its objective or gradient
+            fits[node] = Solution(w, np.nan, np.full_like(w, np.nan), 0, part.entry("status", str))
+
+    def state() -> State:
+        nodes = {node: {"status": fit.status} for node, fit in fits.items()}
+        return {"nodes": nodes, **{f"{node} w": fit.w for node, fit in fits.items()}}
+
+    for nodes in _levels(tree, risks, fits):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
         own = [priors[node] for node in nodes]
-        results = side.map(_fit, range(len(nodes)), own, parents, shared=(monitor, ends))
-        for node, found in zip(nodes, results, strict=True):
+        results = side.map(_fit_and_judge, range(len(nodes)), own, parents, shared=(monitor, options))
+        for node, (found, _) in zip(nodes, results, strict=True):
             fits[node] = found
             monitor.record(
                 "node",
@@ -136,33 +149,14 @@ def fit_tree(
                 status=found.status,
                 passes=passes.spent,
             )
-            kept.keep(lambda: _state(fits))
+            kept.keep(state)
     return fits
 
 
-def _state(fits: Mapping[str, Solution]) -> State:
-    """The nodes that have been fitted so far."""
-    arrays = {
-        f"{node} {name}": getattr(fit, name) for node, fit in fits.items() for name in ("w", "gradient")
-    }
-    nodes = {node: {name: getattr(fit, name) for name in _KEPT} for node, fit in fits.items()}
-    return {"nodes": nodes, **arrays}
-
-
-def _solution(node: str, state: Restored, of_node: Restored, n: int) -> Solution:
-    w, gradient = (state.array(f"{node} {name}", n) for name in ("w", "gradient"))
-    rest: dict[str, Any] = {name: of_node.entry(name, wanted) for name, wanted in _KEPT.items()}
-    return Solution(w=w, gradient=gradient, **rest)
-
-
-def _fit(
-    risks: tuple[Risk],
-    prior: NodePrior,
-    parent: FloatArray | None,
-    monitor: Monitor,
-    ends: dict[str, Any],
-) -> Solution:
-    return fit_node(*risks, prior, parent, monitor, **ends)
+def _levels(tree: TaskTree, wanted: Container[str], done: Container[str]) -> list[list[str]]:
+    """The nodes that are wanted and not done; those of a level do not ask for each other."""
+    levels = [[node for node in level if node in wanted and node not in done] for level in tree.levels]
+    return [level for level in levels if level]
 
 
 # --- priors by held-out data ------------------------------------------------------------------------------
@@ -198,20 +192,17 @@ def choose_priors(
     grid: NodeGrid,
     *,
     executor: Executor | None = None,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = 1000,
     monitor: Monitor | None = None,
+    **options: Any,
 ) -> dict[str, NodePrior]:
     """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
 
     So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
     that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
-    taken, and so it is where nothing below a node is held out.
-
-    Priors of a level are tried side by side. The monitor gets a record a node.
+    taken, and so it is where nothing below a node is held out. Priors of a level are tried side by side. The
+    monitor gets a record a node. Options are those of `fit_l2`.
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
-    ends = {"tolerance": tolerance, "max_iterations": max_iterations}
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")
@@ -222,58 +213,46 @@ def choose_priors(
         except DataError as error:
             raise part.refuse(str(error)) from None
         weights[node] = [state.array(f"{node} {k}", precision.size) for k in range(len(splits))]
-    learned = {node for train, _ in splits for node in train}
-    levels = [[node for node in level if node in learned and node not in chosen] for level in tree.levels]
-    every = range(len(splits))
 
     def state_of_choice() -> State:
         arrays = {f"{node} {k}": w for node, of in weights.items() for k, w in enumerate(of)}
         priors = {node: {"gamma": prior.gamma, "factor": prior.factor} for node, prior in chosen.items()}
         return {"chosen": priors, **arrays}
 
-    for nodes in filter(None, levels):
+    learned, n = {node for train, _ in splits for node in train}, len(splits)
+    for nodes in _levels(tree, learned, chosen):
         priors = {node: grid.priors(precision, tree.parent(node) is None) for node in nodes}
         for node in nodes:
             if not any(node in heldout for _, heldout in splits):
                 priors[node] = priors[node][:1]
         # a fit for every prior of every node of the level, on every split; they come back in this order
-        trials = [(j, k, prior) for j, node in enumerate(nodes) for prior in priors[node] for k in every]
         pairs = [tuple(risks[node] for risks in split if node in risks) for node in nodes for split in splits]
-        above = [weights.get(tree.parent(node), [None] * len(splits)) for node in nodes]
-        columns = [(j * len(splits) + k, prior, above[j][k]) for j, k, prior in trials]
+        above = [weights.get(tree.parent(node), [None] * n) for node in nodes]
+        trials = [
+            (j * n + k, prior, above[j][k])
+            for j, node in enumerate(nodes)
+            for prior in priors[node]
+            for k in range(n)
+        ]
         side = SideBySide(executor, pairs, len(trials))
-        fits = side.map(_fit_and_judge, *zip(*columns, strict=True), shared=(monitor, ends))
+        fits = side.map(_fit_and_judge, *zip(*trials, strict=True), shared=(monitor, options))
         for node in nodes:
-            results = ((prior, list(islice(fits, len(splits)))) for prior in priors[node])
-            prior, found = min(results, key=_summed)  # the first of equals; others are not kept
-            chosen[node], weights[node] = prior, [w for w, _ in found]
+            best = np.inf
+            for prior in priors[node]:
+                found = [(fit.w, loss) for fit, loss in islice(fits, n)]
+                loss = sum(loss for _, loss in found)
+                if node not in chosen or loss < best:  # the first of equals; others are not kept
+                    best, chosen[node], weights[node] = loss, prior, [w for w, _ in found]
             monitor.record(
                 "selection",
                 done=len(chosen) / len(learned),
                 node=node,
-                gamma=prior.gamma,
-                factor=prior.factor,
-                heldout_loss=_summed((prior, found)),
+                gamma=chosen[node].gamma,
+                factor=chosen[node].factor,
+                heldout_loss=best,
             )
             kept.keep(state_of_choice)
     return chosen
-
-
-def _fit_and_judge(
-    risks: tuple[Risk, ...],
-    prior: NodePrior,
-    parent: FloatArray | None,
-    monitor: Monitor,
-    ends: dict[str, Any],
-) -> tuple[FloatArray, float]:
-    """Weights, and their held-out loss."""
-    train, *heldout = risks
-    w = fit_node(train, prior, parent, monitor, **ends).w
-    return w, sum(risk.heldout_loss(w) for risk in heldout)
-
-
-def _summed(result: tuple[NodePrior, list[tuple[FloatArray, float]]]) -> float:
-    return sum(loss for _, loss in result[1])
 
 
 def tune_priors(
@@ -286,16 +265,9 @@ def tune_priors(
 ) -> dict[str, NodePrior]:
     """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
 
-    From the root down, each search from the precisions of the node above. A node of which nothing is held out
-    gets these, and its parent's weights for a mean.
-
-    The tuner has the precisions to begin with at the root. The monitor gets a record a node, and those of the
-    tuner.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        A search was interrupted.
+    From the root down, each search from the precisions of the node above; those of `tuner` are for the root.
+    A node of which nothing is held out gets these, and its parent's weights for a mean. The monitor gets a
+    record a node, and those of the tuner. A search that was interrupted raises `KeyboardInterrupt`.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}

@@ -1,4 +1,4 @@
-"""The bundle method against SciPy on problems written out, L-BFGS on smooth losses, and what stops it."""
+"""The bundle method, its planes, and the outputs that it has seen, against SciPy and brute force."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 
 from maxima import ENUMERATED, OUTER, enumerated, huge_features, margin_values, minimum, objective, risk_of
 from structune.errors import DataError
@@ -14,9 +14,10 @@ from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
-from structune.learning.solvers.bundle import Bundle, minimize_bundle
-from structune.learning.solvers.cutting_planes import CuttingPlanes
+from structune.learning.solvers import bundle as module
+from structune.learning.solvers.bundle import Bundle, CuttingPlanes, maximize_on_simplex, minimize_bundle
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.running.monitor import FitStopped, Monitor
 from tiny import Budget, Fuse, small
 
@@ -289,3 +290,295 @@ def test_no_bound_where_rounding_puts_it_above_the_objective(excess, status, kee
     fit = solve(risk_of(problem), uniform(problem, 1.0), keep=keep)
     assert (fit.status, fit.n_evaluations, fit.objective) == (status, 1, pytest.approx(at_zero))
     assert (fit.lower_bound == -np.inf) == (status == "stalled")
+
+
+# --- cutting planes ----------------------------------------------------------------------------------------
+
+
+RNG = np.random.default_rng(0)
+ROWS, OFFSETS = RNG.normal(size=(30, 4)), RNG.normal(size=30)
+PRECISION = np.array([0.5, 1.0, 2.0, 4.0])
+CENTER = np.array([1.0, -1.0, 0.5, 0.0])
+LINEAR = np.array([0.3, -0.2, 0.0, 1.0])
+
+
+def function(w):
+    """Value and subgradient of a maximum of planes."""
+    values = ROWS @ w + OFFSETS
+    return values.max(), ROWS[values.argmax()]
+
+
+def touch(planes, *points):
+    for w in points:
+        planes.add(w, *function(w))
+
+
+def random_points(n, seed=1):
+    return list(3.0 * np.random.default_rng(seed).normal(size=(n, 4)))
+
+
+def peer(rows, offsets, precision=PRECISION, center=0.0):
+    """The minimum of planes and prior by SciPy, and where."""
+
+    def value(x):
+        away = x[:4] - center
+        return 0.5 * precision @ away**2 + x[4], np.append(precision * away, 1.0)
+
+    slants = np.column_stack([-rows, np.ones(len(rows))])
+    limits = {"type": "ineq", "fun": lambda x: slants @ x - offsets, "jac": lambda x: slants}
+    start = np.append(np.zeros(4), offsets.max())
+    found = minimize(value, start, jac=True, method="SLSQP", constraints=limits, options={"ftol": 1e-14})
+    return found.fun, found.x[:4]
+
+
+def minimize_by_planes(planes, n, adds=1):
+    """The lower bounds of so many steps, each with so many planes: at the minimum, then at random."""
+    w, bounds = planes.center, []
+    for k in range(n):
+        touch(planes, w, *random_points(adds - 1, seed=k))
+        w, bound = planes.minimum()
+        bounds.append(bound)
+    return np.array(bounds)
+
+
+@pytest.mark.parametrize("center", [None, CENTER])
+@pytest.mark.parametrize("n", [1, 10])
+def test_the_minimum_of_prior_and_planes(n, center):
+    planes = CuttingPlanes(PRECISION, center)
+    touch(planes, *random_points(n))
+    touched = [function(w)[1] for w in random_points(n)]
+    offsets = [function(w)[0] - function(w)[1] @ w for w in random_points(n)]
+    w, bound = planes.minimum()
+    value, where = peer(np.array(touched), np.array(offsets), center=0.0 if center is None else center)
+    assert bound == pytest.approx(value, rel=1e-9)
+    assert_allclose(w, where, atol=1e-6)
+    assert len(planes) == n
+
+
+@pytest.mark.parametrize("most", [2, 5, None])
+@pytest.mark.parametrize("center", [None, CENTER])
+def test_the_bound_rises_to_the_minimum_and_never_falls(most, center):
+    planes = CuttingPlanes(PRECISION, center, most)
+    bounds = minimize_by_planes(planes, 100)
+    value, _ = peer(ROWS, OFFSETS, center=0.0 if center is None else center)
+    assert np.all(np.diff(bounds) >= -1e-9)
+    assert np.all(bounds <= value + 1e-9)
+    assert bounds[-1] == pytest.approx(value, rel=1e-9 if most is None else 0.05)
+    assert len(planes) <= (most or module._MOST)
+
+
+def test_nor_does_it_rise_above_a_function_below_zero():
+    planes = CuttingPlanes(PRECISION, None, 2)
+    for w in random_points(5):
+        value, gradient = function(w)
+        planes.add(w, value - 100.0, gradient)
+    assert planes.minimum()[1] <= peer(ROWS, OFFSETS - 100.0)[0]
+
+
+@pytest.mark.parametrize("most", [2, 7])
+def test_one_plane_too_many_keeps_the_minimum(most):
+    """A new plane that counts for nothing changes nothing, whatever makes room for it."""
+    planes = CuttingPlanes(PRECISION, CENTER, most)
+    for k, w in enumerate(random_points(20)):
+        touch(planes, w)
+        before = planes.minimum()
+        if k >= most:
+            planes.add(np.zeros(4), -1e6, np.zeros(4))
+            after = planes.minimum()
+            assert after[1] == pytest.approx(before[1], rel=1e-7)
+            assert_allclose(after[0], before[0], atol=1e-5)
+        assert len(planes) <= most
+
+
+@pytest.mark.parametrize(
+    ("n_weights", "most"), [(0, module._MOST), (1000, module._MOST), (1 << 20, 32), (1 << 22, 10)]
+)
+def test_room_for_a_quarter_of_a_gigabyte(n_weights, most):
+    assert CuttingPlanes(np.ones(n_weights))._offsets.size == most
+
+
+@pytest.mark.parametrize("center", [None, CENTER])
+def test_another_linear_function_and_precision(center):
+    planes = CuttingPlanes(PRECISION, center)
+    touch(planes, *random_points(3))
+    planes.minimum()
+    for k in range(5):  # there and back
+        linear, precision = k % 3 * LINEAR, PRECISION + k
+        planes.change(linear, precision)
+        touch(planes, *random_points(1, seed=10 + k))
+    fresh = CuttingPlanes(precision, center)
+    fresh.change(linear)
+    touch(fresh, *random_points(3), *(random_points(1, seed=10 + k)[0] for k in range(5)))
+    assert len(fresh) == len(planes) == 8
+    (w, bound), (expected, value) = planes.minimum(), fresh.minimum()
+    assert bound == pytest.approx(value, rel=1e-10)
+    assert_allclose(w, expected, atol=1e-7)
+    assert planes.prior(w) == pytest.approx(fresh.prior(w))
+
+
+@pytest.mark.parametrize("precision", [[1.0, 0.0], [np.nan, 1.0]])
+def test_precisions_that_are_refused(precision):
+    with pytest.raises(DataError, match="needs a positive precision for every weight"):
+        CuttingPlanes(np.array(precision))
+
+
+def test_room_for_one_plane():
+    with pytest.raises(DataError, match="most=1: expected room for 2 planes"):
+        CuttingPlanes(PRECISION, most=1)
+
+
+def problem(n, rank, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, rank))
+    return rows @ rows.T, rng.normal(size=n)
+
+
+def on_simplex(gram, slope, tolerance=1e-11):
+    """A point of the simplex from which no corner is uphill; the tolerance is that of rounding."""
+    alpha = maximize_on_simplex(gram, slope)
+    assert alpha.shape == slope.shape
+    assert np.all(alpha >= 0.0)
+    assert alpha.sum() == pytest.approx(1.0, rel=1e-14)
+    uphill = slope - gram @ alpha
+    assert uphill.max() - alpha @ uphill <= tolerance * max(np.abs(gram).max(), np.ptp(slope), 1e-300)
+    return alpha
+
+
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_scipy_agrees_on_the_simplex(rank):
+    gram, slope = problem(8, rank)
+    peer = minimize(
+        lambda a: (0.5 * a @ gram @ a - slope @ a, gram @ a - slope),
+        np.full(8, 1 / 8),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * 8,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-14},
+    )
+    alpha = on_simplex(gram, slope)
+    assert 0.5 * alpha @ gram @ alpha - slope @ alpha <= peer.fun + 1e-10
+    assert_allclose(gram @ alpha, gram @ peer.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("rank", [1, 150])
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_grams_large_and_small_beside_the_slopes(rank, scale):
+    gram, slope = problem(100, rank)
+    on_simplex(scale * gram, slope)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_does_not_matter(unit):
+    gram, slope = problem(6, 4)
+    alpha = maximize_on_simplex(unit * gram, unit * slope)
+    assert_allclose(alpha, maximize_on_simplex(gram, slope), atol=1e-8)
+
+
+def test_planes_that_are_flat():
+    assert_allclose(on_simplex(np.zeros((3, 3)), np.array([1.0, 3.0, 2.0])), [0.0, 1.0, 0.0], atol=1e-10)
+    assert_allclose(on_simplex(np.zeros((3, 3)), np.array([1.0, 3.0, 3.0])), [0.0, 0.5, 0.5], atol=1e-6)
+    assert_allclose(on_simplex(np.zeros((4, 4)), np.zeros(4)), 0.25)
+
+
+def test_planes_that_are_the_same():
+    row = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]])
+    alpha = on_simplex(row @ row.T, np.array([1.0, 1.0, 0.0]))
+    assert np.all(np.isfinite(alpha))
+    on_simplex(np.ones((5, 5)), np.ones(5))
+
+
+def test_one_plane():
+    for gram, slope in ((0.0, 0.0), (1e300, -1e300), (1e-300, 5.0)):
+        assert maximize_on_simplex(np.array([[gram]]), np.array([slope])).tolist() == [1.0]
+
+
+# --- seen outputs ------------------------------------------------------------------------------------------
+
+
+LOSSES = [("margin", "hinge"), *(("slack", outer) for outer in OUTER), ("margin", "logistic")]
+CASES = [("chain", *loss) for loss in LOSSES]
+CASES += [(kind, "margin", "hinge") for kind in ("binary", "ranking", "rna")]
+
+
+def points(risk, n=6, scale=1.0):
+    rng = np.random.default_rng(0)
+    return [np.zeros(risk.n_weights), *(scale * rng.normal(size=(n - 1, risk.n_weights)))]
+
+
+def seen_at(risk, *places):
+    seen = SeenOutputs(risk)
+    for w in places:
+        seen.decode(w)
+    return seen
+
+
+@pytest.mark.parametrize(("kind", "rescaling", "outer"), CASES)
+def test_the_estimate_is_a_bound_that_touches(kind, rescaling, outer):
+    risk = risk_of(enumerated(kind), MarginLoss(rescaling, outer))
+    seen, places = SeenOutputs(risk), points(risk)
+    for k, w in enumerate(places):
+        value, gradient = seen.decode(w)
+        assert value == pytest.approx(risk.nonlinear(w)[0], rel=1e-9)
+        for v in places:
+            estimate, slope = seen.estimate(v)
+            truth = risk.nonlinear(v)[0]
+            tolerance = 1e-9 * (1.0 + abs(truth))
+            assert estimate <= truth + tolerance
+            assert estimate >= value + gradient @ (v - w) - tolerance
+            assert value >= estimate + slope @ (w - v) - tolerance
+        for v in places[: k + 1]:
+            assert seen.estimate(v)[0] == pytest.approx(risk.nonlinear(v)[0], rel=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "rescaling", "outer"), CASES)
+def test_the_estimate_along_a_line(kind, rescaling, outer):
+    risk = risk_of(enumerated(kind), MarginLoss(rescaling, outer))
+    places = points(risk)
+    seen = seen_at(risk, *places[:4])
+    w, step = places[4:]
+    line = seen.along(w, step)
+    for t in (-1.0, 0.0, 0.3, 1.0, 2.0):
+        value, slope = line(t)
+        estimate, gradient = seen.estimate(w + t * step)
+        assert value == pytest.approx(estimate, rel=1e-12)
+        assert slope == pytest.approx(gradient @ step, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["chain", "rna"])
+def test_when_all_has_been_seen_the_estimate_is_the_loss(kind):
+    problem = enumerated(kind)
+    risk = risk_of(problem)
+    seen = seen_at(risk, *points(risk, 100, 3.0))
+    assert len(seen) <= sum(costs.size for costs in problem.costs)
+    for w in points(risk, 20, 0.1):
+        before = len(seen)
+        value, _ = seen.decode(w)
+        expected = problem.shard.weights @ margin_values(problem, w)
+        assert value + risk.linear @ w == pytest.approx(expected, rel=1e-9)
+        assert len(seen) - before <= len(problem.shard)
+
+
+def test_a_decoding_is_a_pass_and_an_estimate_none():
+    risk = risk_of(enumerated("chain"))
+    seen, w = SeenOutputs(risk), points(risk)[1]
+    assert (len(seen), risk.passes) == (0, 0)
+    seen.decode(w)
+    seen.estimate(w)
+    seen.along(w, w)(1.0)
+    assert (len(seen), risk.passes) == (16, 1)
+    seen.decode(w)
+    assert len(seen) == 16  # nothing is new
+
+
+def test_the_cut_into_shards_does_not_matter():
+    structure, shard = small("chain")
+    one, many = (
+        SeenOutputs(Risk(structure, MarginLoss(), pieces))
+        for pieces in ([shard], [shard.take([k]) for k in range(len(shard))])
+    )
+    for w in points(one._risk):
+        (value, gradient), (expected, slope) = many.decode(w), one.decode(w)
+        assert value == pytest.approx(expected, rel=1e-12)
+        assert_allclose(gradient, slope, atol=1e-12)
+    assert_array_equal(many.example, one.example)

@@ -1,6 +1,6 @@
-"""Elastic nets by their optimality conditions and by brute force, and what is left of fits cut short."""
+"""Elastic nets and their paths by optimality conditions and brute force, and fits that are cut short."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,20 +10,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from maxima import enumerated
 from maxima import risk_of as margin_risk
-from structune.errors import CapabilityError
+from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
+from structune.learning import elastic_net_path
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.risk import Risk
-from structune.learning.solvers import composite as module
 from structune.learning.solvers.composite import (
     LbfgsCurvatures,
     NewtonCurvatures,
-    _Whole,
-    least_subgradient,
     minimize_l1_quadratic,
+    whole,
 )
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.lbfgs import Pairs
+from structune.learning.solvers.solution import least_subgradient
 from structune.running.monitor import FitStopped
 from tiny import FLAT, Budget, dense_hessian, risk_of
 
@@ -172,7 +173,7 @@ def by_orthants(matrix, gradient, w, l1):
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_the_minimum_over_all_orthants(seed, n):
     matrix, gradient, w, l1 = quadratic(seed, n)
-    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
+    found = minimize_l1_quadratic(whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
     assert_allclose(found, by_orthants(matrix, gradient, w, l1), atol=1e-6)
 
 
@@ -181,7 +182,7 @@ def test_the_minimum_over_all_orthants(seed, n):
 def test_many_weights(seed):
     """No slope is left, and zeros are exact."""
     matrix, gradient, w, l1 = quadratic(seed, 40)
-    found = minimize_l1_quadratic(_Whole(matrix, np.zeros(40)), gradient, w, 3 * l1, 1e-8)
+    found = minimize_l1_quadratic(whole(matrix, np.zeros(40)), gradient, w, 3 * l1, 1e-8)
     left = least_subgradient(gradient + matrix @ (found - w), found, 3 * l1)
     assert np.linalg.norm(left) <= 1e-8
     assert np.count_nonzero(found) < 40
@@ -221,23 +222,17 @@ def bfgs(steps):
     return matrix
 
 
-def learned(steps, n_pairs, monkeypatch):
-    monkeypatch.setattr(module, "_LEAST_PAIRS", n_pairs)
-    monkeypatch.setattr(module, "_MOST_PAIRS", n_pairs)
-    curvatures = LbfgsCurvatures(SCALE)
-    for s in steps:
-        curvatures.add(s, A @ s)
-    return curvatures
-
-
 def as_matrix(quadratic, n):
     return np.array([quadratic.product(e) for e in np.eye(n)])
 
 
 @pytest.mark.parametrize("n_steps", [1, 9])
-def test_the_bfgs_matrix(n_steps, monkeypatch):
-    """Of the last four steps, whichever row they are kept in."""
-    curvatures = learned(STEPS[:n_steps], 4, monkeypatch)
+def test_the_bfgs_matrix(n_steps):
+    """Of the last four steps."""
+    curvatures = LbfgsCurvatures(SCALE)
+    curvatures.pairs = Pairs(N, 4)
+    for step in STEPS[:n_steps]:
+        curvatures.add(step, A @ step)
     w, slope = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 3.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
     active, quadratic = curvatures.at(w, slope)
     assert active.tolist() == [0, 1, 2, 5, 6]
@@ -265,3 +260,71 @@ def test_the_hessian(kind):
     free = np.arange(0, n, 2)
     found = quadratic.solve(free, np.ones(free.size))
     assert_allclose(found, np.linalg.solve(matrix[np.ix_(free, free)], np.ones(free.size)), rtol=1e-8)
+
+
+# --- elastic net -------------------------------------------------------------------------------------------
+
+
+KINDS = ("chain", "classes")
+
+
+def path(kind="chain", free=2, **options):
+    risk = risk_of(kind)
+    precision = np.full(risk.n_weights, 0.1)
+    precision[-free:] = 0.0
+    return risk, precision, elastic_net_path(risk, precision, **{"tolerance": 1e-7, **options})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_point_is_the_minimum(kind):
+    _, precision, points = path(kind, n_factors=5)
+    for factor, fit in points:
+        l1 = factor * (precision > 0)
+        cold = fit_l2(risk_of(kind), precision, l1=l1, tolerance=1e-7)
+        assert fit.objective == pytest.approx(cold.objective, rel=1e-7)
+        assert_allclose(fit.w, cold.w, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_begins_where_the_first_weight_leaves_zero(kind):
+    risk, precision, points = path(kind, n_factors=7, least=1e-3)
+    points = list(points)
+    held = precision > 0
+    assert not points[0][1].w[held].any()
+    most = points[0][0]
+    assert fit_l2(risk, precision, l1=0.99 * most * held, tolerance=1e-7).w[held].any()
+    assert_allclose([b / a for (a, _), (b, _) in pairwise(points)], 1e-3 ** (1 / 6))
+    assert np.count_nonzero(points[-1][1].w) > np.count_nonzero(points[1][1].w)
+
+
+def test_starts_at_the_fit_before_save_passes():
+    risk, precision, points = path(n_factors=12, least=0.1)
+    warm = sum(fit.n_evaluations for _, fit in points)
+    factors = [factor for factor, _ in path(n_factors=12, least=0.1)[2]]
+    l1 = (precision > 0) * 1.0
+    cold = sum(fit_l2(risk, precision, l1=t * l1, tolerance=1e-7).n_evaluations for t in factors)
+    assert warm < cold
+
+
+def test_factors_and_shares_that_are_given():
+    shares = np.linspace(0.0, 1.0, 20)
+    risk, precision, _ = path()
+    found = list(elastic_net_path(risk, precision, shares, factors=[3.0, 1.0, 0.0], tolerance=1e-7))
+    assert [factor for factor, _ in found] == [3.0, 1.0, 0.0]
+    expected = fit_l2(risk, precision, l1=3.0 * shares, tolerance=1e-7)
+    assert_array_equal(found[0][1].w, expected.w)
+    assert found[2][1].w.all()
+
+
+def test_the_time_is_up_on_a_path():
+    _, _, points = path(monitor=Budget(30))
+    with pytest.raises(FitStopped):
+        list(points)
+
+
+@pytest.mark.parametrize(
+    "options", [{"least": 0.0}, {"n_factors": 1}, {"l1": np.zeros(20)}, {"factors": [-1.0]}]
+)
+def test_what_makes_no_path_is_refused(options):
+    with pytest.raises(DataError, match="expected"):
+        list(path(**options)[2])

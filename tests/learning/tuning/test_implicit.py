@@ -1,24 +1,38 @@
-"""The search for the lowest held-out loss."""
+"""The search for the lowest held-out loss; its gradient against differences of that loss solved again."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
 
 from structune import SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
+from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
-from structune.learning.tuning.implicit import BOUNDS, _Search
+from structune.learning.tuning.implicit import (
+    BOUNDS,
+    FARTHEST,
+    GRID,
+    Response,
+    _Search,
+    hypergradient,
+    of_precisions,
+)
 from structune.learning.tuning.problem import TuningProblem
 from structune.plots.learning import chosen_step
 from structune.running.checkpoints import Restored
 from structune.running.monitor import Monitor
+from structune.structure import Groups
 from tiny import (
+    KINDS,
     Fuse,
     exact_fit,
     heldout_loss,
@@ -174,3 +188,205 @@ def test_one_label_only():
     """Nothing to learn, and nothing to divide by."""
     model = SequenceTagger(tuning="implicit").fit([[["w=a"], ["w=b"]]] * 6, [["O", "O"]] * 6)
     assert not model.coef_.any()
+
+
+# --- hypergradient -----------------------------------------------------------------------------------------
+
+
+STEP = 1e-3
+
+
+def slope(problem, d, direction):
+    """Of the held-out loss: central differences with Richardson's extrapolation, all fits solved again."""
+    at = optima(problem, d)
+
+    def difference(step):
+        ahead, behind = (heldout_loss(problem, optima(problem, d + s * direction, at)) for s in (step, -step))
+        return (ahead - behind) / (2 * step)
+
+    return (4 * difference(STEP / 2) - difference(STEP)) / 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "which", "splits"),
+    [
+        ("chain", "grouped", {"cv": 3}),
+        ("chain", "separate", {"cv": 0.3}),
+        ("classes", "single", {"cv": 0.3}),
+        ("partial", "grouped", {"cv": 0.3}),
+    ],
+)
+@settings(max_examples=4)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_hypergradient_is_the_slope_of_the_refitted_loss(kind, which, splits, seed):
+    rng = np.random.default_rng(seed)
+    problem = tuning_problem(kind, which, seed=seed, random_state=seed % 1000, **splits)
+    d = rng.uniform(-1.5, 2.5, len(problem.groups))
+    value, gradient = value_and_gradient(problem, d, **TIGHT)
+    assert value == pytest.approx(heldout_loss(problem, optima(problem, d)), rel=1e-10)
+    for direction in (np.eye(d.size)[seed % d.size], rng.normal(size=d.size)):
+        expected = slope(problem, d, direction)
+        # rounding of the objective leaves fits, and so all slopes, an error of the whole gradient's size
+        scale = max(np.abs(gradient) @ np.abs(direction), 0.1 * np.linalg.norm(gradient))
+        assert gradient @ direction == pytest.approx(expected, rel=1e-5, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize(("kind", "gamma"), [("chain", 0.4), ("classes", 1.0), ("partial", 0.0)])
+def test_the_slope_in_gamma(kind, gamma):
+    """Around gamma times given weights, the fits solved again; and the slopes in the precisions there."""
+    problem, rng = tuning_problem(kind, "grouped"), np.random.default_rng(0)
+    d = rng.uniform(-1.0, 1.0, len(problem.groups))
+    split = replace(problem.splits[0], parent=rng.normal(size=problem.full.n_weights))
+
+    def refitted(d, gamma):
+        center = gamma * split.parent
+        moved = exact_fit(split.train.around(center), weight_precision(problem, d))
+        return split.heldout.value(center + moved)
+
+    def difference(step_d, step_gamma):
+        ahead, behind = (refitted(d + s * step_d, gamma + s * step_gamma) for s in (STEP, -STEP))
+        return (ahead - behind) / (2 * STEP)
+
+    point = hypergradient(split, problem.groups, d, gamma, **TIGHT)
+    assert point.value == pytest.approx(refitted(d, gamma), rel=1e-9)
+    scale = np.linalg.norm(point.gradient)
+    assert point.gradient[-1] == pytest.approx(difference(0.0, 1.0), rel=1e-4, abs=1e-4 * scale)
+    v = rng.normal(size=d.size)
+    assert point.gradient[:-1] @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize("kind", ["chain", "partial"])
+def test_what_a_loose_fit_left_undone_is_corrected(kind):
+    """The error of the value is of second order in what the fit left undone."""
+    problem = tuning_problem(kind, "grouped")
+    d, split = np.zeros(len(problem.groups)), problem.splits[0]
+    exact = heldout_loss(problem, optima(problem, d))
+    corrected, plain = [], []
+    for tolerance in (0.1, 0.01, 0.001):
+        point = hypergradient(
+            split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10, accuracy=np.inf
+        )
+        corrected.append(abs(point.value - exact))
+        plain.append(abs(split.heldout.value(point.fit.w) - exact))
+    assert np.all(np.array(corrected) < np.array(plain))
+    assert np.all(np.array(corrected[1:]) < 0.05 * np.array(plain[1:]))
+
+
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_warm_starts_change_the_cost_and_not_the_result(kind):
+    problem = tuning_problem(kind, "separate")
+    split, d = problem.splits[0], np.full(len(problem.groups), 0.3)
+    options = {"tolerance": 1e-8, "cg_tolerance": 1e-8}
+    nearby = hypergradient(split, problem.groups, d - 0.01, **options)
+    warm = hypergradient(split, problem.groups, d, start=nearby, **options)
+    cold = hypergradient(split, problem.groups, d, **options)
+    assert warm.value == pytest.approx(cold.value, rel=1e-9)
+    assert_allclose(warm.gradient, cold.gradient, rtol=1e-5, atol=1e-6)
+    options = {"tolerance": 1e-3, "cg_tolerance": 1e-2}
+    warm = hypergradient(split, problem.groups, d, start=nearby, **options)
+    cold = hypergradient(split, problem.groups, d, **options)
+    assert warm.fit.n_evaluations < cold.fit.n_evaluations
+    assert warm.n_products < cold.n_products
+
+
+@pytest.mark.parametrize(("n", "p", "d"), [(200, 3000, -3.0), (1000, 250, 0.0)])
+def test_values_are_those_of_the_fit_solved_again(n, p, d):
+    """However many features: loose fits of separable classes leave much undone that no first order tells."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, p))
+    y = (x[:, :10].sum(1) + rng.normal(size=n) > 0).astype(int)
+    structure = Classes([0, 1], [f"x{k}" for k in range(p)], bias=True)
+    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), structure.groups())
+    split, at = problem.splits[0], np.full(len(problem.groups), d)
+    point = hypergradient(split, problem.groups, at, tolerance=1e-2, cg_tolerance=0.1, accuracy=5e-3)
+    again = fit_l2(split.train, GroupedL2(problem.groups, at).precision, tolerance=1e-8)
+    assert point.value == pytest.approx(split.heldout.value(again.w), rel=0.01)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_is_about_that_of_gauss_and_newton(kind):
+    """Of a group a weight each: the outer products of how the weights move, under the held-out Hessian."""
+    problem = tuning_problem(kind, "separate")
+    split, d = problem.splits[0], np.zeros(len(problem.groups))
+    point = hypergradient(split, problem.groups, d, **TIGHT)
+    w, n = point.fit.w, d.size
+    products = [split.train.linearize(w), split.heldout.linearize(w)]
+    inner, outer = (np.array([product(v) for v in np.eye(n)]) for product in products)
+    moves = -w / (1.0 + np.diag(inner))  # each as if the others stayed
+    if kind == "partial":  # which may curve downward: the model does not
+        assert np.linalg.eigvalsh(point.response.coupling).min() > -1e-9
+    else:
+        expected = np.outer(moves, moves) * outer
+        assert_allclose(point.response.coupling, expected, atol=1e-3 * np.ptp(outer))
+    step = np.full(n, 1e-3)
+    fall = point.response.change(step)[0] - point.response.change(-step)[0]
+    assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)
+
+
+FAR = np.full(3, FARTHEST)
+
+
+def straight(gradient, coupling):
+    """Where weights go as far as the log precisions, a quadratic."""
+    gradient = np.asarray(gradient)
+    return Response(gradient[:, None] * GRID, np.tile(GRID, (gradient.size, 1)), np.asarray(coupling))
+
+
+@given(st.integers(0, 1000))
+def test_the_lowest_point_of_a_quadratic(seed):
+    rng = np.random.default_rng(seed)
+    root, gradient = rng.normal(size=(3, 3)), rng.normal(size=3)
+    coupling = root @ root.T + np.eye(3)
+    model = straight(gradient, coupling)
+    step, fall = model.lowest(-FAR, FAR)
+    expected = -np.linalg.solve(coupling, gradient)
+    if np.all(np.abs(expected) < FARTHEST):
+        assert_allclose(step, expected, atol=1e-3)
+        assert fall == pytest.approx(0.5 * gradient @ -expected, rel=1e-4)
+    alone = straight(gradient, np.diag(coupling)).lowest(-FAR, FAR)
+    assert_allclose(alone[0], straight(gradient, np.diag(np.diag(coupling))).lowest(-FAR, FAR)[0], atol=1e-6)
+    step, fall = model.lowest(-FAR / 100, FAR / 100)
+    assert np.all(np.abs(step) <= FARTHEST / 100)
+    assert fall == pytest.approx(-model.change(step)[0])
+    assert fall > 0
+
+
+@pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
+def test_independent_weights(s):
+    """Their loss is known far from where it was measured: one weight a group, quadratics all."""
+    rng = np.random.default_rng(0)
+    hessian, heldout, best, other = rng.uniform(0.5, 5.0, (4, 3))
+    precision, groups = np.ones(3), Groups(np.arange(3), ("a", "b", "c"))
+
+    def loss(log_precision):
+        w = hessian * best / (np.exp(log_precision) + hessian)
+        return 0.5 * np.sum(heldout * (w - other) ** 2)
+
+    w = hessian * best / (precision + hessian)
+    slope = heldout * (w - other)
+    linear, length = of_precisions(groups, precision, hessian, w, slope, heldout)
+    unit = np.diag(heldout * (w / (precision + hessian)) ** 2)
+    model = Response(linear, length, unit)
+    assert model.change(np.full(3, s))[0] == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
+    assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
+    _, gradient = model.change(np.full(3, s))
+    assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
+
+
+def test_curvature_that_the_model_has_not():
+    gradient, coupling = np.array([1.0, -2.0]), np.diag([2.0, 1.0])
+    rest = np.array([[1.0, 0.5], [0.5, 3.0]])
+    both, apart = straight(gradient, coupling + rest), straight(gradient, coupling)
+    assert_allclose(apart.lowest(-FAR[:2], FAR[:2], rest)[0], both.lowest(-FAR[:2], FAR[:2])[0], atol=1e-4)
+    step = np.array([0.3, -0.2])
+    assert apart.change(step, rest)[0] == pytest.approx(both.change(step)[0])
+
+
+def test_curvature_is_that_of_the_model_at_a_step_of_zero():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    linear, length = (rng.normal(size=(3, 1)) * np.expm1(0.3 * GRID) for _ in range(2))
+    model = Response(linear, length, root @ root.T)
+    step = 1e-5
+    columns = [(model.change(step * e)[1] - model.change(-step * e)[1]) / (2.0 * step) for e in np.eye(3)]
+    assert_allclose(model.curvature, columns, atol=1e-7)

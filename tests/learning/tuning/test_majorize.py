@@ -1,10 +1,11 @@
-"""Majorisation-minimisation: it descends, ends at its fixed point, and does not collapse."""
+"""Precisions integrated out: updates, direct search, noise of regression, and calibration."""
 
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -12,18 +13,31 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from structune import Classifier, Regressor
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
-from structune.learning.losses import LogLoss
+from structune.flat.structure.linear import Linear
+from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.penalties import NOISE_FLOOR, GroupedL2, IntegratedL2
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning import MajorizeTuner, TuningProblem
+from structune.learning.tuning import DirectTuner, MajorizeTuner, TuningProblem
 from structune.learning.tuning import majorize as module
-from structune.learning.tuning.majorize import CollapseWarning
-from structune.running.monitor import Monitor
+from structune.learning.tuning.majorize import CollapseWarning, best_factor
+from structune.running.monitor import BudgetExhausted, Monitor
 from structune.structure import Groups
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
-from tiny import KINDS, Fuse, dense_hessian, exact_fit, margin_problem, tuning_problem
+from tiny import (
+    KINDS,
+    Budget,
+    Fuse,
+    OneCtrlC,
+    dense_hessian,
+    exact_fit,
+    group,
+    margin_problem,
+    small,
+    tuning_problem,
+)
 
 TIGHT = {"tolerance": 1e-5, "fit_tolerance": 1e-8, "max_iterations": 500}
 WHICH = ["single", "grouped", "separate"]
@@ -249,3 +263,232 @@ def test_stretched_moves_save_updates():
     assert model[-1].status_ == "converged"
     assert model.score(x, y) > 0.96
     assert len(updates) < 10  # twenty of plain updates were too few
+
+
+# --- majorize regression -----------------------------------------------------------------------------------
+
+
+TIGHTER = {"tolerance": 1e-6, "fit_tolerance": 1e-9, "max_iterations": 500}
+
+
+def regression(n, p, which="free", seed=0, noise=0.5, **options):
+    """Features of two groups, of which only the second tells anything."""
+    rng = np.random.default_rng(seed)
+    x, weights = rng.normal(size=(n, p)), rng.uniform(0.5, 1.5, n)
+    y = 1.0 + x @ (rng.normal(size=p) * (np.arange(p) % 2)) + noise * rng.normal(size=n)
+    structure = Linear([f"{'ab'[k % 2]}={k}" for k in range(p)])
+    groups, shard = group(structure, which), structure.encode(x, y, weights)
+    return TuningProblem.build(structure, SquaredLoss(), shard, groups, **{"splits": False, **options})
+
+
+def objectives(result):
+    return [record["objective"] for record in result.history if record["stage"] in ("majorize", "direct")]
+
+
+def penalty_of(problem, result):
+    """Of each weight, beside half the squares of the residuals."""
+    return problem.groups.spread(np.exp(result.log_precision)) * result.noise
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "which", "hessian"),
+    [(60, 4, "free", "dense"), (20, 15, "separate", "exact"), (10, 20, "single", "dense")],
+)
+def test_the_objective_never_rises_of_regression(n, p, which, hessian):
+    problem = regression(n, p, which, hessian=hessian)
+    found = objectives(MajorizeTuner(beta=1.0, count="all", tolerance=1e-4, max_iterations=100).tune(problem))
+    assert len(found) > 2
+    assert np.all(np.diff(found) <= 1e-9 * np.abs(found[:-1]))
+
+
+@pytest.mark.parametrize("which", ["free", "separate"])
+def test_it_ends_at_the_fixed_point_of_regression(which):
+    problem = regression(40, 8, which)
+    result = MajorizeTuner(alpha=0.5, beta=0.2, count="all", **TIGHTER).tune(problem)
+    groups, risk = problem.groups, problem.full
+    assert result.status == "converged"
+    energy = 0.5 * groups.sum(result.w**2)
+    assert_allclose(np.exp(result.log_precision), (groups.sizes / 2 + 0.5) / (energy + 0.2), rtol=1e-5)
+    floor = NOISE_FLOOR * 2 * risk.at_zero.value / risk.weight
+    assert result.noise == pytest.approx(2 * risk.value(result.w) / risk.weight + floor, rel=1e-5)
+    assert_allclose(result.w, exact_fit(risk, penalty_of(problem, result)), atol=1e-6)
+
+
+@pytest.mark.parametrize("which", ["single", "free"])
+def test_direct_finds_the_same_optimum_where_it_is_easy(which):
+    problem = regression(100, 6, which)
+    steps = MajorizeTuner(beta=1.0, count="all", **TIGHTER).tune(problem)
+    direct = DirectTuner(beta=1.0, fit_tolerance=1e-9).tune(problem)
+    assert objectives(direct)[-1] == pytest.approx(objectives(steps)[-1], rel=1e-9)
+    assert_allclose(direct.w, steps.w, atol=1e-4)
+    assert_allclose(direct.log_precision, steps.log_precision, atol=1e-3)
+    assert direct.noise == pytest.approx(steps.noise, rel=1e-4)
+
+
+@pytest.mark.parametrize("count", ["auto", "all", "effective"])
+@pytest.mark.parametrize("hessian", ["dense", "exact"])
+@pytest.mark.parametrize(("n", "p", "which"), [(10, 10, "separate"), (3, 30, "single"), (1, 4, "free")])
+def test_results_are_finite(n, p, which, hessian, count):
+    problem = regression(n, p, which, hessian=hessian)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollapseWarning)
+        result = MajorizeTuner(count=count).tune(problem)
+    assert np.all(np.isfinite(result.log_precision))
+    assert np.all(np.isfinite(result.w))
+    floor = NOISE_FLOOR * 2 * problem.full.at_zero.value / problem.full.weight
+    assert result.noise >= floor
+    assert problem.full.value(result.w) <= problem.full.at_zero.value
+
+
+@pytest.mark.parametrize("floor", [1e-2, 1e-4])
+def test_the_floor_bounds_the_noise(floor):
+    problem = regression(10, 30, noise=0.0)
+    least = floor * 2 * problem.full.at_zero.value / problem.full.weight
+    for tuner in (
+        MajorizeTuner(noise_floor=floor, **TIGHTER),
+        DirectTuner(noise_floor=floor),
+    ):
+        assert least <= tuner.tune(problem).noise < 3 * least
+
+
+def problem_of(y, x=None):
+    structure = Linear(["a", "b"])
+    x = np.random.default_rng(0).normal(size=(len(y), 2)) if x is None else x
+    shard = structure.encode(x, y)
+    return TuningProblem.build(structure, SquaredLoss(), shard, group(structure, "free"), splits=False)
+
+
+@pytest.mark.parametrize(("tuner", "n_determined"), [(MajorizeTuner(), 1), (DirectTuner(), 0)])
+def test_features_that_are_all_zero(tuner, n_determined):
+    y = np.arange(10.0)
+    result = tuner.tune(problem_of(y, np.zeros((10, 2))))
+    assert_allclose(result.w, [0.0, 0.0, 4.5], rtol=1e-4)
+    assert result.noise == pytest.approx(np.var(y, ddof=n_determined), rel=1e-3)
+
+
+@pytest.mark.parametrize("hessian", ["dense", "exact"])
+@pytest.mark.parametrize("tuner", [MajorizeTuner(tolerance=1e-4), DirectTuner()])
+def test_one_ctrl_c_is_enough(tuner, hessian):
+    """At some of the times when it may come."""
+    problem = regression(30, 6, executor=(whole := OneCtrlC(10**9)), hessian=hessian)
+    before = whole.left
+    tuner.tune(problem)
+    n = before - whole.left
+    for stop in range(5, n, 1 + n // 12):
+        problem = regression(30, 6, executor=(fuse := OneCtrlC(10**9)), hessian=hessian)
+        fuse.left = stop
+        result = tuner.tune(problem)
+        fuse.left = 10**9
+        assert result.status == "interrupted"
+        assert np.all(np.isfinite(result.w))
+        assert np.isfinite(result.noise)
+        assert problem.full.value(result.w) <= problem.full.at_zero.value
+
+
+# --- calibration -------------------------------------------------------------------------------------------
+
+
+FACTORS = np.linspace(-5.0, 5.0, 41)
+
+
+def folded(kind, folds=3):
+    structure, shard = small(kind)
+    groups = group(structure, "grouped")
+    return TuningProblem.build(structure, LogLoss(), shard, groups, cv=folds)
+
+
+def judged(problem, d, factor):
+    """Held-out loss and the factor's prior."""
+    precision = GroupedL2(problem.groups, d + factor).precision
+    fits = (fit_l2(split.train, precision, tolerance=1e-8).w for split in problem.splits)
+    losses = (split.heldout.value(w) for split, w in zip(problem.splits, fits, strict=True))
+    return sum(losses) + 0.5 * (factor / 1.5) ** 2
+
+
+@pytest.mark.parametrize(("kind", "level"), [("chain", -3.0), ("classes", 3.0)])
+def test_it_is_close_to_the_best_of_many(kind, level):
+    problem = folded(kind)
+    d = np.full(len(problem.groups), level)
+    w = np.zeros(problem.full.n_weights)
+    found = best_factor(problem, d, w, 1e-6, Monitor())
+    values = [judged(problem, d, other) for other in FACTORS]
+    assert judged(problem, d, found.log) <= min(values) + 0.01 * abs(min(values))
+    assert found.heldout_loss <= judged(problem, d, 0.0) * (1 + 1e-5)
+
+
+def test_the_groups_keep_their_proportions():
+    problem = folded("classes")
+    plain, calibrated = (MajorizeTuner(calibrated=value).tune(problem) for value in (False, True))
+    moved = calibrated.log_precision - plain.log_precision
+    assert moved == pytest.approx(np.full(len(moved), moved[0]))
+    assert moved[0] != 0.0
+    assert plain.heldout_loss is None
+    assert calibrated.heldout_loss <= judged(problem, plain.log_precision, 0.0) * (1 + 1e-3)
+    assert calibrated.passes > plain.passes
+
+
+class UpToTheFactors(Monitor):
+    """Whose time is up when the first factor was tried."""
+
+    def record(self, stage, **values):
+        super().record(stage, **values)
+        if stage == "calibrate":
+            raise BudgetExhausted
+
+
+def test_a_budget_that_ends_while_examples_are_held_out():
+    problem = folded("classes")
+    plain = MajorizeTuner().tune(problem)
+    result = MajorizeTuner(calibrated=True).tune(problem, UpToTheFactors())
+    assert result.status == "budget"
+    assert result.log_precision == pytest.approx(plain.log_precision)
+
+
+# --- direct ------------------------------------------------------------------------------------------------
+
+
+def objective(problem, w, **prior):
+    return problem.full.value(w) + IntegratedL2(problem.groups, **prior).value_and_gradient(w)[0]
+
+
+@pytest.mark.parametrize(("kind", "which"), zip(KINDS, ["single", "grouped", "separate"], strict=True))
+def test_it_ends_at_a_stationary_point(kind, which):
+    problem, prior = tuning_problem(kind, which, splits=False), {"alpha": 0.5, "beta": 2.0}
+    result = DirectTuner(fit_tolerance=1e-6, **prior).tune(problem)
+    assert result.status == "converged"
+    slope = approx_fprime(result.w, lambda w: objective(problem, w, **prior), 1e-6)
+    assert np.abs(slope).max() < 1e-3
+    energy = 0.5 * problem.groups.sum(result.w**2)
+    assert_allclose(np.exp(result.log_precision), (problem.groups.sizes / 2 + 0.5) / (energy + 2.0))
+    assert result.history[-1]["objective"] == pytest.approx(objective(problem, result.w, **prior))
+
+
+def test_cut_short():
+    problem = tuning_problem(splits=False)
+    result = DirectTuner().tune(problem, Budget(5))
+    assert result.status == "budget"
+    assert problem.full.value(result.w) < problem.full.at_zero.value
+    fuse = Fuse(10)
+    assert DirectTuner().tune(tuning_problem(executor=fuse, splits=False)).status == "interrupted"
+    assert DirectTuner(max_iterations=2).tune(problem).status == "iterations"
+
+
+def test_losses_with_kinks_are_refused():
+    problem = margin_problem("classes", MarginLoss(), splits=False)
+    told = "the direct tuner needs a smooth loss, found MarginLoss: expected tuning='gr"
+    with pytest.raises(CapabilityError, match=told):
+        DirectTuner().tune(problem)
+    assert problem.full.passes == 0
+
+
+def test_a_degenerate_end_is_told():
+    """More weights than examples: at w = 0 the prior of the many is a well that the search does not leave."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 400))
+    y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
+    structure = Classes([0, 1], [f"x{k}" for k in range(400)], bias=False)
+    problem = TuningProblem.build(
+        structure, LogLoss(), structure.encode(x, y), Groups.single(structure.n_weights), splits=False
+    )
+    with pytest.warns(CollapseWarning, match="tuning='direct' seldom leaves"):
+        DirectTuner().tune(problem)

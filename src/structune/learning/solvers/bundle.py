@@ -1,4 +1,4 @@
-"""Bundle methods: minimise a convex risk that has kinks, plus a Gaussian prior."""
+"""Bundle methods: minimise a convex risk that has kinks, plus a Gaussian prior, by cutting planes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import piqp
 
 from structune.errors import DataError
 from structune.learning.risk import Ray, Risk
-from structune.learning.solvers.cutting_planes import CuttingPlanes
 from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.learning.solvers.solution import Solution
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored
+from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
@@ -29,6 +29,10 @@ _ROUNDING = 1e-6  # of the objective: what a bound may lie above it
 _LEAST_SCALE = 1e-6  # of the objective at the start
 _LONGEST, _BISECTIONS = 2.0, 14
 _MOST_INNER = 1000
+_IDLE = 1e-9  # dual weight
+_CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
+_MOST_STEPS = 30  # of the quadratic programme: later ones gain nothing
+_PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the diagonal of the Gram matrix
 
 Convex = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -74,7 +78,7 @@ class Bundle:
         return state
 
     def keep(self, w: FloatArray, n: int) -> None:
-        """Let a checkpoint have the planes and outputs, where a search is best, and its number of passes."""
+        """Let a checkpoint have planes, outputs, the best point and the number of passes."""
         if self.kept is not None:
             seen = self.seen.state if self.seen is not None else dict
             self.kept.keep(lambda: {**self.planes.state(), **seen(), "w": w, "n": n})
@@ -109,21 +113,15 @@ def minimize_bundle(
     ray : Ray, optional
         In place of a start: weights of which a multiple is near the minimum.
     bundle : Bundle, optional
-        That of an earlier minimisation of the same loss on the same data, whose linear part and precision may
-        have been others; it has the center.
+        Of an earlier minimisation of the same loss, with any linear part and precision; it has the center.
     tolerance : float
         Ends when the gap between the objective and its lower bound is at most this times the objective, and
         3 % of what the objective can fall below its value at the center (or a hundredth of the former).
+        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
         Its time budget is kept; Ctrl-C too gives the best iterate so far.
-
-    Returns
-    -------
-    Solution
-        Its status is "stalled", and there is no lower bound, where rounding has put the bound above the
-        objective: features are huge beside the precision.
 
     Raises
     ------
@@ -151,8 +149,7 @@ class _Search:
         self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
         self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
-        self.best: Point | None = None
-        self.ended = ""
+        self.best, self.ended = Point(np.empty(0), np.inf, np.empty(0)), ""
         self.least = 0.0  # scale of a gap, should the minimum be zero
         self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, n  # n counts passes
 
@@ -165,7 +162,6 @@ class _Search:
                 self._evaluate(w)
             while self.n < max_iterations and not self.ended:
                 aim = self._next_point()
-                assert self.best is not None
                 # no bound lies above the minimum, unless its quadratic programme has lost all digits
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
                     self.ended, self.lower = "stalled", -np.inf
@@ -174,31 +170,29 @@ class _Search:
                 else:
                     self._evaluate(aim)
         except STOPS as stop:
-            if self.best is None:
+            if self.best.objective == np.inf:
                 raise
             status = stop_status(stop)
-        assert self.best is not None
         pull = self.planes.precision * (self.best.w - self.planes.center)
         gradient = self.best.gradient + pull
         return Solution(self.best.w, self.best.objective, gradient, self.n, self.ended or status, self.lower)
 
     @property
     def _gap(self) -> float:
-        assert self.best is not None
         return self.best.objective - self.lower
 
     @property
     def _target_gap(self) -> float:
-        assert self.best is not None
         # a strong prior makes the fall from the center small beside the objective: then the fall decides
         enough = self.tolerance * max(abs(self.best.objective), self.least)
         fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
 
-    def _point(self, function: Convex, w: FloatArray) -> Point:
+    def _point(self, function: Convex, w: FloatArray, keep: bool = True) -> Point:
         """Evaluate, and keep the plane."""
         value, gradient = function(w)
-        self.planes.add(w, value, gradient)
+        if keep:
+            self.planes.add(w, value, gradient)
         # the function without its linear part, which may be another in the next round
         # (`CuttingPlanes.change`)
         objective = value + float(self.planes.linear @ w) + self.planes.prior(w)
@@ -224,14 +218,16 @@ class _Search:
                 power = np.floor(0.5 * (low + high))
 
     def _evaluate(self, w: FloatArray, function: Convex | None = None) -> Point:
-        """A pass over the data at `w`, or of a function that knows what it gives there."""
+        """A pass over the data at `w`, or a function that knows what that gives."""
         point = self._point(function or self.function, w)
         self.n += 1
-        if self.best is None and not np.isfinite(point.objective + np.linalg.norm(point.gradient)):
+        if self.best.objective == np.inf and not np.isfinite(
+            point.objective + np.linalg.norm(point.gradient)
+        ):
             raise DataError("the loss or its gradient is not finite: scale the features and outputs")
         self.least = self.least or _LEAST_SCALE * abs(point.objective)
         # the estimate of the outputs seen is trusted the less, the more often it led to nothing lower
-        if self.best is None or point.objective < self.best.objective:
+        if point.objective < self.best.objective:
             self.best, self.trust = point, min(1.0, 2.0 * self.trust)
         else:
             self.trust = max(_LEAST_TRUST, 0.5 * self.trust)
@@ -247,8 +243,6 @@ class _Search:
         return aim
 
     def _next_point(self) -> FloatArray:
-        """Where to look next."""
-        assert self.best is not None
         if self.seen is None:
             # the minimum of few planes may lie far away, where a plane says little of the way between
             aim = self._minimum_of_planes()
@@ -260,7 +254,6 @@ class _Search:
 
     def _minimize_estimate(self, seen: SeenOutputs, enough: float) -> FloatArray:
         """Where the objective of the outputs seen has its minimum, up to a gap of `enough`."""
-        assert self.best is not None
         # the same planes: those of the estimate lie below it, and so below the risk
         point = self._point(seen.estimate, self.best.w)
         for _ in range(_MOST_INNER):
@@ -270,10 +263,9 @@ class _Search:
             # eta of algorithm 1: along w* - w_k the estimate is searched, and the next plane touches a little
             # (theta) beyond, toward w*
             turn = point.w + self._line_minimum(seen, point.w, aim - point.w) * (aim - point.w)
-            value, gradient = seen.estimate(turn)
-            objective = value + float(self.planes.linear @ turn) + self.planes.prior(turn)
+            there = self._point(seen.estimate, turn, keep=False)
             ahead = self._point(seen.estimate, turn + _THETA * (aim - turn))
-            point = min(point, Point(turn, objective, gradient), ahead, key=lambda p: p.objective)
+            point = min(point, there, ahead, key=lambda p: p.objective)
             self.monitor.check()
         return point.w
 
@@ -290,3 +282,134 @@ class _Search:
             else:
                 high = middle
         return 0.5 * (low + high)
+
+
+# --- planes -----------------------------------------------------------------------------------------------
+
+
+def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
+    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' K alpha + h' alpha, by an interior point (PIQP).
+
+    `gram` is K, positive semidefinite, and `slope` is h.
+    """
+    n = slope.size
+    # in a scale in which the largest of both terms is about 1, and slopes begin at 0: rounding of large ones
+    # hides what decides
+    scale = max(float(np.trace(gram)) / n, float(np.ptp(slope)), 1e-300)
+    solver = piqp.DenseSolver()
+    for kind in ("abs", "rel", "duality_gap_abs", "duality_gap_rel"):
+        setattr(solver.settings, f"eps_{kind}", _PRECISION)
+    solver.settings.max_iter = _MOST_STEPS
+    cost = (slope.max() - slope) / scale
+    nothing = (None, None, None)
+    solver.setup(gram / scale, cost, np.ones((1, n)), np.ones(1), *nothing, np.zeros(n), np.ones(n))
+    solver.solve()
+    alpha = np.maximum(solver.result.x, 0.0)
+    return np.asarray(alpha / alpha.sum())
+
+
+class CuttingPlanes:
+    """A bounded set of planes ``a . w + b`` below a convex function, beside a prior and a linear function.
+
+    One more plane than there is room for takes the place of one that does not count in the minimum, or else
+    the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
+    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower bound
+    never falls. The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes
+    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is a lower
+    bound of the sum of both functions at the center: the highest plane there.
+    """
+
+    def __init__(
+        self, precision: FloatArray, center: FloatArray | None = None, most: int | None = None
+    ) -> None:
+        n = precision.size
+        _check(precision)
+        most = most or int(np.clip(_CELLS // max(n, 1), _LEAST, _MOST))
+        if most < 2:
+            raise DataError(f"most={most}: expected room for 2 planes at least")
+        self.precision, self.center = precision, np.zeros(n) if center is None else center
+        self.linear, self.at_center = np.zeros(n), -np.inf
+        self._rows, self._offsets, self._n = np.zeros((most, n)), np.zeros(most), 0
+        self._gram = np.zeros((most, most))
+        self._alpha = np.zeros(0)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def prior(self, w: FloatArray) -> float:
+        """1/2 (w - center)' C (w - center)."""
+        away = w - self.center
+        return 0.5 * float(np.einsum("i,i,i", self.precision, away, away))
+
+    def change(self, linear: FloatArray, precision: FloatArray | None = None) -> None:
+        """Another linear function beside the planes, or another prior; the planes stay."""
+        self._rows[: self._n] += linear - self.linear
+        self.linear, self._alpha, self.at_center = linear, np.zeros(0), -np.inf
+        if precision is not None:
+            _check(precision)
+            self.precision = precision
+        # K = A C^-1 A', all that the dual needs of the planes; it changes with C and with the linear function
+        rows = self._rows[: self._n]
+        self._gram[: self._n, : self._n] = (rows / self.precision) @ rows.T
+
+    def add(self, w: FloatArray, value: float, gradient: FloatArray) -> None:
+        """The plane that touches at `w`: value and subgradient of the function, without the linear one."""
+        if self._n == self._offsets.size:
+            self._make_room()
+        self._append(gradient + self.linear, value - float(gradient @ w))
+
+    def state(self) -> State:
+        """What `restore` takes; the rows have the linear function in them."""
+        return {"rows": self._rows[: self._n], "offsets": self._offsets[: self._n], "linear": self.linear}
+
+    def restore(self, state: Restored) -> None:
+        """Take over what `state` gave; `change` has to follow."""
+        offsets, size = state.array("offsets", None), self.center.size
+        n = self._n = min(len(offsets), len(self._rows))
+        if not n:
+            raise state.refuse("found no planes, expected one at least")
+        self._rows[:n] = state.array("rows", len(offsets), size)[:n]
+        self._offsets[:n], self.linear = offsets[:n], state.array("linear", size)
+
+    def _append(self, row: FloatArray, offset: float) -> None:
+        k = self._n
+        self._rows[k], self._offsets[k], self._n = row, offset, k + 1
+        self._gram[k, : k + 1] = self._gram[: k + 1, k] = self._rows[: k + 1] @ (row / self.precision)
+
+    def _make_room(self) -> None:
+        # a plane without weight in the dual does not hold the minimum; of planes that all do, the aggregate
+        # alpha' A w + alpha' b alone has the same minimum, so two may go for it and one more may come
+        if self._alpha.size < self._n:  # planes are new since the last minimum
+            self.minimum()
+        idle = int(np.argmin(self._alpha))
+        if self._alpha[idle] <= _IDLE:
+            self._drop(idle)
+            return
+        row, offset = self._alpha @ self._rows[: self._n], float(self._alpha @ self._offsets[: self._n])
+        self._drop(0)
+        self._drop(0)
+        self._append(row, offset)
+
+    def _drop(self, k: int) -> None:
+        keep = np.delete(np.arange(self._n), k)
+        self._n -= 1
+        self._rows[: self._n], self._offsets[: self._n] = self._rows[keep], self._offsets[keep]
+        self._gram[: self._n, : self._n] = self._gram[np.ix_(keep, keep)]
+        self._alpha = np.delete(self._alpha, k)
+
+    def minimum(self) -> tuple[FloatArray, float]:
+        """Where prior and planes have their minimum, and a lower bound of it: the value of the dual."""
+        # min over w of 1/2 (w - m)' C (w - m) + max_k (a_k . w + b_k) has the dual, over the simplex, max
+        # -1/2 alpha' K alpha + (A m + b)' alpha, and w = m - C^-1 A' alpha (Gornitz et al. 2011, section
+        # 2.3). Any alpha gives a lower bound, so rounding of the programme cannot make it wrong.
+        rows, gram = self._rows[: self._n], self._gram[: self._n, : self._n]
+        slope = rows @ self.center + self._offsets[: self._n]
+        self.at_center = max(self.at_center, float(slope.max()))
+        self._alpha = alpha = maximize_on_simplex(gram, slope)
+        bound = float(slope @ alpha - 0.5 * alpha @ gram @ alpha)
+        return self.center - (alpha @ rows) / self.precision, bound
+
+
+def _check(precision: FloatArray) -> None:
+    if not np.all(precision > 0):
+        raise DataError("a bundle method needs a positive precision for every weight")

@@ -16,7 +16,6 @@ from structune.structure import FloatArray
 
 _MOST_ROUNDS = 50
 _ROUNDS = 1  # what a checkpoint knows rounds by, beside the bundle of the same data
-_NUMBERS = ("objective", "gap", "n", "n_rounds")
 _LOOSEST, _SHARE = 0.01, 0.1  # gap of a round, and as a share of what the one before gained
 
 
@@ -112,7 +111,6 @@ class _Rounds:
         self.kept = Kept()
 
     def restore(self, state: Restored, risk: Risk) -> None:
-        """Go on after a round; `risk` is what its phase minimises."""
         w, self.risk = state.array("w", self.precision.size), risk
         self.objective, self.gap = state.entry("objective", float), state.entry("gap", float)
         self.n, self.n_rounds = state.count("n"), state.count("n_rounds", _MOST_ROUNDS - 1)
@@ -137,8 +135,8 @@ class _Rounds:
             self.gap = max(_LOOSEST, tolerance)
         while self.n_rounds < _MOST_ROUNDS:
             if self.n:
-                numbers = {name: getattr(self, name) for name in _NUMBERS}
-                self.kept.keep(partial(dict, w=self.fit.w, phase=phase, **numbers))
+                numbers = {"objective": self.objective, "gap": self.gap, "n": self.n}
+                self.kept.keep(partial(dict, numbers, n_rounds=self.n_rounds, w=self.fit.w, phase=phase))
             before = self.objective
             self.run(self.risk.bound(self.slope), self.fit.w if self.n else None, self.gap)
             gain = (before - self.objective) / max(abs(before), 1e-300)

@@ -2,23 +2,102 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
-from structune.learning.solvers.solution import Objective, Pairs, Solution
+from structune.learning.solvers.solution import (
+    DECREASE,
+    ROUNDING,
+    Descent,
+    Objective,
+    Solution,
+    share_done,
+)
 from structune.running.blas import one_thread
-from structune.running.checkpoints import State
-from structune.running.monitor import STOPS, Monitor, stop_status
+from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 
-_DECREASE, _CURVATURE = 1e-4, 0.9  # of the conditions of Wolfe
+_CURVATURE = 0.9  # of the second condition of Wolfe (Nocedal & Wright 2006, section 3.1)
 _MOST_TRIALS = 30  # of one step
-_ROUNDING = 8 * np.finfo(float).eps
 _HIDDEN = 1e-12  # of the objective: what no line search can gain
 _INSIDE = 0.1  # of a bracket: what an interpolated step keeps from its ends
+_CELLS = 1 << 24  # doubles that all pairs may have, 128 MB
+_FEWEST, _MOST = 5, 20  # pairs (Nocedal & Wright 2006, section 7.2)
+_MOST_NEARBY = 40  # of a function that is nearly the one before: old steps still tell
+_LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
 
 
+class Pairs:
+    """The inverse Hessian that BFGS makes of the last steps and changes of the gradient.
+
+    At most `most` pairs are kept, and fewer of long weights; `kept` has each with the product of the two.
+    """
+
+    def __init__(self, n_weights: int, most: int = _MOST) -> None:
+        self.n_weights, self.most = n_weights, most
+        n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, most))
+        self.kept = deque[tuple[FloatArray, FloatArray, float]](maxlen=n)
+
+    @classmethod
+    def from_rows(cls, rows: FloatArray, most: int | None = None) -> Pairs:
+        """What `rows` gave, with room for no more unless `most` says so."""
+        pairs = cls(rows.shape[2], len(rows) if most is None else most)
+        for step, change in rows:
+            pairs.add(step, change)
+        return pairs
+
+    def rows(self) -> FloatArray:
+        """Steps and changes, shape (n_pairs, 2, n_weights)."""
+        pairs = [(step, change) for step, change, _ in self.kept]
+        return np.reshape(pairs, (len(pairs), 2, self.n_weights))
+
+    def add(self, step: FloatArray, change: FloatArray) -> None:
+        """Keep a pair, unless the function does not curve upward along the step."""
+        if is_curved(step, change):
+            self.kept.append((step, change, float(step @ change)))
+
+    def under(self, extra: FloatArray | None = None) -> Pairs:
+        """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
+        pairs = Pairs(self.n_weights, _MOST_NEARBY)
+        for step, change, _ in self.kept:
+            # exact for any `extra`: the gradient of 1/2 w' D w changes by D s along a step s
+            pairs.add(step, change if extra is None else change + extra * step)
+        return pairs
+
+    def times(self, v: FloatArray, metric: FloatArray) -> FloatArray:
+        """The inverse Hessian times `v`, by two loops (Nocedal 1980).
+
+        It begins with a multiple of the diagonal matrix `metric` that fits the last pair.
+        """
+        if not self.kept:
+            return metric * v
+        # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the
+        # right factors from the last pair to the first, the second loop the left ones in the opposite order
+        # (Nocedal & Wright 2006, algorithm 7.4).
+        left, shares = v.copy(), []
+        for step, change, product in reversed(self.kept):
+            shares.append(float(step @ left) / product)
+            left = daxpy(change, left, a=-shares[-1])
+        # H_0 = (s'y / y'My) M, with the last pair's s and y: about as long as the true inverse along y
+        step, change, product = self.kept[-1]
+        left *= metric
+        left *= product / float(np.einsum("i,i,i", change, metric, change))
+        for step, change, product in self.kept:
+            left = daxpy(step, left, a=shares.pop() - float(change @ left) / product)
+        return left
+
+
+def is_curved(step: FloatArray, change: FloatArray) -> bool:
+    """Whether a function curves upward along a step, by the change of its gradient."""
+    # s'y > 0 keeps the BFGS matrix positive definite
+    least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
+    return bool(float(step @ change) > least)
+
+
+@one_thread()
 def minimize_smooth(
     objective: Objective,
     start: FloatArray,
@@ -45,38 +124,27 @@ def minimize_smooth(
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         known = Pairs.from_rows(kept.state.array("pairs", None, 2, start.size), known.most)
-    with one_thread():
-        # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
-        path = _Path(objective, start, scale * scale, known, monitor, gradient_tolerance, n_steps)
-        status = "converged"
-        try:
-            kept.keep(path.state)
+    # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
+    path = _Path(objective, start, monitor, n_steps, scale * scale, known, gradient_tolerance)
+
+    def step() -> str:
+        if path.n_evaluations == 1:
             monitor.check()
-            while path.norm > gradient_tolerance:
-                if path.n_steps >= max_iterations:
-                    status = "iterations"
-                    break
-                before = path.value
-                if not path.step():
-                    status = "converged" if path.hidden else "stalled"
-                    break
-                if until is not None and until(path.w):
-                    break
-                least = least_gain * max(abs(before), abs(path.value), 1.0)
-                if path.norm > gradient_tolerance and least_gain and before - path.value <= least:
-                    status = "stalled"
-                    break
-                kept.keep(path.state)
-        except STOPS as stop:
-            status = stop_status(stop)
-    w, value, gradient = path.best
-    if status == "converged":  # among equal values, the end of the path
-        w, value, gradient = path.w, path.value, path.gradient
-    return Solution(w, value, gradient, path.n_evaluations, status, pairs=path.pairs)
+            if path.norm <= gradient_tolerance:
+                return "converged"
+        before = path.value
+        if not path.step():
+            return "converged" if path.hidden else "stalled"
+        if (until is not None and until(path.w)) or path.norm <= gradient_tolerance:
+            return "converged"
+        least = least_gain * max(abs(before), abs(path.value), 1.0)
+        return "stalled" if least_gain and before - path.value <= least else ""
+
+    return path.run(step, max_iterations, kept, lambda: {"pairs": known.rows()})
 
 
-class _Path:
-    """The iterate, its gradient, and the steps that led there."""
+class _Path(Descent):
+    """A way of quasi-Newton steps; it ends at the best point that a line search has met."""
 
     best: tuple[FloatArray, float, FloatArray]
     hidden = False  # whether rounding hides what the last direction could gain
@@ -86,28 +154,24 @@ class _Path:
         self,
         objective: Objective,
         start: FloatArray,
+        monitor: Monitor,
+        n_steps: int,
         metric: FloatArray,
         pairs: Pairs,
-        monitor: Monitor,
         gradient_tolerance: float,
-        n_steps: int,
     ) -> None:
-        self.objective, self.metric, self.pairs, self.monitor = objective, metric, pairs, monitor
-        self.gradient_tolerance, self.n_steps, self.n_evaluations = gradient_tolerance, n_steps, 0
-        self.w = np.array(start)
-        self.value, self.gradient = self._evaluate(self.w)
+        self.metric, self.pairs, self.gradient_tolerance = metric, pairs, gradient_tolerance
+        super().__init__(objective, np.array(start), monitor, n_steps)
         self.first_value = self.value
 
-    def state(self) -> State:
-        return {"w": self.w, "pairs": self.pairs.rows(), "n_steps": self.n_steps}
+    def solution(self, status: str) -> Solution:
+        w, value, gradient = self.best
+        if status == "converged":  # among equal values, the end of the path
+            w, value, gradient = self.w, self.value, self.gradient
+        return Solution(w, value, gradient, self.n_evaluations, status, pairs=self.pairs)
 
-    @property
-    def norm(self) -> float:
-        return float(np.linalg.norm(self.gradient))
-
-    def _evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = self.objective(w)
-        self.n_evaluations += 1
+    def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = super().evaluate(w)
         if self.n_evaluations == 1 or value <= self.best[1]:
             self.best = w, value, gradient
             norm = float(np.linalg.norm(gradient))
@@ -125,13 +189,13 @@ class _Path:
         gain = float(np.einsum("i,i,i", self.gradient, self.metric, self.gradient))
         self.hidden = gain <= _HIDDEN * max(abs(self.value), abs(self.first_value))
         # where nothing tells how far: a unit in the scaled variables at most, |d / scale|^2 = -g' d
-        most = np.inf if self.pairs.steps else 1.0 / np.sqrt(max(-slope, 1e-300))
+        most = np.inf if self.pairs.kept else 1.0 / np.sqrt(max(-slope, 1e-300))
         found = self._search(direction, slope, min(1.0, most))
         if found is None:
             return False
-        w, value, gradient = found
+        w, _, gradient = found
         self.pairs.add(w - self.w, gradient - self.gradient)
-        self.w, self.value, self.gradient = w, value, gradient
+        self.move_to(*found)
         self.n_steps += 1
         return True
 
@@ -144,13 +208,13 @@ class _Path:
         # decides. Rounding of f may hide the first near the minimum: there a slope that is no steeper is
         # enough.
         low, high = (0.0, self.value, slope), None
-        slack, found = _ROUNDING * abs(self.value), None
+        slack, found = ROUNDING * abs(self.value), None
         for _ in range(_MOST_TRIALS):
             w = self.w + length * direction
-            value, gradient = self._evaluate(w)
+            value, gradient = self.evaluate(w)
             self.monitor.check()
             steep = float(direction @ gradient)
-            if not value <= self.value + _DECREASE * length * slope + slack * (abs(steep) <= abs(slope)):
+            if not value <= self.value + DECREASE * length * slope + slack * (abs(steep) <= abs(slope)):
                 high = length, value, steep
             elif steep < _CURVATURE * slope:
                 low = length, value, steep
@@ -175,10 +239,3 @@ def _between(low: tuple[float, float, float], high: tuple[float, float, float]) 
     # not too close to an end, or brackets shrink by little; where rounding leaves no cubic, the middle
     least, most = min(a, b) + _INSIDE * abs(b - a), max(a, b) - _INSIDE * abs(b - a)
     return float(np.clip(found, least, most)) if np.isfinite(found) else 0.5 * (a + b)
-
-
-def share_done(norm: float, first: float, last: float) -> float | None:
-    """Share of the way from the first to the last norm of a gradient, on a log scale."""
-    if not 0 < last < first:
-        return None
-    return float(np.clip(np.log(first / max(norm, 1e-300)) / np.log(first / last), 0.0, 1.0))

@@ -1,21 +1,26 @@
-"""Newton's method with a line search, for models of few weights and for quadratic losses."""
+"""Newton's method, and linear systems with the Hessian of a penalised risk: by iterations, or factored."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+from scipy.sparse.linalg import LinearOperator, cg, minres
 
 from structune.learning.risk import Risk
-from structune.learning.solvers.linear import system_at
-from structune.learning.solvers.solution import Objective, Solution
+from structune.learning.solvers.lbfgs import Pairs
+from structune.learning.solvers.solution import MOST_HALVINGS, ROUNDING, Descent, Objective, Solution
 from structune.running.blas import one_thread
-from structune.running.monitor import STOPS, Kept, Monitor, stop_status
-from structune.structure import FloatArray
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray, HessianProduct
 
-_DECREASE, _MOST_HALVINGS = 1e-4, 40  # of a step
-_ROUNDING = 8 * np.finfo(float).eps
 _LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
+# of a unit diagonal: the biases of all classes may move together, and nothing changes
+_JITTER = 1e-13
 
 
+@one_thread()
 def minimize_newton(
     objective: Objective,
     risk: Risk,
@@ -34,70 +39,190 @@ def minimize_newton(
     a matrix or products for conjugate gradients; `objective` is the sum, `precision` that of the prior. The
     time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
-    monitor = monitor or Monitor()
-    kept, n_steps, status = Kept(), 0, "iterations"
-    if monitor.checkpoint is not None:
-        # the gradient at zero tells data apart: start and precisions of two splits may be the same
-        kept = monitor.kept_fit(start, precision, tolerance, risk.at_zero.name)
+    monitor, n_steps = monitor or Monitor(), 0
+    # the gradient at zero tells data apart: start and precisions of two splits may be the same
+    name = None if monitor.checkpoint is None else risk.at_zero.name
+    kept = monitor.kept_fit(start, precision, tolerance, name)
     if kept.state is not None:
         start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-    path = _Path(objective, start, monitor, n_steps)
-    try:
+    path = Descent(objective, start, monitor, n_steps)
+
+    def step() -> str:
+        if not path.norm:
+            return "converged"
+        # an inexact Newton step: the system is solved the better, the closer the end is
+        residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
+        share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
+        w, n = path.w, path.n_steps
+        solved = system_at(risk, precision, w, monitor).solve(path.gradient, tolerance=share)
+        # g' (C + H)^-1 g, twice what the quadratic model has to gain
+        decrement = float(path.gradient @ solved.x)
+        # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
+        # objective can exceed such a gain, and halving the step would only cost evaluations.
+        is_last = decrement <= max(tolerance**2, ROUNDING) * risk.at_zero.value
+        trials = 1 if is_last else MOST_HALVINGS
+        moved = path.go(lambda length: w - length * solved.x, -decrement, trials)
+        if path.n_steps > n:
+            monitor.show("fit", evaluation=path.n_evaluations, objective=path.value, gradient=path.norm)
+            monitor.check()
+        if is_last or (risk.quadratic and moved and solved.converged):
+            return "converged"
+        return "" if moved else "stalled"
+
+    return path.run(step, max_iterations, kept)
+
+
+# --- linear systems ---------------------------------------------------------------------------------------
+
+
+class _NegativeCurvature(Exception):  # noqa: N818
+    pass
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """The solution of a linear system."""
+
+    x: FloatArray
+    n_products: int
+    method: str  # "cg", "minres" or "cholesky"
+    converged: bool  # whether the residual came down to the tolerance within the products allowed
+
+
+class HessianSystem:
+    """(C + H) x = b at one w, H the Hessian of the risk: by conjugate gradients while C + H is positive.
+
+    Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
+    negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
+    function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
+    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
+    L-BFGS has learned of C + H on its way to `w` makes it better.
+    """
+
+    def __init__(
+        self,
+        risk: Risk,
+        precision: FloatArray,
+        w: FloatArray,
+        power: float = 0.5,
+        monitor: Monitor | None = None,
+        pairs: Pairs | None = None,
+    ) -> None:
+        self.precision, self.monitor = precision, monitor or Monitor()
+        self.pairs = pairs or Pairs(precision.size)
+        self.hessian_product = risk.linearize(w)
+        self.diagonal = precision + np.maximum(risk.variance(w), 0.0)
+        self._metric = self.diagonal**-power
+
+    def solve(
+        self,
+        b: FloatArray,
+        start: FloatArray | None = None,
+        *,
+        tolerance: float = 1e-6,
+        max_products: int = 1000,
+    ) -> LinearSolution:
+        """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
+        if not np.any(b):
+            return LinearSolution(np.zeros_like(b), 0, "cg", True)
+        # BFGS pairs of the fit on top of the diagonal: they know the directions of large curvature
+        start, self._n = np.zeros_like(b) if start is None else start, 0
+        preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
+        try:
+            operator = _operator(b.size, self._positive)
+            x, failure = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
+            return LinearSolution(x, self._n, "cg", failure == 0)
+        except _NegativeCurvature:
+            pass
+        operator, x, share = _operator(b.size, self._apply), start, tolerance
+        enough = tolerance * float(np.linalg.norm(b))
+        # SciPy's MINRES ends by norms of matrix and solution, which may be far looser than the residual
+        while not (converged := np.linalg.norm(b - operator.matvec(x)) <= enough) and self._n < max_products:
+            x, _ = minres(operator, b, x0=x, rtol=share, maxiter=max_products - self._n, M=preconditioner)
+            # it goes on from x, asked for ten times as much, until the residual itself is small
+            share = max(0.1 * share, np.finfo(float).eps)
+        return LinearSolution(x, self._n, "minres", bool(converged))
+
+    def _apply(self, v: FloatArray) -> FloatArray:
+        self._n += 1
+        self.monitor.show("linear system", product=self._n)
+        self.monitor.check()
+        return np.asarray(self.hessian_product(v) + self.precision * v)
+
+    def _positive(self, v: FloatArray) -> FloatArray:
+        # conjugate gradients divide by v' (C + H) v, and minimise nothing where that is not positive
+        product = self._apply(v)
+        if float(v @ product) <= 0.0 < float(v @ v):
+            raise _NegativeCurvature
+        return product
+
+
+def _operator(n: int, function: HessianProduct) -> LinearOperator:
+    return LinearOperator((n, n), matvec=lambda v: function(np.ravel(v)), dtype=np.float64)
+
+
+class FactoredSystem:
+    """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix."""
+
+    def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
+        hessian, self._precision = risk.hessian_matrix(w), precision
+        self.diagonal = np.diag(hessian) + precision
         with one_thread():
-            while path.n_steps < max_iterations and not path.ended:
-                path.ended = _step(path, risk, precision, tolerance)
-                kept.keep(lambda: {"w": path.w, "n_steps": path.n_steps})
-    except STOPS as stop:
-        status = stop_status(stop)
-    return Solution(path.w, path.value, path.gradient, path.n_evaluations, path.ended or status)
+            self._factor, self._scale = _factor(hessian, precision)
+
+    def solve(
+        self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
+    ) -> LinearSolution:
+        """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
+        return LinearSolution(_solved(self._factor, self._scale, b), 0, "cholesky", True)
+
+    def determined(self) -> FloatArray:
+        """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
+        # (C + H)^-1 = R' R, so its diagonal has the squared norms of the columns of R
+        rows = self.inverse_root()
+        return np.asarray(np.maximum(0.0, 1.0 - self._precision * np.einsum("ij,ij->j", rows, rows)))
+
+    def inverse_root(self) -> FloatArray:
+        """R, lower triangular, of (C + H)^-1 = R' R."""
+        # S (C + H) S = L L' with S the scale, so (C + H)^-1 = (L^-1 S)' (L^-1 S)
+        with one_thread():
+            inverse, _ = dtrtri(self._factor, lower=1)
+        return np.asarray(np.tril(inverse) * self._scale)
 
 
-def _step(path: _Path, risk: Risk, precision: FloatArray, tolerance: float) -> str:
-    """Take a step; how the path ended, if it did."""
-    if not path.norm:
-        return "converged"
-    # an inexact Newton step: the system is solved the better, the closer the end is
-    residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
-    share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
-    solved = system_at(risk, precision, path.w, path.monitor).solve(path.gradient, tolerance=share)
-    # g' (C + H)^-1 g, twice what the quadratic model has to gain
-    decrement = float(path.gradient @ solved.x)
-    enough = max(tolerance**2, _ROUNDING) * risk.at_zero.value
-    # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
-    # objective can exceed such a gain, and halving the step would only cost evaluations.
-    moved = path.descend(-solved.x, trials=1 if decrement <= enough else _MOST_HALVINGS)
-    if decrement <= enough or (risk.quadratic and moved and solved.converged):
-        return "converged"
-    return "" if moved else "stalled"
+def system_at(
+    risk: Risk,
+    precision: FloatArray,
+    w: FloatArray,
+    monitor: Monitor | None = None,
+    pairs: Pairs | None = None,
+) -> FactoredSystem | HessianSystem:
+    """The system at `w`, factored where the risk gives its Hessian as a matrix."""
+    if risk.dense:
+        return FactoredSystem(risk, precision, w)
+    return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
 
 
-class _Path:
-    """The iterate, and the way it has come."""
+def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:
+    """The solution x of (C + H) x = b."""
+    return _solved(*_factor(hessian, precision), b)
 
-    def __init__(self, objective: Objective, start: FloatArray, monitor: Monitor, n_steps: int) -> None:
-        self.objective, self.monitor, self.n_steps, self.ended = objective, monitor, n_steps, ""
-        self.w, self.n_evaluations = start, 1
-        self.value, self.gradient = objective(start)
 
-    @property
-    def norm(self) -> float:
-        return float(np.linalg.norm(self.gradient))
+def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lower triangle in a scale where the diagonal is 1, and that scale."""
+    # LAPACK itself: for a few weights SciPy's checks take more time than that
+    diagonal, jitter = np.diag(hessian) + precision, _JITTER
+    scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
+    while True:
+        # S (C + H) S + jitter I: columns of different units do not spoil it, and it may be singular
+        matrix = scale[:, None] * hessian * scale
+        matrix.flat[:: scale.size + 1] += scale * precision * scale + jitter
+        factor, failed = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            return np.asarray(factor), scale
+        jitter *= 100.0
 
-    def descend(self, step: FloatArray, trials: int) -> bool:
-        """Go along a step, halved in each trial, as far as the objective falls; whether it did."""
-        # Armijo's rule, with slack for the rounding of the objective
-        slope = float(self.gradient @ step)
-        length, slack = 1.0, _ROUNDING * abs(self.value)
-        for _ in range(trials):
-            w = self.w + length * step
-            value, gradient = self.objective(w)
-            self.n_evaluations += 1
-            if value <= self.value + _DECREASE * length * slope + slack:
-                moved = value < self.value or float(np.linalg.norm(gradient)) < self.norm
-                self.w, self.value, self.gradient = w, value, gradient
-                self.n_steps += 1
-                self.monitor.show("fit", evaluation=self.n_evaluations, objective=value, gradient=self.norm)
-                self.monitor.check()
-                return moved
-            length *= 0.5
-        return False
+
+def _solved(factor: FloatArray, scale: FloatArray, b: FloatArray) -> FloatArray:
+    x, _ = dpotrs(factor, scale * b, lower=1)
+    return np.asarray(scale * x)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from structune.learning.solvers.solution import Objective, Solution
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
-T = TypeVar("T")
 SCHEDULES = ("balanced", "doubling")
 MOST_ROUNDS, MOST_MULTIPLIER = 20, 1e12
 _MOST_KNOWN = 3  # iterates whose values are kept: rounds begin and end at known ones
@@ -80,9 +79,9 @@ def minimize_saddle_point(
     the minimum of L meets the constraints.
 
     A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
-    further before anything is penalised. L-BFGS gets stuck at kinks. Each round with penalties therefore
-    starts where the last one ended, after some projections on planes of violated constraints and, where it
-    lowers L, closer to zero. Where many kinks meet at the minimum the search ends near it, not at it.
+    further before anything is penalised. L-BFGS gets stuck at kinks: each round with penalties starts where
+    the last one ended, after projections on planes of violated constraints and, where it lowers L, closer to
+    zero. Where many kinks meet at the minimum the search ends near it, not at it.
 
     Parameters
     ----------
@@ -99,8 +98,7 @@ def minimize_saddle_point(
     schedule : {"balanced", "doubling"}
         "balanced": the first time that h_j is violated, beta_j becomes such that its penalty pulls a tenth as
         hard as f does at w = 0; then it doubles. "doubling": the paper's, beta_j += c max(0, h_j - gamma)
-        with c doubling from 1e-9 (equations 15 and 16). As violations shrink so do its steps, and it
-        needs more rounds.
+        with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
         less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
@@ -125,14 +123,16 @@ def minimize_saddle_point(
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
     check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
-    search = _Search(objective, constraints, gamma)
+    search = _Search(
+        objective, constraints, gamma, np.ones_like(start) if scale is None else scale, tolerance
+    )
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
         w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
         n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
-        rounds = _Rounds(search, start, scale, tolerance, max_iterations, monitor)
+        search.look_at_zero(start.size)
         if kept.state is not None:
             search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
@@ -140,7 +140,7 @@ def minimize_saddle_point(
             # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
             # alone is minimised further (free, not first), and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
-            fit = rounds.minimise(w, beta, first)
+            fit = search.minimise(w, beta, first, max_iterations, monitor)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
             monitor.record(
@@ -162,7 +162,7 @@ def minimize_saddle_point(
                 if schedule == "doubling":  # equations 15 and 16
                     raised = beta + _FIRST_STEP * 2.0 ** (n_raised - 1) * end.excess
                 else:
-                    raised = _balanced(beta, end, rounds.pull)
+                    raised = _balanced(beta, end, search.pull)
                 beta = np.minimum(raised, max_multiplier)
             assert search.best is not None
             state = {"best": search.best.w, "w": w, "multipliers": beta}
@@ -171,7 +171,20 @@ def minimize_saddle_point(
         if search.best is None:
             raise
         status = stop_status(stop)
-    return search.solution(status, beta, n_rounds)
+    best = search.best
+    assert best is not None
+    if status == "iterations" and best.violation:
+        status = "infeasible"
+    return SaddlePoint(
+        best.w,
+        best.objective,
+        best.gradient,
+        search.objective.n,
+        status,
+        multipliers=beta,
+        constraint_values=best.values,
+        n_rounds=n_rounds,
+    )
 
 
 def fit_constrained(
@@ -211,13 +224,28 @@ class _Iterate:
 
 
 class _Search:
-    """f and the constraints, and the best iterate at which they were evaluated."""
+    """f and the constraints, the best iterate at which they were evaluated, and minimisations of L."""
 
-    def __init__(self, objective: Objective, constraints: Sequence[Constraint], gamma: float) -> None:
+    at_zero: float  # f at w = 0
+    pull: float  # the norm of its gradient there
+
+    def __init__(
+        self,
+        objective: Objective,
+        constraints: Sequence[Constraint],
+        gamma: float,
+        scale: FloatArray,
+        tolerance: float,
+    ) -> None:
         self.objective, self.constrain = Remembered(objective), Remembered(self._constrain)
         self.constraints, self.gamma = constraints, gamma
+        self.scale, self.tolerance = scale, tolerance
         self.best: _Iterate | None = None
-        self.falling = _Falling(self)
+        self.n_steps, self.last_violation = 0, float(np.finfo(float).max)
+
+    def look_at_zero(self, n_weights: int) -> None:
+        self.at_zero, slope = self.objective(np.zeros(n_weights))
+        self.pull = float(np.linalg.norm(slope))
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""
@@ -248,6 +276,37 @@ class _Search:
 
         return function
 
+    def minimise(
+        self, w: FloatArray, multipliers: FloatArray, first: bool, max_iterations: int, monitor: Monitor
+    ) -> Solution:
+        """Minimise L: first from `w`, with penalties from nearby, and f alone further while that helps."""
+        free, lagrangian = not multipliers.any(), self.lagrangian(multipliers)
+        further = free and not first
+        if not free:  # kinks bend no quasi-Newton matrix: rounds are short, and begin off the kinks
+            max_iterations = min(max_iterations, _STEPS)
+            w = w if first else _halved(lagrangian, self.projected(w))
+        # how far L is from its value at w = 0, relative to L: near w = 0 all gains are small
+        tolerance, value = 0.0 if further else self.tolerance, lagrangian(w)[0]
+        share = min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
+        return minimize_smooth(
+            lagrangian,
+            w,
+            scale=self.scale,
+            gradient_tolerance=tolerance * self.pull,
+            least_gain=_LEAST_GAIN * tolerance * share,
+            max_iterations=max_iterations,
+            until=self.is_settled if further else None,
+            monitor=monitor,
+        )
+
+    def is_settled(self, w: FloatArray) -> bool:
+        """After every tenth step: whether the violation is gone, or no longer falls."""
+        self.n_steps += 1
+        if self.n_steps % _STEPS:
+            return False
+        before, self.last_violation = self.last_violation, self.evaluate(w).violation
+        return not self.last_violation or self.last_violation > _PROMISING * before
+
     def projected(self, w: FloatArray) -> FloatArray:
         """`w` after some projections on the plane of the constraint that is violated most.
 
@@ -262,83 +321,6 @@ class _Search:
             # onto the plane h_j(w) + grad h_j . (v - w) = gamma / 2, the nearest point of it
             w = w - (values[j] - 0.5 * self.gamma) / float(slopes[j] @ slopes[j]) * slopes[j]
         return w
-
-    def solution(self, status: str, multipliers: FloatArray, n_rounds: int) -> SaddlePoint:
-        best = self.best
-        assert best is not None
-        if status == "iterations" and best.violation:
-            status = "infeasible"
-        return SaddlePoint(
-            best.w,
-            best.objective,
-            best.gradient,
-            self.objective.n,
-            status,
-            multipliers=multipliers,
-            constraint_values=best.values,
-            n_rounds=n_rounds,
-        )
-
-
-class _Falling:
-    """Says after every tenth step whether the violation is gone, or no longer falls."""
-
-    def __init__(self, search: _Search) -> None:
-        self.search, self.n_steps, self.last = search, 0, float(np.finfo(float).max)
-
-    def __call__(self, w: FloatArray) -> bool:
-        self.n_steps += 1
-        if self.n_steps % _STEPS:
-            return False
-        before, self.last = self.last, self.search.evaluate(w).violation
-        return not self.last or self.last > _PROMISING * before
-
-
-class _Rounds:
-    """The minimisations of L for given multipliers."""
-
-    def __init__(
-        self,
-        search: _Search,
-        start: FloatArray,
-        scale: FloatArray | None,
-        tolerance: float,
-        max_iterations: int,
-        monitor: Monitor,
-    ) -> None:
-        self.search, self.tolerance = search, tolerance
-        self.scale = np.ones_like(start) if scale is None else scale
-        self.max_iterations, self.monitor = max_iterations, monitor
-        self.at_zero, slope = search.objective(np.zeros_like(start))
-        self.pull = float(np.linalg.norm(slope))
-
-    def minimise(self, w: FloatArray, multipliers: FloatArray, first: bool) -> Solution:
-        """The first starts at `w`, one with penalties nearby; f alone goes on while that helps."""
-        # kinks bend no quasi-Newton matrix: rounds with penalties are short, and begin off the kinks
-        free = not multipliers.any()
-        lagrangian, ends = self.search.lagrangian(multipliers), {"max_iterations": self.max_iterations}
-        if free and not first:
-            return self._minimise_from(w, lagrangian, 0.0, until=self.search.falling, **ends)
-        if not free:
-            ends["max_iterations"] = min(self.max_iterations, _STEPS)
-        if not (free or first):
-            w = _halved(lagrangian, self.search.projected(w))
-        return self._minimise_from(w, lagrangian, self.tolerance, **ends)
-
-    def _minimise_from(self, w: FloatArray, lagrangian: Objective, tolerance: float, **ends: Any) -> Solution:
-        """Minimise L, starting at `w`, until its gradient is the tolerance times that of f at w = 0."""
-        # how far L is from its value at w = 0, relative to L: near w = 0 all gains are small
-        value = lagrangian(w)[0]
-        share = min(1.0, abs(self.at_zero - value) / max(abs(value), 1e-300))
-        return minimize_smooth(
-            lagrangian,
-            w,
-            scale=self.scale,
-            gradient_tolerance=tolerance * self.pull,
-            least_gain=_LEAST_GAIN * tolerance * share,
-            monitor=self.monitor,
-            **ends,
-        )
 
 
 def _halved(lagrangian: Objective, w: FloatArray) -> FloatArray:
@@ -357,15 +339,14 @@ def _balanced(multipliers: FloatArray, end: _Iterate, pull: float) -> FloatArray
     return np.where(end.excess > 0, np.maximum(2 * multipliers, first), multipliers)
 
 
-class Remembered(Generic[T]):
+class Remembered:
     """A function of w that knows its last values."""
 
-    def __init__(self, function: Callable[[FloatArray], T]) -> None:
-        self._function = function
-        self._known: deque[tuple[FloatArray, T]] = deque(maxlen=_MOST_KNOWN)
-        self.n = 0
+    def __init__(self, function: Callable[[FloatArray], Any]) -> None:
+        self._function, self.n = function, 0
+        self._known = deque[tuple[FloatArray, Any]](maxlen=_MOST_KNOWN)
 
-    def __call__(self, w: FloatArray) -> T:
+    def __call__(self, w: FloatArray) -> Any:
         for at, value in self._known:
             if np.array_equal(at, w):
                 return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class SeenOutputs:
         self._risk, self._loss = risk, risk.loss
         self.weights = np.concatenate([shard.weights for shard in risk.shards])
         self._own_there = risk.keep(_own_rows)  # features of the examples' own outputs
-        own = risk.executor.map(_themselves, self._own_there)
+        own = risk.executor.map(copy, self._own_there)  # the rows themselves
         self._own = scipy.sparse.csr_array(scipy.sparse.vstack(list(own), format="csr"))
         linear = self._loss.own_score_is_linear
         self.linear = self._own.T @ self.weights if linear else np.zeros(risk.n_weights)
@@ -38,8 +39,6 @@ class SeenOutputs:
 
     def __len__(self) -> int:
         return self.offsets.size
-
-    # --- the function itself ------------------------------------------------------------------------------
 
     def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
@@ -66,13 +65,12 @@ class SeenOutputs:
     def state(self) -> State:
         """The outputs seen so far."""
         rows = self.rows
-        sizes, numbers = np.diff(rows.indptr), {"offsets": self.offsets, "values": rows.data}
-        whole = {"columns": rows.indices, "sizes": sizes, "example": self.example}
-        arrays = numbers | {name: found.astype(np.float64) for name, found in whole.items()}
-        return {f"seen {name}": found for name, found in arrays.items()}
+        parts = {"offsets": self.offsets, "values": rows.data, "columns": rows.indices}
+        parts |= {"sizes": np.diff(rows.indptr), "example": self.example}
+        return {f"seen {name}": found.astype(np.float64) for name, found in parts.items()}
 
     def restore(self, state: Restored) -> None:
-        """Those of an earlier run, as `state` gave them."""
+        """Take over what `state` gave."""
         offsets, values = state.array("seen offsets", None), state.array("seen values", None)
         columns = state.whole("seen columns", self.linear.size, len(values))
         ends = np.append(0, np.cumsum(state.whole("seen sizes", self.linear.size + 1, len(offsets))))
@@ -83,8 +81,6 @@ class SeenOutputs:
         self.rows = scipy.sparse.csr_array((values, columns, ends), (len(offsets), self.linear.size))
         self.offsets, self.example = offsets, example
         self._starts = np.flatnonzero(np.diff(example, prepend=-1))
-
-    # --- the estimate -------------------------------------------------------------------------------------
 
     def _maxima(self, values: FloatArray) -> FloatArray:
         """The largest value of each example; -inf where nothing has been seen."""
@@ -127,10 +123,6 @@ class SeenOutputs:
 
 def _own_rows(shard: Any, structure: Structure) -> scipy.sparse.csr_array:
     return structure.feature_rows(shard)
-
-
-def _themselves(rows: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    return rows
 
 
 def _new_planes(

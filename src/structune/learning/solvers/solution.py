@@ -1,93 +1,21 @@
-"""What every solver is given, and what it gives back: weights, and what it learned of the curvature."""
+"""What every solver is given and gives back, and the way down that some of them share."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import daxpy
 
-from structune.running.monitor import STOPPED, FitStopped
+from structune.running.checkpoints import State
+from structune.running.monitor import STOPPED, STOPS, FitStopped, Kept, Monitor, stop_status
 from structune.structure import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-_CELLS = 1 << 24  # doubles that all pairs may have, 128 MB
-_FEWEST, _MOST = 5, 20
-_MOST_NEARBY = 40  # of a function that is nearly the one before: old steps still tell
-_LEAST_COSINE = 1e-10  # of a step and the change of the gradient along it
-
-
-class Pairs:
-    """The inverse Hessian that BFGS makes of the last steps and changes of the gradient.
-
-    At most `most` pairs are kept, and fewer of long weights.
-    """
-
-    def __init__(self, n_weights: int, most: int = _MOST) -> None:
-        self.n_weights, self.most = n_weights, most
-        n = int(np.clip(_CELLS // (2 * max(n_weights, 1)), _FEWEST, most))
-        self.steps, self.changes = deque[FloatArray](maxlen=n), deque[FloatArray](maxlen=n)
-        self._products = deque[float](maxlen=n)  # of each step and its change
-
-    @classmethod
-    def from_rows(cls, rows: FloatArray, most: int | None = None) -> Pairs:
-        """What `rows` gave, with room for no more unless `most` says so."""
-        pairs = cls(rows.shape[2], len(rows) if most is None else most)
-        for step, change in rows:
-            pairs.add(step, change)
-        return pairs
-
-    def rows(self) -> FloatArray:
-        """Steps and changes, shape (n_pairs, 2, n_weights)."""
-        pairs = [*zip(self.steps, self.changes, strict=True)]
-        return np.reshape(pairs, (len(pairs), 2, self.n_weights))
-
-    def add(self, step: FloatArray, change: FloatArray) -> None:
-        """Keep a pair, unless the function does not curve upward along the step."""
-        if is_curved(step, change):
-            self.steps.append(step)
-            self.changes.append(change)
-            self._products.append(float(step @ change))
-
-    def under(self, extra: FloatArray | None = None) -> Pairs:
-        """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
-        pairs = Pairs(self.n_weights, _MOST_NEARBY)
-        for step, change in zip(self.steps, self.changes, strict=True):
-            # exact for any `extra`: the gradient of 1/2 w' D w changes by D s along a step s
-            pairs.add(step, change if extra is None else change + extra * step)
-        return pairs
-
-    def times(self, v: FloatArray, metric: FloatArray) -> FloatArray:
-        """The inverse Hessian times `v`, by two loops (Nocedal 1980).
-
-        It begins with a multiple of the diagonal matrix `metric` that fits the last pair.
-        """
-        if not self.steps:
-            return metric * v
-        rows = [*zip(self.steps, self.changes, self._products, strict=True)]
-        # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the
-        # right factors from the last pair to the first, the second loop the left ones in the opposite order
-        # (Nocedal & Wright 2006, algorithm 7.4).
-        left, shares = v.copy(), []
-        for step, change, product in reversed(rows):
-            shares.append(float(step @ left) / product)
-            left = daxpy(change, left, a=-shares[-1])
-        # H_0 = (s'y / y'My) M, with the last pair's s and y: about as long as the true inverse along y
-        step, change, product = rows[-1]
-        left *= metric
-        left *= product / float(np.einsum("i,i,i", change, metric, change))
-        for step, change, product in rows:
-            left = daxpy(step, left, a=shares.pop() - float(change @ left) / product)
-        return left
-
-
-def is_curved(step: FloatArray, change: FloatArray) -> bool:
-    """Whether a function curves upward along a step, by the change of its gradient."""
-    # s'y > 0 keeps the BFGS matrix positive definite
-    least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
-    return bool(float(step @ change) > least)
+DECREASE = 1e-4  # of the slope: what a step has to gain (Nocedal & Wright 2006, section 3.1)
+MOST_HALVINGS = 40  # of a step
+ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -107,7 +35,7 @@ class Solution:
     lower_bound : float
         Of the minimum, from solvers that know one.
     pairs : Pairs, optional
-        What the solver has learned of the curvature.
+        What L-BFGS has learned of the curvature.
     """
 
     w: FloatArray
@@ -116,7 +44,7 @@ class Solution:
     n_evaluations: int
     status: str
     lower_bound: float = -np.inf
-    pairs: Pairs | None = None
+    pairs: Any = None
 
     @property
     def gradient_norm(self) -> float:
@@ -131,3 +59,89 @@ class Solution:
         """Raise `FitStopped` if the work was cut short."""
         if self.stopped:
             raise FitStopped(self.status, self.w)
+
+
+class Descent:
+    """The iterate of a solver of ``f(w) + l1 @ |w|``, f smooth, and the way it has come.
+
+    `gradient` is that of f, `pull` the subgradient of least norm of the whole.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: FloatArray,
+        monitor: Monitor,
+        n_steps: int = 0,
+        l1: FloatArray | None = None,
+    ) -> None:
+        self.objective, self.monitor, self.l1 = objective, monitor, l1
+        self.n_evaluations, self.n_steps = 0, n_steps
+        self.move_to(start, *self.evaluate(start))
+
+    def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = self.objective(w)
+        self.n_evaluations += 1
+        return (value if self.l1 is None else value + float(self.l1 @ np.abs(w))), gradient
+
+    def move_to(self, w: FloatArray, value: float, gradient: FloatArray) -> None:
+        self.w, self.value, self.gradient = w, value, gradient
+        self.pull = gradient if self.l1 is None else least_subgradient(gradient, w, self.l1)
+
+    @property
+    def norm(self) -> float:
+        return float(np.linalg.norm(self.pull))
+
+    def go(self, reach: Callable[[float], FloatArray], slope: float, trials: int) -> bool:
+        """Go to ``reach(length)``, length halved from 1 on until the function falls; whether it did."""
+        # Armijo's rule, with slack for the rounding of the objective
+        slack = ROUNDING * abs(self.value)
+        for halvings in range(trials):
+            length = 0.5**halvings
+            w = reach(length)
+            value, gradient = self.evaluate(w)
+            if value <= self.value + DECREASE * length * slope + slack:
+                before = self.value, self.norm
+                self.move_to(w, value, gradient)
+                self.n_steps += 1
+                return value < before[0] or self.norm < before[1]
+            self.monitor.check()
+        return False
+
+    def run(
+        self, step: Callable[[], str], max_iterations: int, kept: Kept, learned: Callable[[], State] = dict
+    ) -> Solution:
+        """Take steps until one says how the way ended; the time budget and Ctrl-C end it too.
+
+        A checkpoint has what was `learned`, too.
+        """
+
+        def state() -> State:
+            return {"w": self.w, "n_steps": self.n_steps, **learned()}
+
+        status = ""
+        try:
+            kept.keep(state)
+            while not status and self.n_steps < max_iterations:
+                status = step()
+                kept.keep(state)
+        except STOPS as stop:
+            status = stop_status(stop)
+        return self.solution(status or "iterations")
+
+    def solution(self, status: str) -> Solution:
+        return Solution(self.w, self.value, self.pull, self.n_evaluations, status)
+
+
+def least_subgradient(gradient: FloatArray, w: FloatArray, l1: FloatArray) -> FloatArray:
+    """Of all subgradients of ``f(w) + l1 @ |w|`` that of least norm; `gradient` is that of f."""
+    # at w_i = 0 the subdifferential is [g_i - l1_i, g_i + l1_i]: its point nearest to 0 is a soft threshold
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
+    return np.asarray(np.where(w != 0.0, gradient + l1 * np.sign(w), at_zero))
+
+
+def share_done(norm: float, first: float, last: float) -> float | None:
+    """Share of the way from the first to the last norm of a gradient, on a log scale."""
+    if not 0 < last < first:
+        return None
+    return float(np.clip(np.log(first / max(norm, 1e-300)) / np.log(first / last), 0.0, 1.0))

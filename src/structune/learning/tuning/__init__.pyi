@@ -1,7 +1,7 @@
-from .direct import DirectTuner as DirectTuner
 from .grid import GridTuner as GridTuner
 from .implicit import ImplicitTuner as ImplicitTuner
 from .majorize import CollapseWarning as CollapseWarning
+from .majorize import DirectTuner as DirectTuner
 from .majorize import MajorizeTuner as MajorizeTuner
 from .problem import TuningProblem as TuningProblem
 from .problem import TuningResult as TuningResult

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.learning.parameters import TOLERANCE
-from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
@@ -103,8 +101,8 @@ class _Search:
             while self.n_done < len(points):
                 self._judge(points[self.n_done], list(islice(fits, n)))
             if self.tuner.refit:
-                ends: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
-                self.w = _fit(self.problem.full, self.problem.groups, (self.d, self.l1), None, **ends)
+                shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
+                self.w, _ = fit_and_judge((self.problem.full,), (self.d, self.l1), None, *shared)
         except STOPS as stop:
             status = stop_status(stop)
             if self.loss is None:
@@ -114,10 +112,9 @@ class _Search:
 
     def _fits(self, points: list[_Point]) -> Iterator[tuple[FloatArray, float]]:
         """Weights and held-out losses of every split at every point."""
-        splits, warm = self.problem.splits, self.tuner.warm
-        n = len(splits)
+        warm, n = self.tuner.warm, len(self.problem.splits)
         shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
-        pairs = [(split.train, split.heldout) for split in splits]
+        pairs = [(split.train, split.heldout) for split in self.problem.splits]
         # warm fits of a split follow one another; cold ones may all run at once
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
@@ -137,16 +134,14 @@ class _Search:
         if self.loss is None or loss < self.loss or (loss == self.loss and higher):
             self.loss, self.d, self.l1, self.w = loss, d, l1, fits[0][0]
         self.n_done += 1
-        done = self.n_done / len(self.points)
-        told: dict[str, Any] = {
-            "heldout_loss": loss,
-            "log_precision": d.tolist(),
-            "passes": self.passes.spent,
-        }
-        if l1.any():
-            told["l1"] = float(l1.max())
-        self.monitor.record("grid", done=done, **told)
-
+        self.monitor.record(
+            "grid",
+            done=self.n_done / len(self.points),
+            heldout_loss=loss,
+            log_precision=d.tolist(),
+            passes=self.passes.spent,
+            **({"l1": float(l1.max())} if l1.any() else {}),
+        )
         last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
         best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
         self.kept.keep(lambda: {"n": self.n_done, **best, "last": last})
@@ -161,24 +156,19 @@ class _Search:
 
 
 def fit_and_judge(
-    risks: tuple[Risk, Risk],
+    risks: tuple[Risk, ...],
     point: _Point,
     start: FloatArray | None,
     groups: Groups,
     tolerance: float,
     monitor: Monitor,
 ) -> tuple[FloatArray, float]:
-    """Weights learned by the first risk, and the loss by the second."""
-    train, heldout = risks
-    w = _fit(train, groups, point, start, tolerance=tolerance, monitor=monitor)
-    try:
-        return w, heldout.heldout_loss(w)
-    except STOPS as stop:
-        raise FitStopped(stop_status(stop), w) from None
-
-
-def _fit(risk: Risk, groups: Groups, point: _Point, start: FloatArray | None, **ends: Any) -> FloatArray:
-    d, l1 = point
-    fit = fit_l2(risk, GroupedL2(groups, d).precision, start, l1=groups.spread(l1), **ends)
+    """Weights learned by the first risk, and the loss by the others."""
+    (train, *heldout), (d, l1) = risks, point
+    precision, penalty = groups.spread(np.exp(d)), groups.spread(l1)
+    fit = fit_l2(train, precision, start, l1=penalty, tolerance=tolerance, monitor=monitor)
     fit.check()
-    return fit.w
+    try:
+        return fit.w, sum(risk.heldout_loss(fit.w) for risk in heldout)
+    except STOPS as stop:
+        raise FitStopped(stop_status(stop), fit.w) from None

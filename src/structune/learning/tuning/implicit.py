@@ -1,30 +1,26 @@
-"""A held-out loss minimised over the log precisions of the prior (Do, Foo & Ng 2007)."""
+"""A held-out loss minimised over the log precisions of the prior, by its gradient through the optimum.
+
+Do, Foo & Ng 2007. First the search, then the gradient, and a model of the loss further off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import Bounds, minimize
 
 from structune.errors import DataError
 from structune.learning.parameters import TOLERANCE
-from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
+from structune.learning.solvers.lbfgs import Pairs
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem, system_at
 from structune.learning.solvers.solution import Solution
-from structune.learning.tuning.hypergradient import (
-    FARTHEST,
-    GRID,
-    MOST_COUPLED,
-    HyperGradient,
-    Response,
-    hypergradient,
-    kept_points,
-    positive_part,
-    restored_points,
-)
 from structune.learning.tuning.problem import (
     PassCount,
     Split,
@@ -34,9 +30,11 @@ from structune.learning.tuning.problem import (
     mark_chosen,
 )
 from structune.running.checkpoints import Restored
-from structune.running.monitor import STOPPED, STOPS, Monitor, stop_status
+from structune.running.monitor import STOPPED, STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
+FARTHEST = 3.0  # that a log precision may be moved
+GRID = np.linspace(-FARTHEST, FARTHEST, 13)
 _FIRST_GAMMA = 0.5
 _FIRST_RADIUS, _MOST_RADIUS = 2.5, FARTHEST  # of a move, in log precisions: far off, every slope is flat
 _UNIT_OF_GAMMA = 0.25
@@ -52,11 +50,16 @@ _NOTHING = 1e-4  # of a gain that is enough
 _SHARE = 0.25  # of what the next move should gain: what the values may be off
 _ACCURACY = 0.5  # of the search's tolerance: that of the last values
 _LEAST_ACCURATE = 2e-2
-_DOUBT, _TIGHTER = 2.0, 0.25  # accuracies that the lowest value may be off, and how much better the next is
+_DOUBT = 2.0  # accuracies that the lowest value may be off
+_TIGHTER = 0.25  # how much better the next value is, or the fit that one is checked by
 _LOOSE = 10.0  # tolerance of the first fit, relative to the last
 _LOOSER = 2.0  # of each, relative to what was tight enough before
 _OUTSIDE = 1e-9  # of bounds: what roundings lead to at most
 _KEPT = ("n_evaluations", "n_moves", "radius", "peak_gain")
+ACCURACY = 3e-4
+MOST_COUPLED = 64  # groups: each takes a product with the Hessian on the held-out part
+_TELLING = 5  # products: a system that takes fewer was solved before, and its solution tells nothing new
+_TIGHTEST = 1e-10  # of all tolerances
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
 
@@ -274,22 +277,44 @@ class _Search:
         return _Outcome(d, loss, value, gradient, response, accuracy)
 
     def _keep_move(self) -> None:
-        """Let a checkpoint have what a search that goes on after a move has to know."""
         best = self.best
         assert best is not None
-        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
         numbers = {name: getattr(self, name) for name in _KEPT}
-        points = kept_points(self.points)
-        told = {**points, **numbers, **rest, "d": best.d, "accuracy": best.accuracy}
+        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
+        parts = [{**vars(point), **vars(point.response), "w": point.fit.w} for point in self.points]
+        points = {name: np.array([part[name] for part in parts]) for name in self._shapes()}
+        pairs = {f"pairs {k}": p.fit.pairs.rows() for k, p in enumerate(self.points) if p.fit.pairs}
+        told = {**numbers, **rest, **points, **pairs, "d": best.d, "accuracy": best.accuracy}
         self.kept.keep(lambda: told)
 
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the arrays that a checkpoint has of each point."""
+        n_weights, k = self.problem.full.n_weights, self.low.size
+        coupled = (k,) * (1 + (len(self.problem.groups) <= MOST_COUPLED))
+        return {
+            **dict.fromkeys(("value", "tolerance"), ()),
+            **dict.fromkeys(("w", "x"), (n_weights,)),
+            **dict.fromkeys(("linear", "length"), (k, GRID.size)),
+            "gradient": (k,),
+            "coupling": coupled,
+        }
+
     def _restore(self, state: Restored) -> None:
-        n, k = self.problem.full.n_weights, self.low.size
-        self.points = restored_points(state, len(self.problem.splits), n, len(self.problem.groups), k)
+        k, n_splits = self.low.size, len(self.problem.splits)
         d, self.radius = state.array("d", k), state.entry("radius", float)
         inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
             raise state.refuse("found a point out of bounds, or a radius that no search has")
+        points = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
+        for at in range(n_splits):
+            value, tolerance, w, x, linear, length, gradient, coupling = (rows[at] for rows in points)
+            pairs = f"pairs {at}"
+            known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
+            # nobody asks a start for its objective or gradient: they are evaluated again
+            fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
+            response, own = Response(linear, length, coupling), self._parts(d)[0]
+            found = HyperGradient(float(value), gradient, response, own, fit, x, 0, float(tolerance))
+            self.points.append(found)
         self.best = self._outcome(d, self.points, state.entry("accuracy", float))
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
         self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
@@ -335,7 +360,7 @@ class _Search:
 
     def _refit(self, at: FloatArray, fits: Sequence[Solution]) -> FloatArray:
         d, gamma = self._parts(at)
-        precision, parent = GroupedL2(self.problem.groups, d).precision, self.problem.parent
+        precision, parent = self.problem.groups.spread(np.exp(d)), self.problem.parent
         fit = fit_l2(
             self.problem.full,
             precision,
@@ -362,3 +387,299 @@ def _of_risks(
 ) -> HyperGradient:
     split = Split(*risks, parent)
     return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
+
+
+# --- a point ----------------------------------------------------------------------------------------------
+
+
+def positive_part(matrix: FloatArray) -> FloatArray:
+    """The symmetric matrix without its negative eigenvalues."""
+    # of all positive semidefinite matrices the nearest one
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+@dataclass(frozen=True)
+class Response:
+    """A model of the change of a held-out loss: ``sum_j l_j(s_j) + 1/2 t(s)' G t(s)`` of a step s.
+
+    `linear` has l_j on `GRID`, the first-order change, and `length` has t_j: how far the weights go, where a
+    small step takes them as far as it is long; one row a hyperparameter. `coupling` is G, with no curvature
+    below zero, or its diagonal.
+    """
+
+    linear: FloatArray
+    length: FloatArray
+    coupling: FloatArray
+
+    def change(self, step: FloatArray, rest: FloatArray | float = 0.0) -> tuple[float, FloatArray]:
+        """Of the held-out loss by a step, and its gradient there; `rest` as for `lowest`."""
+        return self._value_and_gradient(rest)(step)
+
+    def lowest(
+        self, low: FloatArray, high: FloatArray, rest: FloatArray | float = 0.0
+    ) -> tuple[FloatArray, float]:
+        """The step between `low` <= 0 and `high` >= 0 where the model is lowest, and how far it falls.
+
+        `rest` is a matrix of curvature that the model has not.
+        """
+        found = minimize(
+            self._value_and_gradient(rest),
+            np.zeros(low.size),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(low, high),
+            options={"maxiter": 200, "ftol": 1e-10, "gtol": 0.0},
+        )
+        return np.clip(found.x, low, high), max(0.0, -float(found.fun))
+
+    @property
+    def curvature(self) -> FloatArray:
+        """The Hessian at a step of zero, of a `coupling` that is a matrix."""
+        linear, length = self._curves
+        zero = np.zeros(len(self.linear))
+        # t(0) = 0, so that of 1/2 t(s)' G t(s) only t' G t' is left
+        speed = length.at(zero)[1]
+        return speed[:, None] * self.coupling * speed + np.diag(linear.bend(zero))
+
+    @cached_property
+    def _curves(self) -> tuple[_Curves, _Curves]:
+        """Of both, for every model of the same point."""
+        return _Curves(self.linear), _Curves(self.length)
+
+    def _value_and_gradient(
+        self, rest: FloatArray | float
+    ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
+        linear, length = self._curves
+
+        def model(step: FloatArray) -> tuple[float, FloatArray]:
+            (first, slope), (way, speed) = linear.at(step), length.at(step)
+            # the chain rule through t(s): d/ds 1/2 t' G t = t'(s) * (G t)
+            pull = self.coupling @ way if self.coupling.ndim == 2 else self.coupling * way
+            more = np.dot(rest, step)
+            return float(first.sum() + 0.5 * (way @ pull + step @ more)), slope + speed * pull + more
+
+        return model
+
+
+class _Curves:
+    """Splines, each at a point of its own."""
+
+    def __init__(self, rows: FloatArray) -> None:
+        self._pieces = CubicSpline(GRID, rows.T).c
+
+    def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values and slopes."""
+        # a x^3 + b x^2 + c x + d and 3 a x^2 + 2 b x + c, by Horner's rule; SciPy's splines take points one
+        # by one
+        (a, b, c, d), x = self._pieces_at(points)
+        return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c
+
+    def bend(self, points: FloatArray) -> FloatArray:
+        """Second derivatives."""
+        (a, b, _, _), x = self._pieces_at(points)
+        return np.asarray(6.0 * a * x + 2.0 * b)
+
+    def _pieces_at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Cubics, the highest power first, and where on them the points lie."""
+        k = np.clip(np.searchsorted(GRID, points, "right") - 1, 0, GRID.size - 2)
+        return self._pieces[:, k, np.arange(points.size)], points - GRID[k]
+
+
+def of_precisions(
+    groups: Groups,
+    precision: FloatArray,
+    hessian: FloatArray,
+    away: FloatArray,
+    slope: FloatArray,
+    weight: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """The curves of log precisions, if the Hessian on the training part is diagonal.
+
+    A weight that is `away` from the mean of its prior is then b / (c + h) away, and goes with c. `slope` is
+    that of the held-out loss as the weight goes, `weight` the diagonal of the Hessian on the held-out part.
+    """
+    # b / (c + h) with the precision c e^s is w - move, move = w c (e^s - 1) / (c e^s + h); what the loss
+    # changes to first order is slope . move, and the weighted norm of the moves is their length: t(s) is that
+    # length in units of what a small step of s has, with the sign of s
+    total = precision + hessian
+    unit = groups.sum(weight * (precision * away / total) ** 2)
+    linear, length = np.empty((2, len(groups), GRID.size))
+    for k, s in enumerate(GRID):
+        moves = -away * precision * np.expm1(s) / (precision * np.exp(s) + hessian)
+        linear[:, k] = groups.sum(slope * moves)
+        square = groups.sum(weight * moves * moves)
+        length[:, k] = np.sign(s) * np.sqrt(
+            np.divide(square, unit, out=np.full_like(unit, s * s), where=unit > 0)
+        )
+    return linear, length
+
+
+@dataclass(frozen=True)
+class HyperGradient:
+    """A held-out loss as a function of the hyperparameters, at one point.
+
+    These are the log precisions and, where the prior has its mean at gamma times the weights of a parent,
+    gamma, the last.
+    """
+
+    value: float  # corrected to first order for what the fit on the training part left undone
+    gradient: FloatArray
+    response: Response  # how the value changes, by the curvature of Gauss and Newton
+    log_precision: FloatArray
+    fit: Solution  # on the training part
+    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
+    n_products: int  # with the Hessian, that it took
+    tolerance: float  # of the fit whose value a tighter fit confirmed
+
+
+def hypergradient(
+    split: Split,
+    groups: Groups,
+    log_precision: FloatArray,
+    gamma: float = 0.0,
+    *,
+    start: HyperGradient | None = None,
+    tolerance: float = TOLERANCE,
+    cg_tolerance: float = 0.01,
+    accuracy: float = ACCURACY,
+    monitor: Monitor | None = None,
+) -> HyperGradient:
+    """Held-out loss of the weights fitted with exp(`log_precision`), its gradient in that, and a model of it.
+
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
+    the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
+    gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
+    first iterates, and L-BFGS what it knew of the curvature.
+
+    The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
+    right-hand side. Where the fit goes on to a quarter of its tolerance and the corrected value moves by more
+    than its share `accuracy`, and by more again where the system is solved at the new weights, it goes on.
+    Newton's fits are exact enough.
+    """
+    # At the optimum C w + grad l_T(w) = 0, so dw/dd = -(C + H)^-1 B with B_ij = [i in group j] c_i w_i, and
+    # the slope of l_H(w(d)) is -B' x with (C + H) x = grad l_H: one system, however many hyperparameters.
+    fits, known = _Fits(split, groups, log_precision, gamma, start, monitor), np.inf
+    while True:
+        fits.go_on(tolerance)
+        before = fits.n_products
+        value = fits.corrected(fits.solve(cg_tolerance))
+        # a system that is solved anew at better weights checks x as well as w: then the value may be believed
+        is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
+        at_zero = split.train.at_zero.gradient_norm
+        if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:
+            break
+        # is the value as accurate as it is told? A tighter fit may correct it by no more than that
+        tolerance = min(tolerance, fits.fit.gradient_norm / at_zero)
+        fits.go_on(_TIGHTER * tolerance)
+        first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
+        if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
+            break
+        known, tolerance = value, _TIGHTER * tolerance
+    gradient, response = fits.slopes()
+    assert fits.x is not None
+    fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
+    return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
+
+
+class _Fits:
+    """Fits on the training part, each from where the one before ended, and what their end tells."""
+
+    def __init__(
+        self,
+        split: Split,
+        groups: Groups,
+        log_precision: FloatArray,
+        gamma: float,
+        start: HyperGradient | None,
+        monitor: Monitor | None,
+    ) -> None:
+        self.heldout = split.heldout
+        self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
+        self.precision = groups.spread(np.exp(log_precision))
+        self.w = None if start is None else start.fit.w
+        self.x = None if start is None else start.x
+        self.pairs: Pairs | None = None
+        if start is not None and start.fit.pairs is not None:
+            before = groups.spread(np.exp(start.log_precision))
+            self.pairs = start.fit.pairs.under(self.precision - before)
+        self.n_evaluations = self.n_products = 0
+        self.fit: Solution
+        self.system: FactoredSystem | HessianSystem
+
+    @property
+    def _center(self) -> FloatArray | None:
+        return None if self.split.parent is None else self.gamma * self.split.parent
+
+    def go_on(self, tolerance: float) -> None:
+        """Fit to a tolerance."""
+        # from the weights and the curvature of before: of a point nearby only the prior's share C s of each
+        # pair is another, which `Pairs.under` has exchanged
+        fit = fit_l2(
+            self.split.train,
+            self.precision,
+            self.w,
+            center=self._center,
+            tolerance=tolerance,
+            pairs=self.pairs,
+            monitor=self.monitor,
+        )
+        fit.check()
+        self.fit, self.w, self.pairs = fit, fit.w, fit.pairs
+        self.n_evaluations += fit.n_evaluations
+
+    def solve(self, tolerance: float) -> float:
+        """The held-out loss; and the system that tells how it moves with the fit is solved."""
+        # the last solution is a good start, as x changes little between fits and between points
+        w, pairs = self.fit.w, self.pairs
+        try:
+            loss, gradient = self.heldout.value_and_gradient(w)
+            self.system = system_at(self.split.train, self.precision, w, self.monitor, pairs)
+            solved = self.system.solve(gradient, self.x, tolerance=tolerance)
+        except STOPS as stop:
+            raise FitStopped(stop_status(stop), w) from None
+        self.x, self.n_products = solved.x, self.n_products + solved.n_products
+        return loss
+
+    def corrected(self, loss: float) -> float:
+        """The held-out loss at the optimum, which lies (C + H)^-1 r away, r the gradient that is left."""
+        # l_H(w - (C + H)^-1 r) = l_H(w) - x' r + O(r^2), with the x of the system that is solved anyway
+        assert self.x is not None
+        return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
+
+    def slopes(self) -> tuple[FloatArray, Response]:
+        """Of the held-out loss in the hyperparameters, and how it changes further off.
+
+        A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, and by c w_p / (c + h) with
+        gamma, if h is all that the Hessian has.
+        """
+        assert self.x is not None
+        center, parent, x, c = self._center, self.split.parent, self.x, self.precision
+        away, total = self.fit.w if center is None else self.fit.w - center, self.system.diagonal
+        weight = self.heldout.variance(self.fit.w)
+        gradient = -self.groups.sum(x * c * away)
+        linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
+        moves = -c * away / total
+        if parent is None:
+            return gradient, Response(linear, length, self._coupling(moves, None, weight))
+        # d/dgamma of the mean of the prior is w_p, so the fit moves by (C + H)^-1 C w_p: linear in gamma
+        gradient = np.append(gradient, np.sum(x * c * parent))
+        linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
+        return gradient, Response(linear, length, self._coupling(moves, c * parent / total, weight))
+
+    def _coupling(self, moves: FloatArray, of_gamma: FloatArray | None, weight: FloatArray) -> FloatArray:
+        """The curvature of the held-out loss as each group goes by `moves`; between many groups, none."""
+
+        def along(v: FloatArray) -> FloatArray:
+            return np.append(self.groups.sum(moves * v), [] if of_gamma is None else [of_gamma @ v])
+
+        if len(self.groups) > MOST_COUPLED:
+            diagonal = self.groups.sum(weight * moves * moves)
+            return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
+        # G_jk = m_j' H_H m_k, m_j the moves of group j: Gauss and Newton, without the curvature of w(d)
+        product, n = self.heldout.linearize(self.fit.w), len(self.groups)
+        rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
+        if of_gamma is not None:
+            rows.append(along(product(of_gamma)))
+        # partial labels may curve downward
+        return positive_part(0.5 * (np.array(rows) + np.transpose(rows)))

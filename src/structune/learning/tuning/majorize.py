@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.learning.parameters import TOLERANCE
-from structune.learning.penalties import NOISE_FLOOR, GroupedL2, IntegratedL2, IntegratedNoise
+from structune.learning.penalties import NOISE_FLOOR, IntegratedL2, IntegratedNoise
 from structune.learning.risk import SideBySide
-from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.linear import FactoredSystem, HessianSystem
+from structune.learning.solvers.l2 import curvature_scale, fit_l2
+from structune.learning.solvers.lbfgs import minimize_smooth
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem
 from structune.learning.tuning.grid import fit_and_judge
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
@@ -37,6 +39,8 @@ _STEP = np.log(4.0)  # from one factor of all precisions to the next
 _FARTHEST = 4  # steps
 _ENOUGH = 250  # held-out parts (examples, tokens): no more splits than hold out so many
 _SPREAD = 1.5  # standard deviation of the factor's logarithm around 0, before anything was held out
+_LARGE = 10  # weights of a group: fewer are switched off for what they tell
+_MOST_NAMED = 5
 COUNTS = ("auto", "all", "effective")
 _KEPT: dict[str, type] = {
     **dict.fromkeys(("noise", "loss", "first_loss"), float),
@@ -204,21 +208,19 @@ class _Steps:
         self.log_precision = state.array("log_precision", len(self.groups))
         self.w, self.first_w = state.array("w", n), state.array("first_w", n)
         self.moves = state.array("moves", 2, len(self.groups) + 1)
-        for name, kind in _KEPT.items():
-            setattr(self, name, state.entry(name, kind))
+        vars(self).update({name: state.entry(name, kind) for name, kind in _KEPT.items()})
         self.solved = dict(enumerate(state.array("solved", None, n)))
 
     @property
     def penalty(self) -> IntegratedL2:
-        beta = self.tuner.beta
-        if beta is None:
-            beta = _BETA_EFFECTIVE if self.effective else 1.0
+        by_default = _BETA_EFFECTIVE if self.effective else 1.0
+        beta = by_default if self.tuner.beta is None else self.tuner.beta
         return IntegratedL2(self.groups, self.tuner.alpha, beta)
 
     @property
     def _precision(self) -> FloatArray:
         """Beside a squared loss that is not divided by the noise variance."""
-        return GroupedL2(self.groups, self.log_precision).precision * self.noise
+        return self.groups.spread(np.exp(self.log_precision)) * self.noise
 
     def _fit(self, tolerance: float) -> None:
         precision = self._precision
@@ -324,8 +326,7 @@ class _Steps:
         return self.groups.sum(1.0 - self._precision / diagonal)
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """The best factor of all precisions."""
 
     log: float  # its logarithm
@@ -334,18 +335,13 @@ class Factor:
 
 
 def best_factor(
-    problem: TuningProblem,
-    log_precision: FloatArray,
-    w: FloatArray,
-    tolerance: float,
-    monitor: Monitor,
+    problem: TuningProblem, log_precision: FloatArray, w: FloatArray, tolerance: float, monitor: Monitor
 ) -> Factor:
-    """The factor of all precisions that held-out examples choose.
+    """The factor of all precisions that held-out examples choose; the first fit of a split starts at `w`.
 
     Factors a quarter and four times as large are tried until the lowest lies between two others, and of the
     parabola through these three the lowest point is taken. To the held-out loss is added a prior of the
-    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little. The first fit
-    of every split starts at `w`.
+    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little.
     """
     pairs = [(split.train, split.heldout) for split in problem.splits]
     sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
@@ -375,3 +371,71 @@ def best_factor(
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
     return Factor(_STEP * (at + vertex), losses[at], means[at])
+
+
+# --- the same objective at once ---------------------------------------------------------------------------
+
+
+@dataclass
+class DirectTuner:
+    """Minimises ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` at once by L-BFGS, from w = 0.
+
+    The baseline of Foo, Do & Ng 2009. Not convex: where a group has many weights, w = 0 is a minimum of it,
+    and the search seldom leaves. `MajorizeTuner` minimises it from the other side, and does better.
+
+    Parameters
+    ----------
+    alpha, beta, max_iterations, fit_tolerance, noise_floor
+        As of `MajorizeTuner`.
+    """
+
+    alpha: float = 0.0
+    beta: float = 1.0
+    max_iterations: int = 1000
+    fit_tolerance: float = TOLERANCE
+    noise_floor: float = NOISE_FLOOR
+    needs_splits = False
+
+    def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
+        """Fit on all data; the precisions are those of the majorising quadratic at the end."""
+        problem.require_smooth("the direct tuner")
+        monitor, risk = monitor or Monitor(), problem.full
+        passes = PassCount.of(monitor, *problem.risks)
+        # with the noise integrated out the objective is not scaled by it: gradient and penalty are those of
+        # (m / 2) log |r|^2 + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)
+        penalty = IntegratedL2(problem.groups, self.alpha, self.beta)
+        integrated = IntegratedNoise(risk, self.noise_floor)
+        noise = integrated.variance(risk.at_zero.value)
+
+        def objective(w: FloatArray) -> tuple[float, FloatArray]:
+            loss, gradient = risk.value_and_gradient(w)
+            extra, pull = penalty.value_and_gradient(w)
+            return integrated.value(loss) + extra, gradient / integrated.variance(loss) + pull
+
+        with monitor:
+            fit = minimize_smooth(
+                objective,
+                np.zeros(risk.n_weights),
+                scale=curvature_scale(np.ones(risk.n_weights), risk.at_zero.variance / noise),
+                gradient_tolerance=self.fit_tolerance * risk.at_zero.gradient_norm / noise,
+                max_iterations=self.max_iterations,
+                monitor=monitor,
+            )
+            log_precision = np.log(penalty.precision(fit.w))
+            # most weights in groups whose prior is about as narrow as at w = 0
+            sizes, small = problem.groups.sizes, 0.5 * problem.groups.sum(fit.w * fit.w) < self.beta
+            is_off = small & (sizes >= _LARGE)
+            if sizes[is_off].sum() > 0.5 * sizes.sum():
+                names = ", ".join(np.array(problem.groups.names)[is_off][:_MOST_NAMED])
+                warn(
+                    f"most weights are switched off: half the square of those in the groups {names} is less "
+                    f"than beta={self.beta:g}. tuning='direct' seldom leaves that minimum; expected a "
+                    "smaller beta, or tuning='majorize', which has the same objective",
+                    CollapseWarning,
+                )
+            monitor.record(
+                "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
+            )
+            noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
+        learned = integrated.of_result(noise)
+        return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, learned)
