@@ -16,9 +16,8 @@ from structune.files.models import load_shipped
 from structune.genes.eukaryotes import prediction, training
 from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules, intron_lengths
+from structune.genes.eukaryotes.structure.weights import SIGNALS, ExonWeights, GeneRules, intron_lengths
 from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
-from structune.genes.eukaryotes.structure.scores import Evidence
-from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.eukaryotes.kernels.nodes import Nodes
+from structune.genes.eukaryotes.structure.exon_graph import Evidence
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, SIGNALS, START, STOPS, GeneRules
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
 from structune.genes.formats.record import AnnotatedSequence, along_strand
@@ -83,14 +83,14 @@ class Hints:
         """Of a sequence of which nothing is known."""
         return cls(np.zeros((0, 5)), np.zeros((0, 4)))
 
-    def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> tuple[Evidence, IntArray]:
+    def evidence(self, start: int, n: int, nodes: Nodes) -> tuple[Evidence, IntArray]:
         """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
         # sites of the shard are in ascending order of their keys, so those of hints are found by bisection;
         # of several hints of a site or a base the best counts
         wanted = _keys(signal, reverse, position - start, n)
-        known = _keys(nodes["site_signal"], nodes["site_reverse"], nodes["site_position"], n)
+        known = _keys(nodes.site_signal, nodes.site_reverse, nodes.site_position, n)
         found, coding = np.zeros(known.size), np.zeros((n, 2))
         same = np.zeros(wanted.size, bool)
         if known.size:

@@ -18,9 +18,8 @@ from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import path_genes
-from structune.genes.eukaryotes.structure.weights import START, STOPS
+from structune.genes.eukaryotes.structure.weights import SIGNALS, START, STOPS
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import Exons, Transcript
 from structune.structure import FloatArray

@@ -47,6 +47,9 @@ class Nodes(NamedTuple):
     closing_mask: Any
     strand_opening: Any  # the first of each strand, and the end
     strand_closing: Any
+    site_position: Any  # of starts, stops, donors and acceptors, each once
+    site_reverse: Any
+    site_signal: Any
 
 
 class Scores(NamedTuple):
