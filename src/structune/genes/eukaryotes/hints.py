@@ -78,11 +78,6 @@ class Hints:
             misplaced,
         )
 
-    @classmethod
-    def none(cls) -> Hints:
-        """Of a sequence of which nothing is known."""
-        return cls(np.zeros((0, 5)), np.zeros((0, 4)))
-
     def evidence(self, start: int, n: int, nodes: Nodes) -> tuple[Evidence, IntArray]:
         """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
@@ -188,12 +183,10 @@ def checked_hints(
     sequences: Sequence[AnnotatedSequence],
     rules: GeneRules,
     unused: dict[str, Counter[str]] | None,
-) -> list[Hints] | None:
+) -> list[Hints]:
     """What is known of some sequences."""
     if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= _MOST_WEIGHT:
         raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {_MOST_WEIGHT:g}")
-    if hints is None and avoid is None:
-        return None
     hints = [[]] * len(sequences) if hints is None else hints
     if not isinstance(hints, Sequence) or any(
         isinstance(of, str) or not isinstance(of, Iterable) for of in hints

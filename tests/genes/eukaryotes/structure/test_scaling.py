@@ -10,7 +10,7 @@ import gene_graphs as genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
-from structune.genes.eukaryotes.training import FOLDS, counted, scaled
+from structune.genes.eukaryotes.training import FOLDS, Tally, drawn_parts
 
 TEXTS = ["CCATGGTCAGCTAACCTTACATG", "ATGGTGTACAGGTAAGCATGTAA", "TTACTGACACATCATATGTAAC"]
 
@@ -105,18 +105,23 @@ def test_squares_of_scales(weights):
     assert set(found[n:]) == {0.0, 1.0}
 
 
+def scaled(shard, weights, parts):
+    tally = Tally(ExonGraph(weights))
+    return tally.counted(shard, parts), tally.scaled_graph().scaling.tables
+
+
 def test_tables_leave_out_the_examples_that_they_score(weights):
-    graph, shard = ExonGraph(weights), shard_of(weights, TEXTS * 4)
-    found, parted = scaled(graph, shard, None, 0)
-    assert len(found.scaling.tables) == 1 + FOLDS
-    assert sorted(np.bincount(parted.tables)[1:]) == [1] * 8 + [2] * 2
+    shard, parts = shard_of(weights, TEXTS * 4), drawn_parts(12, None, 0)
+    parted, tables = scaled(shard, weights, parts)
+    assert_array_equal(parted.tables, parts)
+    assert len(tables) == 1 + FOLDS
+    assert sorted(np.bincount(parts)[1:]) == [1] * 8 + [2] * 2
     for table in (1, FOLDS):
-        others = shard.take(parted.tables != table)
-        assert_allclose(counted(graph, [others]).tables[0], found.scaling.tables[table])
-    _, grouped = scaled(graph, shard, [*range(FOLDS), 0, 1], 0)
-    assert grouped.tables[:2].tolist() == grouped.tables[FOLDS:].tolist()
-    _, few = scaled(graph, shard, ["a"] * 12, 0)  # no parts to leave out
-    assert_array_equal(few.tables, parted.tables)
-    alone, one = scaled(graph, shard.take([0]), None, 0)  # is scored by its own table
-    assert one.tables.tolist() == [1]
-    assert_array_equal(*alone.scaling.tables)
+        others = shard.take(parts != table)
+        assert_allclose(scaled(others, weights, others.tables)[1], tables[[table]])
+    grouped = drawn_parts(12, [*range(FOLDS), 0, 1], 0)
+    assert grouped[:2].tolist() == grouped[FOLDS:].tolist()
+    assert_array_equal(drawn_parts(12, ["a"] * 12, 0), parts)  # no parts to leave out
+    one = drawn_parts(1, None, 0)
+    assert one.tolist() == [1]
+    assert_array_equal(*scaled(shard.take([0]), weights, one)[1])  # is scored by its own table
