@@ -169,7 +169,7 @@ def _open(nodes, sums, r, value, is_best):
 @part_of_kernel
 def _close(nodes, scores, sums, c, passed, far, is_best):
     """Sum over the introns that end at a closing."""
-    # entries[k] = sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
+    # entries[k] = log sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
     # more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
     # closing looks at few openings, whatever the length of the sequence.
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
@@ -179,11 +179,9 @@ def _close(nodes, scores, sums, c, passed, far, is_best):
             if nodes.opening_mask[passed[strand]] >> k & 1:
                 far[strand, k] = _either(far[strand, k], sums.exits[passed[strand], k], is_best)
         passed[strand] += 1
-    longer = scores.introns[scores.introns.size - 1]
     for k in range(TYPES):
         sums.far[c, k] = far[strand, k]
-        sums.levels[c, k] = max(NOTHING, (far[strand, k] + longer).real)
-    # first the highest log of each type, then the sum relative to it: exp(levels) times entries
+        sums.entries[c, k] = far[strand, k] + scores.introns[scores.introns.size - 1]
     for o in range(passed[strand], end):
         length = position - nodes.opening_position[o]
         if length < scores.shortest:
@@ -191,23 +189,7 @@ def _close(nodes, scores, sums, c, passed, far, is_best):
         both, score = nodes.opening_mask[o] & wanted, scores.introns[length - scores.shortest]
         for k in range(TYPES):
             if both >> k & 1:
-                sums.levels[c, k] = max(sums.levels[c, k], (sums.exits[o, k] + score).real)
-    if is_best:
-        sums.entries[c] = 1.0  # the highest alone
-        return
-    for k in range(TYPES):
-        some = sums.levels[c, k] > SOME
-        sums.entries[c, k] = np.exp(far[strand, k] + longer - sums.levels[c, k]) if some else 0.0 * longer
-    for o in range(passed[strand], end):
-        length = position - nodes.opening_position[o]
-        if length < scores.shortest:
-            break
-        both, score = nodes.opening_mask[o] & wanted, scores.introns[length - scores.shortest]
-        for k in range(TYPES):
-            if both >> k & 1:
-                log = sums.exits[o, k] + score - sums.levels[c, k]
-                if log.real > _FAR_BELOW:
-                    sums.entries[c, k] += np.exp(log)
+                sums.entries[c, k] = _either(sums.entries[c, k], sums.exits[o, k] + score, is_best)
 
 
 @part_of_kernel
@@ -217,8 +199,8 @@ def _entered(nodes, sums, x, is_best):
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     found = 0.0 * sums.entries[c, 0] + NOTHING
     for k in range(TYPES):
-        if mask >> k & 1 and sums.levels[c, k] > SOME:
-            found = _either(found, sums.levels[c, k] + np.log(sums.entries[c, k]), is_best)
+        if mask >> k & 1:
+            found = _either(found, sums.entries[c, k], is_best)
     return found
 
 
@@ -316,9 +298,8 @@ def _back_to_types(nodes, scores, sums, counts, x, used):
     counts.cover[nodes.left_position[x], scores.intron_columns[strand, phase]] -= used
     counts.edges[phase] += used
     for k in range(TYPES):
-        if mask >> k & 1 and sums.levels[c, k] > SOME:
-            log = sums.levels[c, k] + np.log(sums.entries[c, k]) - total
-            counts.closed[c, k] += used * np.exp(log)
+        if mask >> k & 1 and sums.entries[c, k].real > SOME:
+            counts.closed[c, k] += used * np.exp(sums.entries[c, k] - total)
 
 
 @part_of_kernel
@@ -345,9 +326,8 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
         if abs(counts.closed[c, k]) <= _NEGLIGIBLE:
             continue
         wanted |= 1 << k
-        counts.closed[c, k] /= sums.entries[c, k]  # from here on, of each of its summands
         if sums.far[c, k].real > SOME:
-            used = counts.closed[c, k] * np.exp(sums.far[c, k] + scores.introns[last] - sums.levels[c, k])
+            used = counts.closed[c, k] * np.exp(sums.far[c, k] + scores.introns[last] - sums.entries[c, k])
             if abs(used) > _NEGLIGIBLE:
                 counts.introns[last] += used
                 far[strand, k] = add_logs(far[strand, k], np.log(used) - sums.far[c, k])
@@ -358,7 +338,7 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
         both, place = nodes.opening_mask[o] & wanted, length - scores.shortest
         for k in range(TYPES):
             if both >> k & 1:
-                log = sums.exits[o, k] + scores.introns[place] - sums.levels[c, k]
+                log = sums.exits[o, k] + scores.introns[place] - sums.entries[c, k]
                 if log.real > _FAR_BELOW:
                     used = counts.closed[c, k] * np.exp(log)
                     counts.opened[o, k] += used
@@ -399,8 +379,8 @@ def _best_before(nodes, scores, sums, x):
     """The right node of the best intron before a left one."""
     c, most, entry = nodes.left_closing[x], 2.0 * NOTHING, -1
     for k in range(TYPES):
-        if nodes.left_mask[x] >> k & 1 and sums.levels[c, k] > most:
-            most, entry = sums.levels[c, k], k
+        if nodes.left_mask[x] >> k & 1 and sums.entries[c, k] > most:
+            most, entry = sums.entries[c, k], k
     strand, most, opening = strand_of(nodes.strand_closing, c), 2.0 * NOTHING, -1
     for o in range(nodes.strand_opening[strand], nodes.strand_opening[strand + 1]):
         length = nodes.closing_position[c] - nodes.opening_position[o]

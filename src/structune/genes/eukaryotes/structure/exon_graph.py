@@ -64,9 +64,8 @@ class ScoredSequence(NamedTuple):
         """Arrays for `forward` to fill."""
         nodes, dtype = self.nodes, self.scores.prefix.dtype
         openings, closings = ((of.size, TYPES) for of in (nodes.opening_position, nodes.closing_position))
-        shapes = nodes.left_position.size, nodes.right_position.size, openings, closings
-        left, right, exits, entries = (np.empty(shape, dtype) for shape in shapes)
-        return Sums(left, right, exits, entries, np.empty(closings), np.empty(closings, dtype))
+        shapes = nodes.left_position.size, nodes.right_position.size, openings, closings, closings
+        return Sums(*(np.empty(shape, dtype) for shape in shapes))
 
 
 class ExonGraph(Structure):
