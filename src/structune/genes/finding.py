@@ -137,10 +137,11 @@ class _Evidence:
     """What files tell of sequences beside them: hints, and what genes keep away from."""
 
     def __init__(self, finding: Finding) -> None:
-        files = {"hints": (finding.hints, read_hints), "avoid": (finding.avoid, read_regions)}
-        self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {
-            name: (path, read(path)) for name, (path, read) in files.items() if path is not None
-        }
+        self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {}
+        if finding.hints is not None:
+            self._read["hints"] = finding.hints, read_hints(finding.hints)
+        if finding.avoid is not None:
+            self._read["avoid"] = finding.avoid, read_regions(finding.avoid)
         self._weight = {} if finding.hints is None else {"hint_weight": finding.hint_weight}
         self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
         self._names = list[str]()  # of sequences that came

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -358,7 +359,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         shortest = self.introns_[0]
         found = [
             prediction.searched(each, track, of, shortest, self.closed)
-            for each, track, of in zip(sequences, values or [None] * len(known), known, strict=True)
+            for each, track, of in zip(sequences, values or repeat(None, len(known)), known, strict=True)
         ]
         pieces = (  # only those that may have a gene: there are files of many that have none
             piece

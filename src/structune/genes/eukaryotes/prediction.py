@@ -67,8 +67,7 @@ class SearchedSequence:
             before, behind = (0, self.lead), (self.end, len(self.text))
             beyond = within(t.exons, *(behind if t.strand == "-" else before))
             phase, gene = -sum(b - a for a, b in beyond) % 3, f"{name}.g{len(found) + 1}"
-            names = {"name": f"{gene}.t1", "gene": gene}
-            found.append(replace(t, exons=exons, partial=partial, phase=phase, **names))
+            found.append(Transcript(name, t.strand, exons, f"{gene}.t1", gene, t.score, partial, phase=phase))
         return tuple(found)
 
 

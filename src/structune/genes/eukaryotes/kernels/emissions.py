@@ -18,12 +18,13 @@ class Letters(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """The places around a signal that it looks at: those of signal k are ``first[k]:first[k + 1]``. Of each
-    place the distance along the strand from the signal to its base, where its weights begin among all, and
-    the last of its words. ``none``: the number of what is no word."""
+    """What lies around signals, in parts: those of signal k are ``start[k]:start[k + 1]``. Of each part the
+    distances along the strand from the signal to its bases, from ``first`` up to before ``last``, where its
+    weights begin among all, and its last word. ``none``: the number of what is no word."""
 
+    start: Any
     first: Any
-    distance: Any
+    last: Any
     weights: Any
     last_word: Any
     none: Any
@@ -90,36 +91,46 @@ def count_up(cover, letters, n_strands, n_introns, factor, running, table, rows)
 
 
 @part_of_bare_kernel
-def _weight_at(place, nodes, letters, windows, s):
-    """The weight of the word at a place around a site, or -1."""
-    # positions lie between bases: distance 0 is the base behind it, or before it along the strand
-    position, distance = nodes.site_position[s], windows.distance[place]
-    p = position - 1 - distance if nodes.site_reverse[s] else position + distance
-    if not 0 <= p < letters.word.size:
-        return -1
-    word = letters.reverse_word[p] if nodes.site_reverse[s] else letters.word[p]
-    # a shorter word is the end of a longer one, so its number is that modulo 4 ** length, by its last bits
-    return windows.weights[place] + (word & windows.last_word[place]) if word != windows.none else -1
+def _span(part, nodes, windows, s, n):
+    """Where a part of what is around a site begins and ends, within the sequence."""
+    # positions lie between bases: [first, last) along the strand is (position - last, position - first) on
+    # the sequence
+    position = nodes.site_position[s]
+    if nodes.site_reverse[s]:
+        first, last = position - windows.last[part], position - windows.first[part]
+    else:
+        first, last = position + windows.first[part], position + windows.last[part]
+    return max(first, 0), min(last, n)
 
 
 @bare_kernel
 def score_sites(nodes, letters, windows, w, out):
     """Add the scores of sites to ``out``, which has a place more, for what is no site."""
+    n = letters.word.size
     for s in range(nodes.site_signal.size):
-        signal = nodes.site_signal[s]
-        for place in range(windows.first[signal], windows.first[signal + 1]):
-            k = _weight_at(place, nodes, letters, windows, s)
-            if k >= 0:
-                out[s] += w[k]
+        words = letters.reverse_word if nodes.site_reverse[s] else letters.word
+        signal, total = nodes.site_signal[s], out[s]
+        for part in range(windows.start[signal], windows.start[signal + 1]):
+            begin, end = _span(part, nodes, windows, s, n)
+            weights, last_word = windows.weights[part], windows.last_word[part]
+            for p in range(begin, end):
+                # a shorter word is the end of a longer one, so its number is the last bits of that
+                if words[p] != windows.none:
+                    total += w[weights + (words[p] & last_word)]
+        out[s] = total
 
 
 @bare_kernel
 def count_sites(nodes, letters, windows, used, factor, out):
     """Add how often each weight of a window is used."""
+    n = letters.word.size
     for s in range(nodes.site_signal.size):
         if abs(used[s]) > _NEGLIGIBLE:
-            signal = nodes.site_signal[s]
-            for place in range(windows.first[signal], windows.first[signal + 1]):
-                k = _weight_at(place, nodes, letters, windows, s)
-                if k >= 0:
-                    out[k] += factor * used[s]
+            words = letters.reverse_word if nodes.site_reverse[s] else letters.word
+            signal, each = nodes.site_signal[s], factor * used[s]
+            for part in range(windows.start[signal], windows.start[signal + 1]):
+                begin, end = _span(part, nodes, windows, s, n)
+                weights, last_word = windows.weights[part], windows.last_word[part]
+                for p in range(begin, end):
+                    if words[p] != windows.none:
+                        out[weights + (words[p] & last_word)] += each

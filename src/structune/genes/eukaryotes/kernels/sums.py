@@ -169,8 +169,8 @@ def _open(nodes, sums, r, value, is_best):
 @part_of_kernel
 def _close(nodes, scores, sums, c, passed, far, is_best):
     """Sum over the introns that end at a closing."""
-    # entries[k] = log sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
-    # more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
+    # entries[k] = log sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before.
+    # Those more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
     # closing looks at few openings, whatever the length of the sequence.
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
     end, wanted = nodes.strand_opening[strand + 1], nodes.closing_mask[c]

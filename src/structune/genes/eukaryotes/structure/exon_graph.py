@@ -262,7 +262,7 @@ class ExonGraph(Structure):
             for k in np.unique(shard.tables).tolist()
         }
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
-            w, (table, *others) = spread[shard.tables[s]], tables[int(shard.tables[s])]
+            w, (table, edges, exons, introns) = spread[shard.tables[s]], tables[int(shard.tables[s])]
             nodes, extra = shard.nodes.of(s), np.zeros((0, len(weights.labels)), w.dtype)
             if weights.n_tracks or cost is not None:
                 extra = shard.tracks[a:b] @ weights.part(w, "tracks").T
@@ -282,8 +282,10 @@ class ExonGraph(Structure):
                     # all frames of a strand gain alike, so that hints leave the frame open
                     gain = np.cumsum(evidence[s].coding[:, strand])
                     prefix[1:, 3 * strand : 3 * strand + 3] += gain[:, None]
-            lengths = self._intron_columns, *self.rules.introns
-            yield ScoredSequence(b - a, nodes, letters, Scores(prefix, sites, *others, _KINDS, *lengths))
+            shortest, longest = self.rules.introns
+            columns = self._intron_columns
+            scores = Scores(prefix, sites, edges, exons, introns, _KINDS, columns, shortest, longest)
+            yield ScoredSequence(b - a, nodes, letters, scores)
 
     def labels(self, path: Path) -> Array:
         """The label of each position of one sequence: a row of the tables of words."""
@@ -376,15 +378,21 @@ class ExonGraph(Structure):
     ) -> Array:
         if within:
             raise self._cannot("within")
-        factors, spread = shard.weights if weights is None else weights, self._spread(w)
-        values, totals = np.empty(len(shard), w.dtype), np.zeros_like(spread)
+        return self._sums(w, shard, expected, shard.weights if weights is None else weights)
+
+    def _sums(
+        self, w: Array, shard: ExonShard, out: Array | None, factors: Array, squared: bool = False
+    ) -> Array:
+        """Log-partitions; expected features, or their squares use by use, are added to `out`."""
+        spread, values = self._spread(w), np.empty(len(shard), w.dtype)
+        totals = np.zeros_like(spread)
         for s, sequence in enumerate(self._scored(shard, spread)):
             values[s], filled = self._forward(sequence)
-            if expected is not None:
+            if out is not None:
                 counts = self._backward(sequence, filled, values[s])
-                self._add(shard, s, sequence, counts, factors[s], totals)
-        if expected is not None:
-            self._gather(totals, expected)
+                self._add(shard, s, sequence, counts, factors[s], totals, squared)
+        if out is not None:
+            self._gather(totals, out, squared)
         return values
 
     def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
@@ -401,15 +409,10 @@ class ExonGraph(Structure):
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
-        found, spread = np.zeros(self.n_weights), self._spread(w)
-        totals = np.zeros_like(spread)
         # sum over uses j of p_j x_j^2, which is at least the variance sum_j p_j (1 - p_j) x_j^2 of uses that
         # are independent: words and sites are used once each, so squares matter for tracks and scales alone
-        for s, sequence in enumerate(self._scored(shard, spread)):
-            value, filled = self._forward(sequence)
-            counts = self._backward(sequence, filled, value)
-            self._add(shard, s, sequence, counts, shard.weights[s], totals, squared=True)
-        self._gather(totals, found, squared=True)
+        found = np.zeros(self.n_weights)
+        self._sums(w, shard, found, shard.weights, squared=True)
         return found
 
     def marginals(

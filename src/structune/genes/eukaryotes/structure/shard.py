@@ -118,8 +118,14 @@ class ExonShard(SequenceShard):
     def take(self, indices: Any) -> ExonShard:
         chosen = self._chosen(indices)
         starts, parts = take_segments(self.starts, chosen)
-        paths = self.paths[parts] if self.paths.size else self.paths
-        own = (array[parts] for array in (self.letters, self.words, self.reverse_words, self.tracks))
         return ExonShard(
-            self.weights[chosen], starts, *own, paths, self.tables[chosen], self.nodes.take(chosen)
+            self.weights[chosen],
+            starts,
+            self.letters[parts],
+            self.words[parts],
+            self.reverse_words[parts],
+            self.tracks[parts],
+            self.paths[parts] if self.paths.size else self.paths,
+            self.tables[chosen],
+            self.nodes.take(chosen),
         )

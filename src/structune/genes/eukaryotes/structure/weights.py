@@ -164,19 +164,18 @@ class ExonWeights:
 
     @cached_property
     def around(self) -> Windows:
-        """Windows and flanks of each signal, as kernels read them: every place of a part of a flank has the
-        weights of that part."""
-        first, places = [0], list[tuple[int, int, int]]()  # distance, start of the weights, last word
+        """Windows and flanks of each signal, as kernels read them."""
+        start, parts = [0], list[tuple[int, int, int, int]]()
         for name in SIGNALS:
             a, b = self.windows.get(name, (0, -1))
             window = name, self.window_order, range(a, b + 1)
             for key, order, edges in (window, (f"{name} flank", self.flank_order, self.flanks.get(name, ()))):
-                for k, (a, b) in enumerate(pairwise(edges)):
-                    start = self.starts[key] + k * 4 ** (order + 1)
-                    places += [(distance, start, 4 ** (order + 1) - 1) for distance in range(a, b)]
-            first.append(len(places))
-        columns = np.array(places, np.int64).reshape(-1, 3).T.copy()
-        return Windows(np.array(first), *columns, self.no_word)
+                n_words = 4 ** (order + 1)
+                for k, (first, last) in enumerate(pairwise(edges)):
+                    parts.append((first, last, self.starts[key] + k * n_words, n_words - 1))
+            start.append(len(parts))
+        first, last, weights, last_word = np.array(parts, np.int64).reshape(-1, 4).T.copy()
+        return Windows(np.array(start), first, last, weights, last_word, self.no_word)
 
     # --- tables -------------------------------------------------------------------------------------------
 
