@@ -145,11 +145,9 @@ def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
     lines[3] = lines[3].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
-    result = run("evaluate", "genes", tmp_path / "x.gff3", files / "test.gff3")
-    assert result.stderr == f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
-    result = run("evaluate", "genes", files / "test.gff3", tmp_path / "x.gff3")
     told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
-    assert result.stderr == told
+    for both in ((tmp_path / "x.gff3", files / "test.gff3"), (files / "test.gff3", tmp_path / "x.gff3")):
+        assert run("evaluate", "genes", *both).stderr == told
 
 
 def test_sequences_that_the_annotation_lacks(files, tmp_path):
@@ -186,10 +184,7 @@ def test_models_that_are_none(files, tmp_path):
     message = fail("genes", files / "test.fa", "-m", tmp_path / "r.structune")
     assert "found a model of class Regressor, expected a gene finder" in message
     message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
-    assert (
-        "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana, c_elegans,"
-        in message
-    )
+    assert "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana" in message
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
     finder = structune.GeneFinder(flank=5, run=Run(max_iterations=1), n_jobs=1).fit(TEST, tracks=tracks)
     finder.save(tmp_path / "t.structune")
@@ -258,22 +253,15 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     """Half of the hints are false."""
     path, model = tmp_path / "hints.gff", structune.load(files / "m.structune")
     hints = [Hint(each.name, "CDS", 10, 200, "+", 10.0) for each in TEST]
-    hints += [
-        Hint(t.contig, "intron", a, b, t.strand, 3.0)
-        for s in TEST
-        for t in s.transcripts
-        for a, b in t.introns
-    ]
+    true = [t for each in TEST for t in each.transcripts]
+    hints += [Hint(t.contig, "intron", a, b, t.strand, 3.0) for t in true for a, b in t.introns]
     path.write_text(
         "".join(
             f"{h.contig}\tx\t{h.kind}\t{h.start + 1}\t{h.end}\t.\t{h.strand}\t.\tmult={h.support}\n"
             for h in (*hints, Hint("elsewhere", "intron", 1, 50))
         )
     )
-    of_each, (a, b) = (
-        [[h for h in hints if h.contig == each.name] for each in TEST],
-        TEST[0].transcripts[0].exons[0],
-    )
+    of_each, (a, b) = [[h for h in hints if h.contig == each.name] for each in TEST], true[0].exons[0]
     (tmp_path / "rna.gff").write_text(f"{TEST[0].name}\tx\ttRNA\t{a + 1}\t{b}\t.\t+\t.\tID=r\n")
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20, "--avoid", tmp_path / "rna.gff")
@@ -310,9 +298,7 @@ def test_parts_of_genes_are_told_and_marked(files, tmp_path):
     (tmp_path / "cut.fa").write_text(f">cut\n{TEST[0].sequence[sum(t.exons[0]) // 2 :]}\n")
     args = ["genes", tmp_path / "cut.fa", "-m", files / "m.structune", *QUIET]
     result = run(*args)
-    assert (
-        f"{tmp_path / 'cut.fa'}: 1 genes go on beyond ends of sequences, and are marked as" in result.stderr
-    )
+    assert "cut.fa: 1 genes go on beyond ends of sequences, and are marked as" in result.stderr
     assert ";partial=true;start_range=.,1" in result.stdout
     closed = run(*args, "--closed")
     assert (closed.stderr, "partial" in closed.stdout) == ("", False)

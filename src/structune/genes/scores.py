@@ -225,7 +225,6 @@ def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
 
 
 def _tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
-    """Say what of a file was left out."""
     if skipped:
         say(f"{name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}")
 

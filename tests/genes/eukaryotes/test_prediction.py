@@ -17,11 +17,6 @@ TEST = simulated.genome(1)
 
 
 @pytest.fixture(scope="module")
-def finder():
-    return GeneFinder(n_jobs=1, penalty=0.1).fit(simulated.genome(0))
-
-
-@pytest.fixture(scope="module")
 def cut():
     """Sequences cut in the middle of an exon or intron, and what is left of the gene there."""
     found = []

@@ -133,7 +133,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         With `constraints`: what `gamma` bounds, and the multipliers of its excess. `status_` is "infeasible"
         if constraints could not be met.
     has_introns : bool
-        That genes have introns, which those of other finders have not.
+        True: other finders have none.
     genetic_code : (int, None)
         NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
@@ -142,9 +142,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     Notes
     -----
     Genes are those of figure 5 of Chen, Chen, Brent & Tenney (2009), and a little more: of one transcript,
-    from ATG to a stop codon with none before it in frame, introns from GT to AG, which may split start and
-    stop codons. There are no untranslated exons, no genes within genes, no alternative transcripts. Training
-    sequences begin and end between genes.
+    from ATG to the first stop codon in frame, with introns that may split both. There are no untranslated
+    exons, genes within genes or alternative transcripts. Training sequences begin and end between genes.
 
     Examples
     --------

@@ -34,7 +34,6 @@ def encoded(
     tracks: Sequence[FloatArray] | None = None,
     weights: FloatArray | None = None,
 ) -> ExonShard:
-    """Training examples as a shard."""
     texts = examples.sequences
     paths = [
         gene_path(graph.weights, len(text), [t]) for text, t in zip(texts, examples.transcripts, strict=True)
@@ -112,7 +111,6 @@ def _known() -> dict[str, float]:
 
 
 def _weights_of(center: Any) -> dict[str, float]:
-    """Those of a finder by name."""
     return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
 
 

@@ -23,12 +23,9 @@ def weights():
 def shard_of(weights, texts=TEXTS):
     rng = np.random.default_rng(0)
     inputs = [(text, rng.normal(size=(len(text), 1))) for text in texts]
-    return ExonGraph(weights).encode(inputs, [_some_path(weights, text) for text in texts])
-
-
-def _some_path(weights, text):
-    known = genes.genes_of(text, "both", ("GT",), 4)
-    return gene_path(weights, len(text), genes.transcripts(known[:1]))
+    known = [genes.transcripts(genes.genes_of(text, "both", ("GT",), 4)[:1]) for text in texts]
+    paths = [gene_path(weights, len(text), some) for text, some in zip(texts, known, strict=True)]
+    return ExonGraph(weights).encode(inputs, paths)
 
 
 def test_sums_are_those_of_the_weights_that_scales_stand_for(weights):
@@ -79,7 +76,7 @@ def test_log_odds_of_lengths_and_edges():
     width = bins[1] - bins[0]
     shares = np.array([6 / 8, 2 / 8, 3 / 4, 1 / 4])
     assert_allclose(np.exp(weights.part(found, "exon lengths")[:, 0]), shares / width, rtol=1e-3)
-    widths = np.diff(weights.intron_bins)[:2] if len(weights.intron_bins) > 2 else np.ones(2)
+    widths = np.diff(weights.intron_bins)[:2]
     assert_allclose(np.exp(weights.part(found, "intron lengths")[:2]), [3 / 4, 1 / 4] / widths, rtol=1e-3)
     edges = weights.part(found, "edges")
     assert_allclose(np.exp(edges[:3]), [1 / 2, 1 / 4, 1 / 4], rtol=1e-3)
@@ -93,14 +90,8 @@ def test_squares_of_scales(weights):
     used[0, ::7] = 1.0
     found, n = np.zeros(len(scaling)), len(scaling.scales)
     scaling.gather(used, found, squared=True)
-    of_scales = [
-        sum(
-            scaling.tables[0, k] ** 2
-            for k in range(0, len(weights), 7)
-            if weights.names()[k].startswith(f"{name}:")
-        )
-        for name in scaling.scales
-    ]
+    families = np.array([name.partition(":")[0] for name in weights.names()[::7]])
+    of_scales = [np.sum(scaling.tables[0, ::7][families == name] ** 2) for name in scaling.scales]
     assert_allclose(found[:n], of_scales)
     assert set(found[n:]) == {0.0, 1.0}
 

@@ -55,7 +55,6 @@ class ScoredSequence(NamedTuple):
     scores: Scores
 
     def no_counts(self) -> Counts:
-        """Zeros, to count what is used."""
         sums, scores = self.no_sums(), self.scores
         like = scores.prefix, scores.sites, scores.edges, scores.exons, scores.introns
         return Counts(*map(np.zeros_like, (*like, sums.left, sums.exits, sums.entries)))
@@ -194,7 +193,6 @@ class ExonGraph(Structure):
         self._check_paths(shard)
 
     def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
-        """Of both strands."""
         both = np.empty((2, letters.size), np.int16)
         words(letters, self.weights.word_length, *both)
         return both[0], both[1]
@@ -227,7 +225,6 @@ class ExonGraph(Structure):
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
     def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
-        """The path of exons."""
         path = np.full(n, self.weights.n_columns - 1, np.int8)
         for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
             a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]

@@ -54,7 +54,6 @@ class Ends:
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Of exons that are not cut short."""
         return self.partner < 0
 
 

@@ -38,7 +38,6 @@ class Scaling:
 
     @cached_property
     def _families(self) -> list[str]:
-        """The kind of each weight."""
         return [name.partition(":")[0] for name in self.weights.names()]
 
     @cached_property

@@ -47,7 +47,6 @@ class NodeArrays:
 
     @classmethod
     def joined(cls, found: Sequence[Nodes]) -> NodeArrays:
-        """Those of all sequences."""
         sizes = [[getattr(each, name).size for each in found] for name in _GROUPS.values()]
         offsets = np.array([offsets_of(np.array(some, np.int64)) for some in sizes])
         # positions and numbers of nodes fit into 32 bits: half of the memory of encoded sequences
@@ -62,7 +61,6 @@ class NodeArrays:
         return cls(**arrays, offsets=offsets)
 
     def take(self, chosen: IntArray) -> NodeArrays:
-        """Those of some sequences."""
         # numbers of nodes count within their sequence, so they need no change
         taken = [take_segments(offsets, chosen) for offsets in self.offsets]
         arrays = {name: getattr(self, name)[taken[k][1]] for name, k in _GROUP_OF.items()}

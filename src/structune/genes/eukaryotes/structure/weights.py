@@ -64,13 +64,11 @@ class ExonWeights:
     rules : GeneRules
     orders : tuple of int
         A label emits a base by the words of `order` + 1 bases that end there, of each order.
-    windows : mapping of str to (int, int)
-        The places around a signal that it looks at: from the first up to before the second.
-    window_order : int
-    flanks : mapping of str to tuple of int
-        What lies around genes, as untranslated exons, promoters and poly-A signals, in parts by the distance
-        from a start or a stop: where each part begins, and where the last one ends.
-    flank_order : int
+    windows, window_order : mapping of str to (int, int), int
+        The places around a signal that it looks at, from the first up to before the second.
+    flanks, flank_order : mapping of str to tuple of int, int
+        What lies around genes (untranslated exons, promoters, poly-A signals), in parts by the distance from
+        a start or a stop: where each part begins, and where the last one ends.
     intron_bins, exon_bins : tuple of int
         The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
         None: lengths have no weights.
@@ -112,7 +110,6 @@ class ExonWeights:
 
     @property
     def n_introns(self) -> int:
-        """Labels of introns."""
         return len(self.labels) - 4
 
     @property
@@ -122,7 +119,6 @@ class ExonWeights:
 
     @property
     def word_length(self) -> int:
-        """Of the longest words."""
         around = self.window_order if self.windows else 0, self.flank_order if self.flanks else 0
         return max(*self.orders, *around) + 1
 
@@ -158,7 +154,6 @@ class ExonWeights:
         return self.starts["end"]
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of some weights."""
         start, shape = self.starts[name], self.shapes[name]
         return w[start : start + np.prod(shape, dtype=int)].reshape(shape)
 
@@ -174,8 +169,8 @@ class ExonWeights:
                 for k, (first, last) in enumerate(pairwise(edges)):
                     parts.append((first, last, self.starts[key] + k * n_words, n_words - 1))
             start.append(len(parts))
-        first, last, weights, last_word = np.array(parts, np.int64).reshape(-1, 4).T.copy()
-        return Windows(np.array(start), first, last, weights, last_word, self.no_word)
+        of = np.array(parts, np.int64).reshape(-1, 4).T.copy()
+        return Windows(np.array(start), of[0], of[1], of[2], of[3], self.no_word)
 
     # --- tables -------------------------------------------------------------------------------------------
 
