@@ -80,16 +80,6 @@ def after_right(nodes, scores, r):
 
 
 @part_of_kernel
-def left_is_next(nodes, k, r):
-    """Whether the left node at place k of their order comes before right node r, or behind the last."""
-    if k >= nodes.left_position.size:
-        return False
-    if r == nodes.right_position.size:
-        return True
-    return nodes.left_position[nodes.left_order[k]] <= nodes.right_position[r]
-
-
-@part_of_kernel
 def _either(a, b, is_best):
     if is_best:
         return b if b.real > a.real else a
@@ -102,7 +92,7 @@ def forward(nodes, scores, n, sums, is_best):
     # Nodes are passed once from left to right; at one position left nodes come first, as genes are at least a
     # base apart. `ended` is the log of the sum over all sets that are between genes, less
     # P(p, between), which does not depend on p then.
-    n_rights = nodes.right_position.size
+    n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
     far = np.full((2, TYPES), zero + NOTHING)
@@ -112,10 +102,12 @@ def forward(nodes, scores, n, sums, is_best):
     for r in range(n_rights):
         most = max(most, nodes.right_last[r] - nodes.right_first[r])
     logs = np.empty(most, sums.left.dtype)
-    k, closed = 0, -1
+    next_left, closed = 0, -1
     for r in range(n_rights + 1):
-        while left_is_next(nodes, k, r):
-            x = nodes.left_order[k]
+        while next_left < n_lefts:
+            x = nodes.left_order[next_left]
+            if r < n_rights and nodes.left_position[x] > nodes.right_position[r]:
+                break
             c = nodes.left_closing[x]
             if c < 0:
                 before = ended
@@ -125,15 +117,19 @@ def forward(nodes, scores, n, sums, is_best):
                     closed = c
                 before = _entered(nodes, sums, x, is_best)
             sums.left[x] = before + left_score(nodes, scores, x)
-            k += 1
+            next_left += 1
         if r == n_rights:
             break
         sums.right[r] = _exons_to(nodes, scores, sums, r, logs, is_best) + right_score(nodes, scores, r)
         value = sums.right[r] - after_right(nodes, scores, r)
-        if nodes.right_opening[r] < 0:
+        o, mask = nodes.right_opening[r], nodes.right_mask[r]
+        if o < 0:
             ended = _either(ended, value, is_best)
         else:
-            _open(nodes, sums, r, value, is_best)
+            # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
+            for k in range(TYPES):
+                if mask >> k & 1:
+                    sums.exits[o, k] = _either(sums.exits[o, k], value, is_best)
     return ended + scores.prefix[n, scores.prefix.shape[1] - 1]
 
 
@@ -154,16 +150,6 @@ def _exons_to(nodes, scores, sums, r, logs, is_best):
         if log.real > _FAR_BELOW:
             total += np.exp(log)
     return highest + np.log(total)
-
-
-@part_of_kernel
-def _open(nodes, sums, r, value, is_best):
-    """Add what comes to a right node to its opening."""
-    # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
-    o, mask = nodes.right_opening[r], nodes.right_mask[r]
-    for k in range(TYPES):
-        if mask >> k & 1:
-            sums.exits[o, k] = _either(sums.exits[o, k], value, is_best)
 
 
 @part_of_kernel
