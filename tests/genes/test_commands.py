@@ -12,7 +12,7 @@ import pytest
 import simulated_genes as simulated
 import structune
 from commands import fail, run, succeed
-from gene_files import fasta, genbank, write
+from gene_files import fasta, write
 from simulated_genes import exons
 from structune.cli import terminal
 from structune.genes import finding
@@ -20,7 +20,7 @@ from structune.genes import task as gene_task
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
-from structune.genes.formats.writers import write_gff3, write_proteins
+from structune.genes.formats.writers import genbank_text, write_gff3, write_proteins
 from structune.genes.metrics import gene_regions, gene_scores
 from structune.running import Run
 
@@ -132,7 +132,7 @@ def test_evaluate(files):
 
 def test_margin(files, tmp_path):
     part = [type(each)(each.name, each.sequence, each.transcripts[:1]) for each in TEST]
-    (tmp_path / "part.gb").write_text("".join(map(genbank, part)))
+    (tmp_path / "part.gb").write_text("".join(map(genbank_text, part)))
     args = ["evaluate", "genes", files / "test.gff3", tmp_path / "part.gb", "--json"]
     assert json.loads(succeed(*args))["gene"]["precision"] == pytest.approx(1 / 3)
     true = {each.name: each.transcripts for each in part}

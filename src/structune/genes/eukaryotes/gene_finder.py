@@ -142,8 +142,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     Notes
     -----
     Genes are those of figure 5 of Chen, Chen, Brent & Tenney (2009), and a little more: of one transcript,
-    from ATG to the first stop codon in frame, with introns that may split both. There are no untranslated
-    exons, genes within genes or alternative transcripts. Training sequences begin and end between genes.
+    from ATG to the first stop codon in frame, with introns from GT to AG, which may split both. There are no
+    untranslated exons, genes within genes or alternative transcripts. Training sequences begin and end
+    between genes.
 
     Examples
     --------
