@@ -63,7 +63,7 @@ def test_genes_of_both_strands_are_learned(features):
 
 @pytest.mark.parametrize("loss", ["margin", "ramp"])
 def test_losses_of_bases(loss):
-    model = finder(loss=loss, penalty=10.0, flank=50, run=Run(max_iterations=30)).fit(TRAIN)
+    model = finder(loss=loss, penalty=10.0, flank=50, run=Run(max_iterations=12)).fit(TRAIN[:4])
     found = model.predict(TEST)
     check_genes(TEXTS, found)
     assert model.score(TEST) > 0.9
