@@ -84,6 +84,7 @@ class ExonGraph(Structure):
 
     def __init__(self, weights: ExonWeights, scaling: Scaling | None = None) -> None:
         self.weights, self.rules, self.scaling = weights, weights.rules, scaling
+        self._learned = weights if scaling is None else scaling
         # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
         # last what is between genes; labels are rows of tables, which both strands share
         phases = np.arange(3) * (weights.n_introns > 1)
@@ -92,10 +93,10 @@ class ExonGraph(Structure):
 
     @property
     def n_weights(self) -> int:
-        return len(self.weights if self.scaling is None else self.scaling)
+        return len(self._learned)
 
     def weight_names(self) -> list[str]:
-        return (self.weights if self.scaling is None else self.scaling).names()
+        return self._learned.names()
 
     def groups(self) -> Groups:
         return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
@@ -108,18 +109,7 @@ class ExonGraph(Structure):
 
     def all_weights(self, w: FloatArray) -> FloatArray:
         """Those that a model without a scaling would have, with the table of all examples."""
-        return np.asarray(self._spread(w)[0])
-
-    def _spread(self, w: Array) -> Array:
-        """All weights, by each table that examples are scored by."""
-        return w[None] if self.scaling is None else self.scaling.spread(w)
-
-    def _gather(self, sums: Array, out: Array, squared: bool = False) -> None:
-        """Add sums of features by table to `out`."""
-        if self.scaling is None:
-            out += sums[0]
-        else:
-            self.scaling.gather(sums, out, squared)
+        return np.asarray(self._learned.spread(w)[0])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -301,7 +291,7 @@ class ExonGraph(Structure):
     ) -> None:
         factors = shard.weights if weights is None else weights
         # sums by table, of all weights: scales and deviations of these are gathered once, at the end
-        totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
+        totals = np.zeros_like(self._learned.spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scored(shard, totals.copy())):
             nodes, path = sequence.nodes, self._path(shard, s, outputs)
             counts = sequence.no_counts()
@@ -320,7 +310,7 @@ class ExonGraph(Structure):
             counts.edges[GENE] += lefts.size - inner.size
             sums.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
             self._add(shard, s, sequence, counts, factors[s], totals)
-        self._gather(totals, out)
+        self._learned.gather(totals, out)
 
     def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
         rows = [scipy.sparse.csr_array((0, self.n_weights))]
@@ -381,7 +371,7 @@ class ExonGraph(Structure):
         self, w: Array, shard: ExonShard, out: Array | None, factors: Array, squared: bool = False
     ) -> Array:
         """Log-partitions; expected features, or their squares use by use, are added to `out`."""
-        spread, values = self._spread(w), np.empty(len(shard), w.dtype)
+        spread, values = self._learned.spread(w), np.empty(len(shard), w.dtype)
         totals = np.zeros_like(spread)
         for s, sequence in enumerate(self._scored(shard, spread)):
             values[s], filled = self._forward(sequence)
@@ -389,7 +379,7 @@ class ExonGraph(Structure):
                 counts = self._backward(sequence, filled, values[s])
                 self._add(shard, s, sequence, counts, factors[s], totals, squared)
         if out is not None:
-            self._gather(totals, out, squared)
+            self._learned.gather(totals, out, squared)
         return values
 
     def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
@@ -417,7 +407,7 @@ class ExonGraph(Structure):
     ) -> FloatArray:
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
-        for sequence in self._scored(shard, self._spread(w), None, evidence):
+        for sequence in self._scored(shard, self._learned.spread(w), None, evidence):
             value, filled = self._forward(sequence)
             found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
         return np.concatenate(found)
@@ -432,7 +422,7 @@ class ExonGraph(Structure):
         evidence: Sequence[Evidence] | None = None,
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
-        for s, sequence in enumerate(self._scored(shard, self._spread(w), cost, evidence)):
+        for s, sequence in enumerate(self._scored(shard, self._learned.spread(w), cost, evidence)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
             # exons of the best set do not overlap: marked nodes in the order of positions are pairs
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)

@@ -172,6 +172,13 @@ class ExonWeights:
         of = np.array(parts, np.int64).reshape(-1, 4).T.copy()
         return Windows(np.array(start), of[0], of[1], of[2], of[3], self.no_word)
 
+    def spread(self, w: Array) -> Array:
+        """As `Scaling` has it: all weights are learned, in place of scales of a table."""
+        return w[None]
+
+    def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
+        out += sums[0]
+
     # --- tables -------------------------------------------------------------------------------------------
 
     def words(self, w: Array) -> Array:
