@@ -17,6 +17,7 @@ from simulated_genes import exons
 from structune.cli import terminal
 from structune.genes import finding
 from structune.genes import task as gene_task
+from structune.genes.eukaryotes.prediction import within
 from structune.genes.formats.gff import read_gff3
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Transcript
@@ -196,11 +197,8 @@ def test_annotations_without_stop_codons(files, tmp_path):
     """Of predicted genes that have them, and the other way round; and in files to learn from."""
 
     def shorter(t):
-        exons = list(t.exons)
-        k = -1 if t.strand == "+" else 0
-        a, b = exons[k]
-        exons[k] = (a, b - 3) if t.strand == "+" else (a + 3, b)
-        return replace(t, exons=tuple(exons))
+        ends = t.start + 3 * (t.strand == "-"), t.end - 3 * (t.strand == "+")
+        return replace(t, exons=within(t.exons, *ends))
 
     true = [t for each in TEST for t in each.transcripts]
     write_gff3(tmp_path / "with.gff3", true)
