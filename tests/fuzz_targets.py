@@ -25,7 +25,6 @@ import numpy as np
 
 import simulated_genes
 import simulated_orfs
-from gene_files import genbank
 from mutations import (
     mutate_bytes,
     mutate_container,
@@ -66,6 +65,7 @@ from structune.genes import (
     read_gff3,
     read_gtf,
 )
+from structune.genes.formats.writers import genbank_text
 from structune.learning import ValidationConstraints
 from structune.ranking import read_letor, read_letor_blocks
 from structune.ranking.task import TASK as RANKING
@@ -523,8 +523,8 @@ _SINGLE = 'join(3..8,15..17)\n                     /gene="g5.t1"\n              
 def _genbank():
     other = _SINGLE.replace("join(3..8,15..17)", "complement(join(<5..10,21..>23))")
     features = "".join(f"     CDS             {each}" for each in (_SINGLE, other))
-    whole = genbank(AnnotatedSequence("r2", "ACGTAC" * 10, ()))
-    return (genbank(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
+    whole = genbank_text(AnnotatedSequence("r2", "ACGTAC" * 10, ()))
+    return (genbank_text(GENES[0]) + whole.replace("ORIGIN", f"{features}ORIGIN")).encode()
 
 
 def _all_of(read, **options):

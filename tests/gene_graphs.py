@@ -222,7 +222,7 @@ def problem(rng, sequences, weights, scale=1.0):
 
 
 def hamming(structure, a, b):
-    return int((structure._scores.labels(a, a.size) != structure._scores.labels(b, b.size)).sum())
+    return int((structure.labels(a) != structure.labels(b)).sum())
 
 
 def transcripts(genes):

@@ -26,7 +26,7 @@ from structune import GeneFinder
 from structune.files.models import load
 from structune.genes import AnnotatedSequence, ExonGraph, load_genes
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
-from structune.genes.eukaryotes.training import counted, encoded
+from structune.genes.eukaryotes.training import Tally, encoded
 from structune.genes.examples import SkippedGenesWarning, cut_examples
 
 FOLDER = Path(__file__).parents[1] / "src/structune/genes/eukaryotes"
@@ -65,10 +65,11 @@ def in_common(
     plain = ExonGraph(ExonWeights.of("full", GeneRules(introns=INTRONS)))
     parts = [cut_examples(known, GeneFinder.flank, "+-", ("GT",)) for known in data.values()]
     most = max(len(part.sequences) for part in parts)
-    shards = [
-        encoded(plain, part, None, np.full(len(part.sequences), most / len(part.sequences))) for part in parts
-    ]
-    graph = ExonGraph(plain.weights, counted(plain, shards))
+    tally = Tally(plain)
+    for part in parts:
+        shard = encoded(plain, part, None, np.full(len(part.sequences), most / len(part.sequences)))
+        tally.counted(shard, shard.tables)
+    graph = tally.scaled_graph()
     known = [dict(zip(f.graph_.weight_names(), f.coef_.tolist(), strict=True)) for f in finders.values()]
     w = np.zeros(graph.n_weights)
     for k, name in enumerate(graph.weight_names()):

@@ -20,11 +20,6 @@ NEW = simulated.genome(1, codons=[*CODONS[:3], *OTHER[:5]], n_contigs=15)
 TEXTS = [each.sequence for each in NEW]
 
 
-@pytest.fixture(scope="module")
-def finder():
-    return GeneFinder(n_jobs=1).fit(simulated.genome(0))
-
-
 def test_it_gains_and_ends_when_nothing_is_new(finder):
     weights, tables = finder.coef_.copy(), finder.graph_.scaling.tables
     adapted = adapt(finder, NEW)

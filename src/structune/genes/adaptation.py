@@ -39,18 +39,16 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
     """A finder for a genome without annotation, learned from what another one finds there.
 
-    Of genes with introns, words, signals and lengths are counted anew in each round, in all sets of genes by
-    their probabilities, as the algorithm of Baum and Welch does; how much each kind counts, and how signals
-    and lengths deviate, stays. It ends when counts change no more. Of genomes of more than 16 million bases
-    parts from everywhere are looked at.
+    Of genes with introns, words, signals and lengths are counted anew in each round, by the probabilities of
+    all sets of genes (Baum and Welch); scales and deviations stay. It ends when counts change no more. Of
+    genomes of more than 16 million bases parts from everywhere are looked at.
 
-    Of bacteria and archaea, what is found in each round is taken for the annotation, and all weights are
-    learned from it by the ramp loss, which forgives mistakes, with the default penalties, those of kinds.
-    When no more than one gene in a hundred is new, weights are learned once more by the log loss, so that
-    genes have probabilities. Of genomes of more than two million bases as many are learned from, in parts
-    from everywhere. Genes that go on beyond the ends of contigs are learned from, too. Then where genes begin
-    is learned, from the stops alone of all that cannot begin before their contig (`StartModel`), if there are
-    200 of them.
+    Of bacteria and archaea, what is found in each round is taken for the annotation, also genes that go on
+    beyond the ends of contigs. All weights are learned from it by the ramp loss, which forgives mistakes,
+    with the default penalties. When no more than one gene in a hundred is new, weights are learned once more
+    by the log loss, so that genes have probabilities. Of genomes of more than two million bases as many are
+    learned from, in parts from everywhere. Then where genes begin is learned, from the stops alone of all
+    that cannot begin before their contig (`StartModel`), if there are 200 of them.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     CapabilityError
         Not such a finder.
     KeyboardInterrupt
-        A fit ends with the best so far; but this is one of many, and the others would go on.
+        Unlike a fit, which ends with the best so far: this is one of many.
 
     Warns
     -----
@@ -137,7 +135,6 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
 
 
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
-    """Pieces of all of them, or from everywhere."""
     pieces = [
         each.sequence[start : start + _AT_ONCE]
         for each in sequences

@@ -60,7 +60,6 @@ class GeneExamples(Examples):
 
     @property
     def introns(self) -> list[int]:
-        """Lengths of all introns."""
         return [b - a for t in self.transcripts for a, b in t.introns]
 
 

@@ -26,8 +26,7 @@ from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.options import ENDINGS, Finding
 from structune.genes.prokaryotes.metagenomes.metagenome_finder import MetagenomeFinder
 from structune.genes.prokaryotes.orf_finder import ENOUGH, OrfFinder, nearest, sure_share, surer_code
-from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
-from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA
 from structune.running.executors import make_executor
 from structune.running.memory import batches
 from structune.trees.multitask import MultitaskEstimator
@@ -43,50 +42,55 @@ Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 def find_genes(file: str, model: str, finding: Finding) -> int:
     """Find genes, and write them as soon as they are known; returns the exit code."""
-    output = None if finding.output == "-" else Path(finding.output)
-    targets = [output, finding.proteins, finding.nucleotides]
+    targets = [None if finding.output == "-" else Path(finding.output), finding.proteins, finding.nucleotides]
     check_targets(targets, [])
     check_apart([file, model, finding.hints, finding.avoid], targets)
-    sequences, evidence = _Sequences(file, finding.skip_bad), _Evidence(finding)
-    _write(_chosen_finder(sequences, model, finding), sequences, evidence, finding)
-    if not sequences.n_skipped:
+    n_skipped = 0
+
+    def skip(error: DataError) -> None:
+        nonlocal n_skipped
+        n_skipped += 1
+        say(f"skipped {error}")
+
+    sequences = ReadAhead(read_sequences(binary_source(file), skip if finding.skip_bad else None))
+    evidence = _Evidence(finding)
+    _write(_chosen_finder(file, sequences, model, finding), file, sequences, evidence, finding)
+    if not n_skipped:
         return 0
-    say(f"{file}: skipped {sequences.n_skipped} sequences")
+    say(f"{file}: skipped {n_skipped} sequences")
     return _SKIPPED
 
 
-class _Sequences:
-    """Those of a file; in memory only if a model is chosen or adapted by them."""
+class ReadAhead:
+    """Sequences of a stream, which are read once: some or all may be looked at before they come.
 
-    def __init__(self, file: str, skips_bad: bool) -> None:
-        self.file, self._skips_bad, self.n_skipped = file, skips_bad, 0
-        self.held: list[AnnotatedSequence] | None = None
-        self._begun: Iterator[AnnotatedSequence] | None = None
+    An error comes behind what was read before it, or once all sequences are asked for.
+    """
+
+    def __init__(self, sequences: Iterable[AnnotatedSequence]) -> None:
+        self._source, self._held, self.are_held = UntilError(sequences), list[AnnotatedSequence](), False
 
     def __iter__(self) -> Iterator[AnnotatedSequence]:
-        if self.held is not None:
-            return iter(self.held)
-        return self._read() if self._begun is None else self._begun
+        yield from self._held
+        yield from self._source
+        self._source.check()
 
     def whole(self) -> list[AnnotatedSequence]:
-        if self.held is None:
-            self.held = list(self._read())
-        return self.held
+        self._held += self._source
+        self._source.check()
+        self.are_held = True
+        return self._held
 
     def first(self) -> list[AnnotatedSequence]:
-        """Of a stream, as many as tell genetic codes apart."""
-        first, self._begun = looked_ahead(self._read())
-        return first
-
-    def _read(self) -> Iterator[AnnotatedSequence]:
-        def skip(error: DataError) -> None:
-            self.n_skipped += 1
-            say(f"skipped {error}")
-
-        return read_sequences(binary_source(self.file), skip if self._skips_bad else None)
+        """As many as tell genetic codes apart."""
+        n = sum(len(each.sequence) for each in self._held)
+        while n < ENOUGH and (each := next(self._source, None)) is not None:
+            self._held.append(each)
+            n += len(each.sequence)
+        return self._held
 
 
-def _chosen_finder(sequences: _Sequences, model: str, finding: Finding) -> Finder:
+def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding) -> Finder:
     """The model, or that of a node, for the genetic code that suits, or adapted to the sequences."""
 
     def check_hints(finder: Any) -> None:
@@ -100,19 +104,18 @@ def _chosen_finder(sequences: _Sequences, model: str, finding: Finding) -> Finde
         except CapabilityError as error:
             nodes = ", ".join(tree.tree_.nodes)
             raise CapabilityError(f"{model}: {error}; or --task with one of: {nodes}") from None
-        say(f"{sequences.file}: found {node!r} nearest")
+        say(f"{file}: found {node!r} nearest")
         return node
 
-    how = finding.jobs, finding.task, finding.code, nearest_node
-    finder = open_finder(model, *how, meta=finding.meta, adapts=bool(finding.adapt))
+    adapts = bool(finding.adapt)
+    finder = open_finder(model, finding.jobs, finding.task, finding.code, nearest_node, finding.meta, adapts)
     check_hints(finder)
     finder.set_params(closed=finding.closed or finder.closed)
     if not finder.has_introns:
-        is_free = finding.code is None
-        is_whole = finding.adapt or (finder.is_of_many and not finding.meta) or sequences.held is not None
+        is_whole = adapts or (finder.is_of_many and not finding.meta) or sequences.are_held
         some = sequences.whole() if is_whole else sequences.first()
-        is_free &= bool(is_whole) or finding.task is not None
-        finder = with_suiting_code(finder, some, sequences.file, is_free)
+        is_free = finding.code is None and (is_whole or finding.task is not None)
+        finder = with_suiting_code(finder, some, file, is_free)
     if not finding.adapt:
         return finder
     if finder.has_introns:
@@ -121,7 +124,7 @@ def _chosen_finder(sequences: _Sequences, model: str, finding: Finding) -> Finde
         share = sure_share(MetagenomeFinder.pretrained(), sequences.whole())
         if share > _DENSE:
             what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
-            say(f"{sequences.file}: {what}, for which is --model pretrained")
+            say(f"{file}: {what}, for which is --model pretrained")
     finder.set_params(verbose=int(not finding.quiet))
     try:
         return adapt(finder, sequences.whole(), finding.adapt)
@@ -134,21 +137,17 @@ class _Evidence:
 
     def __init__(self, finding: Finding) -> None:
         self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {}
-        self._weight = dict[str, float]()
         if finding.hints is not None:
-            self._weight["hint_weight"] = finding.hint_weight
             self._read["hints"] = finding.hints, read_hints(finding.hints)
         if finding.avoid is not None:
             self._read["avoid"] = finding.avoid, read_regions(finding.avoid)
-        self._left = {name: set(found) for name, (_, found) in self._read.items()}
+        self._weight = {} if finding.hints is None else {"hint_weight": finding.hint_weight}
         self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
-        self._names = list[str]()  # of sequences that came, to be told if no hint is on any
+        self._names = list[str]()  # of sequences that came
 
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
         """What `predict` takes."""
         self._names += [each.name for each in sequences]
-        for names in self._left.values():
-            names.difference_update(each.name for each in sequences)
         given = {
             name: [found.get(each.name, []) for each in sequences] for name, (_, found) in self._read.items()
         }
@@ -158,9 +157,8 @@ class _Evidence:
 
     def tell_left(self) -> None:
         """Say of which names no sequence came, and what has no effect on those that did."""
-        for name, left in self._left.items():
-            path, found = self._read[name]
-            if left:
+        for name, (path, found) in self._read.items():
+            if left := set(found).difference(self._names):
                 n, which = sum(len(found[each]) for each in left), some_of(sorted(left), _SHOWN)
                 what = f"{n:,} {name if name == 'hints' else 'regions'}"
                 if len(left) == len(found):
@@ -173,7 +171,7 @@ class _Evidence:
                 say(f"{path}: {text}")
 
 
-def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: Finding) -> None:
+def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence, finding: Finding) -> None:
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
     head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]
@@ -207,11 +205,9 @@ def _write(finder: Finder, sequences: _Sequences, evidence: _Evidence, finding: 
     source.check()
     evidence.tell_left()
     if n_empty:
-        say(f"{sequences.file}: sequences without bases: {n_empty:,}")
+        say(f"{file}: sequences without bases: {n_empty:,}")
     if n_partial and finder.has_introns:
-        say(
-            f"{sequences.file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial"
-        )
+        say(f"{file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial")
 
 
 # --- models -----------------------------------------------------------------------------------------------
@@ -286,38 +282,6 @@ def with_suiting_code(
         return finder.with_code(code)
     say(f"{name}: the model is sure of {gain - 1:.0%} more bases by --code {code} than by code {finder.code}")
     return finder
-
-
-def learn_by_code_of(finder: ProkaryoticGeneFinder, genomes: Iterable[AnnotatedSequence], name: str) -> None:
-    """Set the genetic code to that which most genes have, if they have one of other stop codons.
-
-    The genes are those of all files that the finder is given: a tree of tasks has one code.
-    """
-    # counted in the finder: a tree is read file by file, and its models are learned by one code
-    codes: Counter[int] = vars(finder).setdefault("_codes", Counter())
-    codes.update(t.code for each in genomes for t in each.transcripts if t.code is not None)
-    for code, n in codes.most_common(1):
-        if not OrfRules(finder.code).has_stops(code):
-            say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")
-            finder.set_params(code=code)
-
-
-def looked_ahead(
-    sequences: Iterable[AnnotatedSequence],
-) -> tuple[list[AnnotatedSequence], Iterator[AnnotatedSequence]]:
-    """The first sequences, enough to tell codes apart by, and all of them; errors come where they are."""
-    # a stream is read once: what was looked at comes again, and an error only behind what was read before it
-    source, first, n = UntilError(sequences), list[AnnotatedSequence](), 0
-    while n < ENOUGH and (each := next(source, None)) is not None:
-        first.append(each)
-        n += len(each.sequence)
-
-    def whole() -> Iterator[AnnotatedSequence]:
-        yield from first
-        yield from source
-        source.check()
-
-    return first, whole()
 
 
 # --- prediction -------------------------------------------------------------------------------------------

@@ -97,25 +97,21 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
         coding bases lies within, and genes if one of their transcripts counts. So a prediction across the
         border of a region is right or wrong as anywhere, and one beyond it is of no account.
     """
-    both, counts = (_by_contig(annotated), _by_contig(predicted)), dict[str, list[tuple[int, ...]]]()
+    both, counts = [counted(of, regions) for of in (annotated, predicted)], dict[str, list[tuple[int, ...]]]()
     for contig in dict.fromkeys([*both[0], *both[1]]):
         within = None if regions is None else _union(regions.get(contig, ()))
-        kept = [_touching(of.get(contig, []), within) for of in both]
         counts[contig] = [(0,) * 4] * len(GENE_LEVELS)
         # counts of both strands add up: a gene is on one strand of one contig
         for strand in "+-":
-            a, b = ([t for t in of if t.strand == strand] for of in kept)
-            bases = [_union(e for t in of for e in t.exons) for of in (a, b)]
-            if within is not None:
-                bases = [_intersection(of, within) for of in bases]
-            n_a, n_b, n_both = (sum(y - x for x, y in of) for of in (*bases, _intersection(*bases)))
+            a, b = ([t for t in of.get(contig, ()) if t.strand == strand] for of in both)
+            n_a, n_b, n_any = (_n_bases(of, within) for of in (a, b, a + b))
             exons = [{e for t in of for e in t.exons if _touches(e, within)} for of in (a, b)]
             whole = [{t.exons for t in of} for of in (a, b)]
             found, right = (
                 {t.gene for t in of if t.exons in other} for of, other in ((a, whole[1]), (b, whole[0]))
             )
             rows = [
-                (n_a, n_b, n_both, n_both),
+                (n_a, n_b, n_a + n_b - n_any, n_a + n_b - n_any),
                 *((len(x), len(y), len(x & y), len(x & y)) for x, y in (exons, whole)),
                 (len({t.gene for t in a}), len({t.gene for t in b}), len(found), len(right)),
             ]
@@ -173,7 +169,10 @@ def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Tran
     if regions is None:
         return _by_contig(genes)
     within = {contig: _union(of) for contig, of in regions.items()}
-    return {contig: _touching(of, within.get(contig, [])) for contig, of in _by_contig(genes).items()}
+    return {
+        contig: [t for t in of if any(_touches(exon, within.get(contig, [])) for exon in t.exons)]
+        for contig, of in _by_contig(genes).items()
+    }
 
 
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
@@ -194,10 +193,6 @@ def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
     return dict(found)
 
 
-def _touching(transcripts: list[Transcript], within: Intervals | None) -> list[Transcript]:
-    return [t for t in transcripts if any(_touches(exon, within) for exon in t.exons)]
-
-
 def _touches(interval: tuple[int, int], within: Intervals | None) -> bool:
     if within is None:
         return True
@@ -216,19 +211,12 @@ def _union(intervals: Iterable[tuple[int, int]]) -> Intervals:
     return merged
 
 
-def _intersection(a: Intervals, b: Intervals) -> Intervals:
-    """What two lists of intervals that are apart and ascending have in common."""
-    common: Intervals = []  # both are passed once: the interval that ends first has met all that it can
-    i = j = 0
-    while i < len(a) and j < len(b):
-        start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
-        if start < end:
-            common.append((start, end))
-        if a[i][1] < b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return common
+def _n_bases(transcripts: Iterable[Transcript], within: Intervals | None) -> int:
+    """The number of coding bases that count."""
+    # |A and W| = |A| + |W| - |A or W|
+    coding, inside = [exon for t in transcripts for exon in t.exons], within or []
+    n, n_inside, n_any = (sum(b - a for a, b in _union(of)) for of in (coding, inside, coding + inside))
+    return n if within is None else n + n_inside - n_any
 
 
 def _level(level: str) -> int:

@@ -51,9 +51,9 @@ class ProkaryoticLearning(Learning):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class OfTree:
-    """Which model is used of a file that ``train --tree`` wrote."""
+@dataclass(frozen=True)
+class Scoring:
+    """What is compared with annotations."""
 
     task: str | None = option(
         None,
@@ -61,12 +61,6 @@ class OfTree:
         panel="Prediction",
         help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
     )
-
-
-@dataclass(frozen=True)
-class Scoring(OfTree):
-    """What is compared with annotations."""
-
     code: int | None = option(
         None,
         help="NCBI's number of the genetic code, for prokaryotic models. By default that of the model; with "
@@ -81,7 +75,7 @@ class Scoring(OfTree):
 
 
 @dataclass(frozen=True)
-class Finding(OfTree):
+class Finding:
     """How genes are found, and where they go."""
 
     task: str | None = option(

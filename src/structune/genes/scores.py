@@ -16,7 +16,7 @@ from rich.table import Table
 
 from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
-from structune.genes.finding import Finder, looked_ahead, predicted, with_suiting_code
+from structune.genes.finding import Finder, ReadAhead, predicted, with_suiting_code
 from structune.genes.formats.genomes import longer, paired, read_genomes
 from structune.genes.formats.gff import read_annotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
@@ -64,9 +64,9 @@ class GeneEvaluation:
     def of_finder(cls, finder: Finder, known: Iterable[AnnotatedSequence], scoring: Scoring) -> Self:
         """Compare what a model finds. Sequences of several files may have the same name."""
         if not finder.has_introns:
-            first, known = looked_ahead(known)
+            known = ReadAhead(known)
             is_free = scoring.code is None and (scoring.task is not None or finder.is_of_many)
-            finder = with_suiting_code(finder, first, "the annotated sequences", is_free)
+            finder = with_suiting_code(finder, known.first(), "the annotated sequences", is_free)
         true, found = dict[str, Sequence[Transcript]](), dict[str, Sequence[Transcript]]()
         for each, genes in chain.from_iterable(predicted(finder, known)):
             key = each.name if each.name not in true else f"{each.name} ({len(true)})"
@@ -224,7 +224,6 @@ def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
 
 
 def _tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
-    """Say what of a file was left out."""
     if skipped:
         say(f"{name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from itertools import chain, islice
@@ -243,10 +244,19 @@ class ProkaryoticGenesTask(GenesTask):
             model.set_params(code=learning.code)
 
     def suit(self, model: Any, learning: Any, data: Iterable[AnnotatedSequence], name: str) -> None:
-        from structune.genes.finding import learn_by_code_of
+        from structune.cli.terminal import say
+        from structune.genes.prokaryotes.structure.candidates import OrfRules
 
-        if learning.code is None:
-            learn_by_code_of(model, data, name)
+        if learning.code is not None:
+            return
+        # that of most genes, if it has other stop codons. It is counted in the finder: a tree is read file by
+        # file, and its models are learned by one code
+        codes: Counter[int] = vars(model).setdefault("_codes", Counter())
+        codes.update(t.code for each in data for t in each.transcripts if t.code is not None)
+        for code, n in codes.most_common(1):
+            if not OrfRules(model.code).has_stops(code):
+                say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")
+                model.set_params(code=code)
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
         from structune.cli.terminal import say
@@ -283,19 +293,17 @@ class MetagenomesTask(GenesTask):
 GENES, PROKARYOTIC_GENES, METAGENOMES = GenesTask(), ProkaryoticGenesTask(), MetagenomesTask()
 _BETWEEN, _INTRON = "ATTAAATCATTT" * 5, f"GTAAGT{'ATTCT' * 6}TTTTCAG"
 _CODING = f"ATG{'GCCGAGCTGAAGGGC' * 7}TAA"
-_FLIPPED = str.maketrans("ACGT", "TGCA")
 
 
 def _annotated(n_genes: int, intron: str = "") -> AnnotatedSequence:
-    """Genes on both strands, each with an intron."""
+    """Genes, each with an intron if one is given."""
     from structune.genes.formats.record import AnnotatedSequence, Transcript
 
     text, found, half = _BETWEEN, list[Transcript](), len(_CODING) // 2
-    gene = f"{_CODING[:half]}{intron}{_CODING[half:]}"
     for k in range(n_genes):
-        start, end, strand = len(text), len(text) + len(gene), "+-"[k % 2]
-        cuts = (half, half + len(intron)) if strand == "+" else (len(_CODING) - half, len(gene) - half)
-        exons = (start, start + cuts[0]), (start + cuts[1], end)
-        text += (gene if strand == "+" else gene.translate(_FLIPPED)[::-1]) + _BETWEEN
-        found.append(Transcript("c", strand, exons if intron else ((start, end),), f"t{k}", f"g{k}"))
+        start, second = len(text), len(text) + half + len(intron)
+        text += _CODING[:half] + intron + _CODING[half:] + _BETWEEN
+        end = second + len(_CODING) - half
+        exons = ((start, start + half), (second, end)) if intron else ((start, end),)
+        found.append(Transcript("c", "+", exons, f"t{k}", f"g{k}"))
     return AnnotatedSequence("c", text, tuple(found))

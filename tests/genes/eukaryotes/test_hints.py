@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 import gene_graphs as genes
 import simulated_genes as simulated
 from simulated_genes import exons
-from structune import GeneFinder
 from structune.errors import DataError
 from structune.genes import Hint, UnusedEvidenceWarning
 from structune.genes.eukaryotes import prediction
@@ -26,11 +25,6 @@ TEXTS = [
     "TTACTGACACATCATATGTAAC",
     "GGCTCTTTACAGGCACTGGACTG",
 ]
-
-
-@pytest.fixture(scope="module")
-def finder():
-    return GeneFinder(n_jobs=1).fit(simulated.genome(0))
 
 
 def some_hints(rng, text, known):

@@ -8,17 +8,12 @@ import pytest
 
 import simulated_genes as simulated
 from structune import GeneFinder
-from structune.genes import Hint, SkippedGenesWarning
+from structune.genes import AnnotatedSequence, Hint, SkippedGenesWarning, Transcript
 from structune.genes.eukaryotes import prediction
-from structune.genes.eukaryotes.prediction import Gene, Piece, join_genes, pieces_of, within
+from structune.genes.eukaryotes.prediction import SearchedSequence, join_genes, pieces_of, within
 from structune.running import Run
 
 TEST = simulated.genome(1)
-
-
-@pytest.fixture(scope="module")
-def finder():
-    return GeneFinder(n_jobs=1, penalty=0.1).fit(simulated.genome(0))
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +66,10 @@ def test_hints_keep_their_places(finder, cut):
 
 def test_parts_of_genes_are_not_learned_from():
     """Though they begin with ATG and end with a stop codon."""
-    train = simulated.genome(0)
-    marked = [
-        replace(
-            each, transcripts=(replace(each.transcripts[0], partial=(True, False)), *each.transcripts[1:])
-        )
-        for each in train
-    ]
+    marked = []
+    for each in simulated.genome(0):
+        first, *others = each.transcripts
+        marked.append(replace(each, transcripts=(replace(first, partial=(True, False)), *others)))
     with pytest.warns(SkippedGenesWarning, match="6: not whole"):
         GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit(marked)
 
@@ -88,10 +80,12 @@ def test_pieces_overlap(monkeypatch, n):
     monkeypatch.setattr(prediction, "_OVERLAP", 20)
     rng = np.random.default_rng(n)
     text, track = "".join(rng.choice(list("ACGT"), n)), rng.random((n, 1))
-    found = list(pieces_of(3, text, track))
+    each = SearchedSequence(AnnotatedSequence("c", text), text, 0, track, None)
+    found = list(pieces_of(each))
     assert found[0].text + "".join(piece.text[20:] for piece in found[1:]) == text
-    assert all(len(piece.text) <= 100 and piece.sequence == 3 for piece in found)
     for piece in found:
+        assert len(piece.text) <= 100
+        assert piece.of is each
         assert text[piece.start :].startswith(piece.text)
         assert np.array_equal(piece.tracks, track[piece.start : piece.start + len(piece.text)])
 
@@ -107,21 +101,20 @@ def test_genes_are_those_of_the_whole(finder, monkeypatch):
     assert len(text) > 2400
 
 
-def test_what_overlaps_is_taken_once(monkeypatch):
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([(10, 30), (85, 92)], [(85, 92), (120, 140)], [(10, 30), (85, 92), (120, 140)]),
+        ([(70, 90)], [(90, 110)], [(70, 90)]),  # the seam is between the genes, and near the middle
+        ([(81, 84), (93, 97)], [(81, 85), (92, 98)], [(81, 84), (92, 98)]),
+        ([(0, 200)], [(80, 130)], []),
+    ],
+)
+def test_what_overlaps_is_taken_once(monkeypatch, before, after, expected):
     monkeypatch.setattr(prediction, "_OVERLAP", 20)
-    gene = Gene("+", ((85, 92),), 0.5)
-    found = [Gene("-", ((10, 30),), None), gene]
-    join_genes(found, [gene.moved(-80), Gene("+", ((40, 60),), 1.0)], Piece(0, 80, "", None))
-    assert [each.exons for each in found] == [((10, 30),), ((85, 92),), ((120, 140),)]
-    near = [Gene("+", ((70, 90),), None)]  # the seam is between the genes, and near the middle
-    join_genes(near, [Gene("+", ((10, 30),), None)], Piece(0, 80, "", None))
-    assert [each.exons for each in near] == [((70, 90),)]
-    both = [Gene("+", ((81, 84),), None), Gene("+", ((93, 97),), None)]
-    join_genes(both, [Gene("+", ((1, 5),), None), Gene("+", ((12, 18),), None)], Piece(0, 80, "", None))
-    assert [each.exons for each in both] == [((81, 84),), ((92, 98),)]
-    across = [Gene("+", ((0, 200),), None)]
-    join_genes(across, [Gene("+", ((0, 50),), None)], Piece(0, 80, "", None))
-    assert across == []
+    found, more = ([Transcript("c", "+", (part,), "t", "g") for part in parts] for parts in (before, after))
+    join_genes(found, more, 80)
+    assert [each.exons for each in found] == [(part,) for part in expected]
 
 
 def test_no_short_sequence_with_a_gene_is_left_out(monkeypatch):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,11 +15,10 @@ import numpy as np
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
 from structune.genes.eukaryotes import prediction, training
-from structune.genes.eukaryotes.hints import WEIGHT, Hints, checked_hints, tell_unused
+from structune.genes.eukaryotes.hints import WEIGHT, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules, intron_lengths
+from structune.genes.eukaryotes.structure.weights import SIGNALS, ExonWeights, GeneRules, intron_lengths
 from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
@@ -122,7 +122,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
         "infeasible" if constraints could not be met.
     has_introns : bool
-        That genes have introns, which those of other finders have not.
+        True: other finders have none.
     genetic_code : (int, None)
         NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
@@ -131,9 +131,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     Notes
     -----
     Genes are those of figure 5 of Chen, Chen, Brent & Tenney (2009), and a little more: of one transcript,
-    from ATG to a stop codon with none before it in frame, introns from GT to AG, which may split start and
-    stop codons. There are no untranslated exons, no genes within genes, no alternative transcripts. Training
-    sequences begin and end between genes.
+    from ATG to the first stop codon in frame, with introns from GT to AG, which may split both. There are no
+    untranslated exons, genes within genes or alternative transcripts. Training sequences begin and end
+    between genes.
 
     Examples
     --------
@@ -212,7 +212,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         kept = of_examples(groups, annotated, "groups", source)
         shard = training.encoded(graph, examples, parts, weights)
         if self.features == "full":
-            graph, shard = training.scaled(graph, shard, kept, self.random_state)
+            tally = training.Tally(graph)
+            shard = tally.counted(shard, training.drawn_parts(len(shard), kept, self.random_state))
+            graph = tally.scaled_graph()
         return Encoded(graph, shard, kept, {"introns_": introns, "skipped_": examples.skipped})
 
     def _keep_encoded(self, examples: Encoded) -> None:
@@ -222,7 +224,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     def _examples(self, annotated: Iterable[AnnotatedSequence]) -> GeneExamples:
         if not isinstance(self.flank, int | np.integer) or self.flank < 0:
             raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
-        ExonWeights.of(self.features, self._rules())  # refuses wrong options
+        self._graph()  # refuses wrong options
         training.check_center(self.center)
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
 
@@ -237,13 +239,17 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             n += len(examples.sequences)
         report(n, skipped, stacklevel=4)
         lengths = intron_lengths(introns)
-        graph = self._graph(lengths, 0)
-        shards = (training.encoded(graph, each) for each in cut() if each.sequences)
+        graph = self._graph(lengths)
+        tally, parts, done = training.Tally(graph), training.drawn_parts(n, None, self.random_state), 0
+        for shard in (training.encoded(graph, each) for each in cut() if each.sequences):
+            tables = parts[done : done + len(shard)]
+            done += len(shard)
+            if done <= n:
+                yield tally.counted(shard, tables) if self.features == "full" else shard, None
+        if done != n:
+            raise DataError(f"found blocks of {n} genes, and then of {done}: expected the same twice")
         if self.features == "full":
-            parts = training.drawn_parts(n, None, self.random_state)
-            graph = yield from training.scaled_blocks(graph, shards, parts)
-        else:
-            yield from ((shard, None) for shard in shards)
+            graph = tally.scaled_graph()
         self._keep_graph(graph, lengths)
         self.skipped_ = skipped
 
@@ -257,12 +263,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         self.graph_, self.introns_ = graph, introns
         self.options_ = {"features": self.features, "strands": self.strands, "donors": list(self.donors)}
 
-    def _graph(self, introns: tuple[int, int], n_tracks: int) -> ExonGraph:
+    def _graph(self, introns: tuple[int, int] = GeneRules.introns, n_tracks: int = 0) -> ExonGraph:
         introns = introns if self.features == "full" else (introns[0], introns[0])
-        return ExonGraph(ExonWeights.of(self.features, self._rules(introns), n_tracks))
-
-    def _rules(self, introns: tuple[int, int] = GeneRules.introns) -> GeneRules:
-        return GeneRules(self.strands, self.donors, introns)
+        rules = GeneRules(self.strands, self.donors, introns)
+        return ExonGraph(ExonWeights.of(self.features, rules, n_tracks))
 
     @property
     def _structure(self) -> ExonGraph:
@@ -340,43 +344,28 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         self._check_fitted()
         sequences = annotated_sequences(X, None)
         values = training.checked_tracks(tracks, sequences, self.graph_.weights.n_tracks)
-        given = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
-        known = None if given is None else list(given)
-        texts, ends = [each.sequence for each in sequences], prediction.Ends(self.introns_[0])
-        spans, lead = [(0, len(text)) for text in texts], len(ends.before)
-        for s, text in enumerate(texts):
-            if not self.closed and prediction.may_be_open(text):
-                known = [Hints.none()] * len(texts) if known is None else known
-                texts[s] = ends.before + text + ends.behind
-                known[s] = ends.hints(known[s], len(text))
-                spans[s] = lead, lead + len(text)
-                if values is not None:
-                    values[s] = np.pad(values[s], ((lead, len(ends.behind)), (0, 0)))
+        known = checked_hints(hints, hint_weight, avoid, sequences, self.graph_.rules, unused)
         shortest = self.introns_[0]
+        found = [
+            prediction.searched(each, track, of, shortest, self.closed)
+            for each, track, of in zip(sequences, values or repeat(None, len(known)), known, strict=True)
+        ]
         pieces = (  # only those that may have a gene: there are files of many that have none
             piece
-            for s, text in enumerate(texts)
-            for piece in prediction.pieces_of(s, text, None if values is None else values[s])
+            for each in found
+            for piece in prediction.pieces_of(each)
             if prediction.may_have_gene(piece.text, shortest)
         )
         blocks = batches(pieces, lambda piece: len(piece.text), _MOST_BASES, _MOST_PIECES)
-        found: list[list[prediction.Gene]] = [[] for _ in sequences]
-        used: list[set[int]] = [set() for _ in sequences]
         # pieces are worked off in blocks, each by a thread: long and short sequences share them
-        genes_of = partial(
-            prediction.found_genes, self.graph_, self.coef_, known, self.has_probabilities, spans
-        )
+        genes_of = partial(prediction.found_genes, self.graph_, self.coef_, self.has_probabilities)
         for block in make_executor(self.n_jobs).map(genes_of, blocks):
             for piece, genes, numbers in block:
-                prediction.join_genes(found[piece.sequence], genes, piece)
-                used[piece.sequence] |= numbers
-        if given is not None:
-            tell_unused(given, used, unused)
-        predicted = []
-        for each, of, (start, _) in zip(sequences, found, spans, strict=True):
-            genes = ends.cut(of, each.sequence) if start else of
-            predicted.append(tuple(gene.named(each.name, k) for k, gene in enumerate(genes, 1)))
-        return predicted
+                prediction.join_genes(piece.of.genes, genes, piece.start)
+                piece.of.used.update(numbers)
+        if hints is not None or avoid is not None:
+            tell_unused(known, [each.used for each in found], unused)
+        return [each.named_genes() for each in found]
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """F1 of exons, both ends of which must be right.

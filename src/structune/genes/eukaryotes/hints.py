@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
-from structune.genes.eukaryotes.structure.scores import Evidence
-from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.eukaryotes.kernels.nodes import Nodes
+from structune.genes.eukaryotes.structure.exon_graph import Evidence
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, SIGNALS, START, STOPS, GeneRules
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.hints import BEYOND, CUT, HINTS, Hint, place_of, tell_misplaced
 from structune.genes.formats.record import AnnotatedSequence, along_strand
 from structune.genes.inputs import checked_regions
-from structune.structure import Array, FloatArray, IntArray
+from structune.structure import FloatArray, IntArray
 
 WEIGHT, _MOST_WEIGHT = 6.0, 1000.0  # of a hint that is sure: log odds
 _SURE = 10.0  # support from which on it is
@@ -78,19 +78,17 @@ class Hints:
             misplaced,
         )
 
-    @classmethod
-    def none(cls) -> Hints:
-        """Of a sequence of which nothing is known."""
-        return cls(np.zeros((0, 5)), np.zeros((0, 4)))
-
-    def evidence(self, start: int, n: int, nodes: Mapping[str, Array]) -> tuple[Evidence, IntArray]:
+    def evidence(self, start: int, n: int, nodes: Nodes) -> tuple[Evidence, IntArray]:
         """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
-        # sites of the shard are in ascending order of their keys, so those of hints are found by bisection;
-        # of several hints of a site or a base the best counts
-        wanted = _keys(signal, reverse, position - start, n)
-        known = _keys(nodes["site_signal"], nodes["site_reverse"], nodes["site_position"], n)
+        # a number for each site: sites of the shard come by it, so those of hints are found by bisection; of
+        # several hints of a site or a base the best counts
+        here = nodes.site_signal, nodes.site_reverse, nodes.site_position
+        wanted, known = (
+            (2 * a.astype(np.int64) + b) * (n + 1) + c
+            for a, b, c in ((signal, reverse, position - start), here)
+        )
         found, coding = np.zeros(known.size), np.zeros((n, 2))
         same = np.zeros(wanted.size, bool)
         if known.size:
@@ -102,12 +100,6 @@ class Hints:
             bases = coding[max(0, int(a) - start) : int(b) - start, int(strand)]
             bases[:] = each if each < 0 else np.maximum(bases, each)
         return Evidence(found, coding), numbers[same].astype(np.int64)
-
-
-def _keys(signal: Array, reverse: Array, position: Array, n: int) -> IntArray:
-    """A number for each site; sites of a sequence come by it."""
-    keys = (2 * signal.astype(np.int64) + reverse.astype(np.int64)) * (n + 1) + position.astype(np.int64)
-    return np.asarray(keys)
 
 
 def tell_unused(
@@ -188,12 +180,10 @@ def checked_hints(
     sequences: Sequence[AnnotatedSequence],
     rules: GeneRules,
     unused: dict[str, Counter[str]] | None,
-) -> list[Hints] | None:
+) -> list[Hints]:
     """What is known of some sequences."""
     if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight <= _MOST_WEIGHT:
         raise DataError(f"hint_weight={weight!r}: expected a number from 0 to {_MOST_WEIGHT:g}")
-    if hints is None and avoid is None:
-        return None
     hints = [[]] * len(sequences) if hints is None else hints
     if not isinstance(hints, Sequence) or any(
         isinstance(of, str) or not isinstance(of, Iterable) for of in hints

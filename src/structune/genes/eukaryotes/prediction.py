@@ -8,8 +8,8 @@ a stop codon. What a gene has there is cut off again, and it is marked as partia
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,11 +18,10 @@ from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.nodes import SIGNALS
 from structune.genes.eukaryotes.structure.paths import path_genes
-from structune.genes.eukaryotes.structure.weights import START, STOPS
+from structune.genes.eukaryotes.structure.weights import SIGNALS, START, STOPS
 from structune.genes.formats.dna import without_u
-from structune.genes.formats.record import Exons, Transcript
+from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript
 from structune.structure import FloatArray
 
 _CODON = 3
@@ -40,79 +39,77 @@ _BEGIN = f"{_SPACE}{START}N{START}N{START}{_EXON}GTNNGTNNGT"
 _END = f"AGNNAGNNAG{_EXON}{_STOP}N{_STOP}N{_STOP}{_SPACE}"
 
 
-@dataclass(frozen=True)
-class Gene:
-    """A predicted gene: strand, coding parts and score, and as `Transcript` where and how it is cut."""
+@dataclass
+class SearchedSequence:
+    """A sequence with what is put before it, of `lead` bases, and behind it; and what is found there."""
 
-    strand: str
-    exons: Exons
-    score: float | None
-    partial: tuple[bool, bool] = (False, False)
-    phase: int = 0
-
-    @property
-    def start(self) -> int:
-        return self.exons[0][0]
+    sequence: AnnotatedSequence
+    text: str
+    lead: int
+    tracks: FloatArray | None
+    hints: Hints
+    genes: list[Transcript] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)  # numbers of the hints that have an effect
 
     @property
     def end(self) -> int:
-        return self.exons[-1][1]
+        return self.lead + len(self.sequence.sequence)
 
-    def moved(self, by: int) -> Gene:
-        return replace(self, exons=tuple((a + by, b + by) for a, b in self.exons))
-
-    def named(self, contig: str, k: int) -> Transcript:
-        """The same as the one transcript of gene k of a sequence."""
-        name, how = f"{contig}.g{k}", (self.score, self.partial)
-        return Transcript(contig, self.strand, self.exons, f"{name}.t1", name, *how, phase=self.phase)
+    def named_genes(self) -> tuple[Transcript, ...]:
+        """Genes at their places in the sequence, without what is beyond it."""
+        found, text, name = list[Transcript](), self.sequence.sequence, self.sequence.name
+        for t in self.genes:
+            partial = t.start < self.lead, t.end > self.end
+            exons = tuple((a - self.lead, b - self.lead) for a, b in within(t.exons, self.lead, self.end))
+            if any(partial) and not may_be_open("".join(text[a:b] for a, b in exons)):
+                continue
+            # its phase: bases of the first codon that are in the sequence, where others of it are beyond
+            before, behind = (0, self.lead), (self.end, len(self.text))
+            beyond = within(t.exons, *(behind if t.strand == "-" else before))
+            phase, gene = -sum(b - a for a, b in beyond) % 3, f"{name}.g{len(found) + 1}"
+            found.append(Transcript(name, t.strand, exons, f"{gene}.t1", gene, t.score, partial, phase=phase))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
 class Piece:
     """A part of a sequence, from `start` on, with its tracks if there are any."""
 
-    sequence: int
+    of: SearchedSequence
     start: int
     text: str
     tracks: FloatArray | None
 
 
 def found_genes(
-    graph: ExonGraph,
-    w: FloatArray,
-    hints: Sequence[Hints] | None,
-    has_probabilities: bool,
-    spans: Sequence[tuple[int, int]],
-    pieces: Sequence[Piece],
-) -> list[tuple[Piece, list[Gene], set[int]]]:
+    graph: ExonGraph, w: FloatArray, has_probabilities: bool, pieces: Sequence[Piece]
+) -> list[tuple[Piece, list[Transcript], set[int]]]:
     """Those of pieces that are worked off at once, and the numbers of the hints that have an effect there.
 
-    Hints, and spans whose bases count, are by sequence. The score of a gene is the mean probability of its
-    bases being coding.
+    The score of a gene is the mean probability of its bases in the sequence being coding.
     """
     inputs: list[Any] = [each.text if each.tracks is None else (each.text, each.tracks) for each in pieces]
     shard = graph.encode(inputs)
-    evidence, used = None, [set[int]() for _ in pieces]
-    if hints is not None:
-        known = [
-            hints[piece.sequence].evidence(piece.start, len(piece.text), shard.nodes.of(s))
-            for s, piece in enumerate(pieces)
-        ]
-        evidence, used = [each for each, _ in known], [set(numbers.tolist()) for _, numbers in known]
+    known = [
+        piece.of.hints.evidence(piece.start, len(piece.text), shard.nodes.of(s))
+        for s, piece in enumerate(pieces)
+    ]
+    evidence = [each for each, _ in known]
     paths, _ = graph.best(w, shard, None, evidence)
     columns = graph.marginals(w, shard, evidence) if has_probabilities else None
     found = []
-    for piece, own, (first, end) in zip(pieces, used, pairwise(shard.starts.tolist()), strict=True):
-        inside = [place - piece.start for place in spans[piece.sequence]]
+    for piece, (_, used), (first, end) in zip(pieces, known, pairwise(shard.starts.tolist()), strict=True):
         genes = []
         for strand, exons in path_genes(graph.weights, paths[first:end]):
-            score, counted = None, within(exons, *inside)
+            score, counted = None, within(exons, piece.of.lead - piece.start, piece.of.end - piece.start)
             if columns is not None and counted:
                 k = 3 * graph.rules.signs.index(strand)
                 parts = [columns[first + a : first + b, k : k + 3].sum(axis=1) for a, b in counted]
                 score = float(min(1.0, np.concatenate(parts).mean()))
-            genes.append(Gene(strand, exons, score))
-        found.append((piece, genes, own))
+            place = tuple((a + piece.start, b + piece.start) for a, b in exons)
+            name = piece.of.sequence.name
+            genes.append(Transcript(name, strand, place, name, name, score))
+        found.append((piece, genes, set(used.tolist())))
     return found
 
 
@@ -129,68 +126,53 @@ def may_have_gene(text: str, shortest_intron: int) -> bool:
     return any(not codons.isdisjoint(starts) and not codons.isdisjoint(stops) for starts, stops in _CODONS)
 
 
-def pieces_of(s: int, text: str, tracks: FloatArray | None) -> Iterator[Piece]:
-    """Those of sequence s."""
+def pieces_of(each: SearchedSequence) -> Iterator[Piece]:
     # pieces begin every _MOST - _OVERLAP bases; one is the last once the overlap reaches the end
-    for start in range(0, max(1, len(text) - _OVERLAP), _MOST - _OVERLAP):
+    for start in range(0, max(1, len(each.text) - _OVERLAP), _MOST - _OVERLAP):
         part = slice(start, start + _MOST)
-        yield Piece(s, start, text[part], None if tracks is None else tracks[part])
+        yield Piece(each, start, each.text[part], None if each.tracks is None else each.tracks[part])
 
 
-def join_genes(found: list[Gene], genes: list[Gene], piece: Piece) -> None:
+def join_genes(found: list[Transcript], genes: list[Transcript], start: int) -> None:
     """Add the genes of a piece to those before it: where they overlap, from a place between genes on.
 
-    Genes count from the start of the piece. What reaches across the overlap is lost if no such place is left.
+    What reaches across the overlap is lost if no such place is left.
     """
     # the place that is nearest to the middle of the overlap: there both pieces know the most around
-    moved = [gene.moved(piece.start) for gene in genes]
-    if piece.start:
+    if start:
         covered = np.zeros(_OVERLAP + 1, bool)
-        for gene in (*found, *moved):
-            covered[max(0, gene.start - piece.start) : max(0, gene.end - piece.start)] = True
+        for gene in (*found, *genes):
+            covered[max(0, gene.start - start) : max(0, gene.end - start)] = True
         free = np.flatnonzero(~covered)
         middle = _OVERLAP // 2
-        cut = piece.start + int(free[np.argmin(abs(free - middle))] if free.size else middle)
+        cut = start + int(free[np.argmin(abs(free - middle))] if free.size else middle)
         found[:] = [gene for gene in found if gene.end <= cut]
-        moved = [gene for gene in moved if gene.start > cut]
-    found += moved
+        genes = [gene for gene in genes if gene.start > cut]
+    found += genes
 
 
 # --- ends -------------------------------------------------------------------------------------------------
 
 
-class Ends:
-    """What is put before and behind a sequence, for a model whose introns have so many bases at least."""
-
-    def __init__(self, shortest: int) -> None:
-        self.before: str = _BEGIN + reverse_complement(_END) + "N" * max(shortest, len(_BETWEEN))
-        self.behind: str = reverse_complement(self.before)
-
-    def hints(self, hints: Hints, n: int) -> Hints:
-        """Those of a sequence of n bases at their new places, and those of its ends."""
-        # signals of the ends have the number -1: they are no hints, and are not told as unused
-        lead = len(self.before)
-        added = [*_sites(self.before, 0), *_sites(self.behind, lead + n)]
-        sites, parts = hints.sites[hints.sites[:, 2] <= n], hints.parts.copy()
-        parts[:, :2] = np.minimum(parts[:, :2], n) + lead
-        return replace(
-            hints, sites=np.concatenate([sites + np.array([0, 0, lead, 0, 0]), np.array(added)]), parts=parts
-        )
-
-    def cut(self, genes: Iterable[Gene], text: str) -> Iterator[Gene]:
-        """Genes at their places in the sequence, without what is beyond it."""
-        lead, n = len(self.before), len(text)
-        for gene in genes:
-            moved = gene.moved(-lead)
-            partial = moved.start < 0, moved.end > n
-            if not any(partial):
-                yield moved
-                continue
-            # its phase: bases of the first codon that are in the sequence, where others of it are beyond
-            exons, first = within(moved.exons, 0, n), moved.strand == "-"
-            beyond = [max(0, b - max(a, n)) if first else max(0, min(b, 0) - a) for a, b in moved.exons]
-            if may_be_open("".join(text[a:b] for a, b in exons)):
-                yield replace(moved, exons=exons, partial=partial, phase=-sum(beyond) % 3)
+def searched(
+    each: AnnotatedSequence, tracks: FloatArray | None, hints: Hints, shortest: int, closed: bool
+) -> SearchedSequence:
+    """A sequence with what genes may begin or end with around it, unless it is `closed`, for a model whose
+    introns have `shortest` bases at least."""
+    text, n = each.sequence, len(each.sequence)
+    if closed or not may_be_open(text):
+        return SearchedSequence(each, text, 0, tracks, hints)
+    before: str = _BEGIN + reverse_complement(_END) + "N" * max(shortest, len(_BETWEEN))
+    behind: str = reverse_complement(before)
+    lead = len(before)
+    # signals of the ends have the number -1: they are no hints, and are not told as unused
+    added = np.array([*_sites(before, 0), *_sites(behind, lead + n)])
+    sites = hints.sites[hints.sites[:, 2] <= n] + np.array([0, 0, lead, 0, 0])
+    parts = hints.parts.copy()
+    parts[:, :2] = np.minimum(parts[:, :2], n) + lead
+    hints = replace(hints, sites=np.concatenate([sites, added]), parts=parts)
+    tracks = None if tracks is None else np.pad(tracks, ((lead, lead), (0, 0)))
+    return SearchedSequence(each, before + text + behind, lead, tracks, hints)
 
 
 def within(exons: Exons, start: int, end: int) -> Exons:

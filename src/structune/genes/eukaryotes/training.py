@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -33,7 +33,6 @@ def encoded(
     tracks: Sequence[FloatArray] | None = None,
     weights: FloatArray | None = None,
 ) -> ExonShard:
-    """Training examples as a shard."""
     texts = examples.sequences
     paths = [
         gene_path(graph.weights, len(text), [t]) for text, t in zip(texts, examples.transcripts, strict=True)
@@ -45,17 +44,11 @@ def encoded(
 # --- tables -----------------------------------------------------------------------------------------------
 
 
-def scaled(graph: ExonGraph, shard: ExonShard, groups: Any, random_state: int) -> tuple[ExonGraph, ExonShard]:
-    """The graph with tables of examples, and the examples, each to be scored by a table without its own.
+def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
+    """For each of `n` examples the table that it is to be scored by, from 1 on.
 
     Examples of one of the `groups`, if any, are left out together, if there are enough groups for all parts.
     """
-    shard = replace(shard, tables=drawn_parts(len(shard), groups, random_state))
-    return ExonGraph(graph.weights, counted(graph, [shard])), shard
-
-
-def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
-    """For each of `n` examples the table that it is to be scored by, from 1 on; as `scaled` has them."""
     # parts differ by one group at most: a permutation of the groups, dealt out modulo FOLDS
     each = np.arange(n)
     names, group = np.unique(each if groups is None else np.asarray(groups), return_inverse=True)
@@ -64,52 +57,25 @@ def drawn_parts(n: int, groups: Any, random_state: int) -> NDArray[np.int8]:
     return parts[group].astype(np.int8)
 
 
-def scaled_blocks(
-    graph: ExonGraph, shards: Iterable[ExonShard], parts: NDArray[np.int8]
-) -> Generator[tuple[ExonShard, None], None, ExonGraph]:
-    """The examples of shards, without groups, with their tables: those of all are in `parts`.
-
-    Returns the graph with tables of all of them.
-    """
-    tally, done = _Tally(graph), 0
-    for shard in shards:
-        tables = parts[done : done + len(shard)]
-        done += len(shard)
-        if done <= parts.size:
-            shard = replace(shard, tables=tables)
-            tally.add(shard)
-            yield shard, None
-    if done != parts.size:
-        raise DataError(f"found blocks of {parts.size} genes, and then of {done}: expected the same twice")
-    return ExonGraph(graph.weights, tally.scaling())
-
-
-def counted(graph: ExonGraph, shards: Iterable[ExonShard]) -> Scaling:
-    """Tables of all examples, and without those whose table each is, if there are others."""
-    tally = _Tally(graph)
-    for shard in shards:
-        tally.add(shard)
-    return tally.scaling()
-
-
-class _Tally:
-    """What examples count, by the tables that they are to be scored by."""
+class Tally:
+    """What examples of a graph count, by the tables that they are to be scored by."""
 
     def __init__(self, graph: ExonGraph) -> None:
         self._graph = graph
         self._counts, self._decoys = np.zeros((2, FOLDS + 1, len(graph.weights)))
         self._sizes = np.zeros(FOLDS + 1, np.int64)
 
-    def add(self, shard: ExonShard) -> None:
-        for k in np.unique(shard.tables).tolist():
-            part = shard.take(shard.tables == k)
-            part = replace(part, tables=np.zeros(len(part), np.int8))
+    def counted(self, shard: ExonShard, tables: NDArray[np.int8]) -> ExonShard:
+        """Examples, once they are counted, each to be scored by a table without its own."""
+        for k in np.unique(tables).tolist():
+            part = shard.take(tables == k)
             self._graph.features(part, self._counts[k])
             self._decoys[k] += self._graph.decoys(part)
             self._sizes[k] += len(part)
+        return replace(shard, tables=tables)
 
-    def scaling(self) -> Scaling:
-        """Tables of all examples, and without those of each table."""
+    def scaled_graph(self) -> ExonGraph:
+        """The graph with tables of all examples, and without those of each table, if there are others."""
         # Counts of all parts but one are those of all less the part's: examples are counted once. One part
         # alone has no others, and is scored by its own table.
         weights, sizes = self._graph.weights, self._sizes
@@ -119,7 +85,7 @@ class _Tally:
             others = sizes.sum() > sizes[k]
             left = every - others * self._counts[k], found - others * self._decoys[k]
             tables.append(log_odds(weights, *left))
-        return Scaling(weights, np.array(tables))
+        return ExonGraph(weights, Scaling(weights, np.array(tables)))
 
 
 # --- the prior --------------------------------------------------------------------------------------------
@@ -144,7 +110,6 @@ def _known() -> dict[str, float]:
 
 
 def _weights_of(center: Any) -> dict[str, float]:
-    """Those of a finder by name."""
     return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
 
 

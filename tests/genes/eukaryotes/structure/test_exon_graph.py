@@ -86,7 +86,7 @@ def test_variance(seed):
     columns, labels = structure.marginals(w, shard), np.zeros((30, 5))
     for column in range(structure.weights.n_columns):
         path = np.full(30, column, np.int8)
-        labels[np.arange(30), structure._scores.labels(path, 30)] += columns[:, column]
+        labels[np.arange(30), structure.labels(path)] += columns[:, column]
     assert_allclose(part(found, "tracks"), labels.T @ tracks**2, rtol=1e-9, atol=1e-12)
     assert_allclose(columns.sum(axis=1), 1.0)
 
@@ -105,7 +105,7 @@ def test_both_strands_are_alike(seed, n):
     assert_allclose(values[0], values[1], rtol=1e-12)
     paths, scores = structure.best(w, both)
     assert_allclose(scores[0], scores[1], rtol=1e-12)
-    labels = [structure._scores.labels(path, n) for path in (paths[:n], paths[n:])]
+    labels = [structure.labels(path) for path in (paths[:n], paths[n:])]
     if not np.array_equal(labels[0], labels[1][::-1]):  # as CATCATGATG has two, which mirror each other
         mirrored = [
             ("-+"[sign == "-"], tuple((n - b, n - a) for a, b in reversed(exons)))

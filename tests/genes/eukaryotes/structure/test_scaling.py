@@ -10,7 +10,7 @@ import gene_graphs as genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
 from structune.genes.eukaryotes.structure.paths import gene_path
 from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
-from structune.genes.eukaryotes.training import FOLDS, counted, scaled
+from structune.genes.eukaryotes.training import FOLDS, Tally, drawn_parts
 
 TEXTS = ["CCATGGTCAGCTAACCTTACATG", "ATGGTGTACAGGTAAGCATGTAA", "TTACTGACACATCATATGTAAC"]
 
@@ -23,12 +23,9 @@ def weights():
 def shard_of(weights, texts=TEXTS):
     rng = np.random.default_rng(0)
     inputs = [(text, rng.normal(size=(len(text), 1))) for text in texts]
-    return ExonGraph(weights).encode(inputs, [_some_path(weights, text) for text in texts])
-
-
-def _some_path(weights, text):
-    known = genes.genes_of(text, "both", ("GT",), 4)
-    return gene_path(weights, len(text), genes.transcripts(known[:1]))
+    known = [genes.transcripts(genes.genes_of(text, "both", ("GT",), 4)[:1]) for text in texts]
+    paths = [gene_path(weights, len(text), some) for text, some in zip(texts, known, strict=True)]
+    return ExonGraph(weights).encode(inputs, paths)
 
 
 def test_sums_are_those_of_the_weights_that_scales_stand_for(weights):
@@ -79,7 +76,7 @@ def test_log_odds_of_lengths_and_edges():
     width = bins[1] - bins[0]
     shares = np.array([6 / 8, 2 / 8, 3 / 4, 1 / 4])
     assert_allclose(np.exp(weights.part(found, "exon lengths")[:, 0]), shares / width, rtol=1e-3)
-    widths = np.diff(weights.intron_bins)[:2] if len(weights.intron_bins) > 2 else np.ones(2)
+    widths = np.diff(weights.intron_bins)[:2]
     assert_allclose(np.exp(weights.part(found, "intron lengths")[:2]), [3 / 4, 1 / 4] / widths, rtol=1e-3)
     edges = weights.part(found, "edges")
     assert_allclose(np.exp(edges[:3]), [1 / 2, 1 / 4, 1 / 4], rtol=1e-3)
@@ -93,30 +90,29 @@ def test_squares_of_scales(weights):
     used[0, ::7] = 1.0
     found, n = np.zeros(len(scaling)), len(scaling.scales)
     scaling.gather(used, found, squared=True)
-    of_scales = [
-        sum(
-            scaling.tables[0, k] ** 2
-            for k in range(0, len(weights), 7)
-            if weights.names()[k].startswith(f"{name}:")
-        )
-        for name in scaling.scales
-    ]
+    families = np.array([name.partition(":")[0] for name in weights.names()[::7]])
+    of_scales = [np.sum(scaling.tables[0, ::7][families == name] ** 2) for name in scaling.scales]
     assert_allclose(found[:n], of_scales)
     assert set(found[n:]) == {0.0, 1.0}
 
 
+def scaled(shard, weights, parts):
+    tally = Tally(ExonGraph(weights))
+    return tally.counted(shard, parts), tally.scaled_graph().scaling.tables
+
+
 def test_tables_leave_out_the_examples_that_they_score(weights):
-    graph, shard = ExonGraph(weights), shard_of(weights, TEXTS * 4)
-    found, parted = scaled(graph, shard, None, 0)
-    assert len(found.scaling.tables) == 1 + FOLDS
-    assert sorted(np.bincount(parted.tables)[1:]) == [1] * 8 + [2] * 2
+    shard, parts = shard_of(weights, TEXTS * 4), drawn_parts(12, None, 0)
+    parted, tables = scaled(shard, weights, parts)
+    assert_array_equal(parted.tables, parts)
+    assert len(tables) == 1 + FOLDS
+    assert sorted(np.bincount(parts)[1:]) == [1] * 8 + [2] * 2
     for table in (1, FOLDS):
-        others = shard.take(parted.tables != table)
-        assert_allclose(counted(graph, [others]).tables[0], found.scaling.tables[table])
-    _, grouped = scaled(graph, shard, [*range(FOLDS), 0, 1], 0)
-    assert grouped.tables[:2].tolist() == grouped.tables[FOLDS:].tolist()
-    _, few = scaled(graph, shard, ["a"] * 12, 0)  # no parts to leave out
-    assert_array_equal(few.tables, parted.tables)
-    alone, one = scaled(graph, shard.take([0]), None, 0)  # is scored by its own table
-    assert one.tables.tolist() == [1]
-    assert_array_equal(*alone.scaling.tables)
+        others = shard.take(parts != table)
+        assert_allclose(scaled(others, weights, others.tables)[1], tables[[table]])
+    grouped = drawn_parts(12, [*range(FOLDS), 0, 1], 0)
+    assert grouped[:2].tolist() == grouped[FOLDS:].tolist()
+    assert_array_equal(drawn_parts(12, ["a"] * 12, 0), parts)  # no parts to leave out
+    one = drawn_parts(1, None, 0)
+    assert one.tolist() == [1]
+    assert_array_equal(*scaled(shard.take([0]), weights, one)[1])  # is scored by its own table

@@ -22,18 +22,12 @@ def test_names(features, strands):
     weights = ExonWeights.of(features, GeneRules(strands, introns=(30, 90)), n_tracks=1)
     names = weights.names()
     assert len(names) == len(set(names)) == len(weights)
-    words = {
-        f"{family} {k}-mer"
-        for family in ("NC", "C", "I")
-        for k in ((1, 6) if features == "paper" else (1, 3, 6))
-    }
-    signals = (
-        set()
-        if features == "paper"
-        else {*WINDOWS, "start flank", "stop flank", "intron lengths", "exon lengths"}
-    )
+    lengths = (1, 6) if features == "paper" else (1, 3, 6)
+    expected = {f"{family} {k}-mer" for family in ("NC", "C", "I") for k in lengths} | {"edges", "tracks"}
+    if features == "full":
+        expected |= {*WINDOWS, "start flank", "stop flank", "intron lengths", "exon lengths"}
     families = [name.partition(":")[0] for name in names]
-    assert set(families) == words | signals | {"edges", "tracks"}
+    assert set(families) == expected
     n_introns = 3 if features == "paper" else 1  # by phase, or all alike
     assert families.count("I 6-mer") == n_introns * 4**6
     assert {"edges: gene", "edges: intron after 0", "edges: split stop"} < set(names)

@@ -1,4 +1,4 @@
-"""What columns emit along a sequence, what sites and flanks are worth, and how often each is used."""
+"""What columns emit along a sequence, what sites are worth, and how often each is used."""
 
 from typing import Any, NamedTuple
 
@@ -17,17 +17,17 @@ class Letters(NamedTuple):
     extra: Any
 
 
-class Sites(NamedTuple):
-    """``signal``, ``position``, ``reverse`` of each site; of each signal where its window begins (``first``),
-    its ``width``, number of words, and place in the table."""
+class Windows(NamedTuple):
+    """What lies around signals, in parts: those of signal k are ``start[k]:start[k + 1]``. Of each part the
+    distances along the strand from the signal to its bases, from ``first`` up to before ``last``, where its
+    weights begin among all, and its last word. ``none``: the number of what is no word."""
 
-    signal: Any
-    position: Any
-    reverse: Any
-    first: Any
-    width: Any
-    n_words: Any
     start: Any
+    first: Any
+    last: Any
+    weights: Any
+    last_word: Any
+    none: Any
 
 
 @part_of_bare_kernel
@@ -91,107 +91,46 @@ def count_up(cover, letters, n_strands, n_introns, factor, running, table, rows)
 
 
 @part_of_bare_kernel
-def _site_word(sites, letters, s, k):
-    """The word at place k of the window of a site, or -1."""
-    signal, position = sites.signal[s], sites.position[s]
-    first = sites.first[signal]
-    # positions lie between bases: place 0 of a window is the base behind it, or before it along the strand
-    p = position - 1 - first - k if sites.reverse[s] else position + first + k
-    if not 0 <= p < letters.word.size:
-        return -1
-    return letters.reverse_word[p] if sites.reverse[s] else letters.word[p]
-
-
-@bare_kernel
-def score_sites(sites, letters, none, table, out):
-    """Add the scores of sites to ``out``, which has a place more, for what is no site."""
-    for s in range(sites.signal.size):
-        signal = sites.signal[s]
-        for k in range(sites.width[signal]):
-            word = _site_word(sites, letters, s, k)
-            if word >= 0 and word != none:
-                # a shorter word is the end of a longer one, so its number is what is left of that by 4 **
-                # length
-                n_words = sites.n_words[signal]
-                out[s] += table[sites.start[signal] + k * n_words + word % n_words]
-
-
-@bare_kernel
-def count_sites(sites, letters, none, used, factor, table):
-    """Add how often each word of a window is used."""
-    for s in range(sites.signal.size):
-        if abs(used[s]) > _NEGLIGIBLE:
-            signal = sites.signal[s]
-            n_words = sites.n_words[signal]
-            for k in range(sites.width[signal]):
-                word = _site_word(sites, letters, s, k)
-                if word >= 0 and word != none:
-                    table[sites.start[signal] + k * n_words + word % n_words] += factor * used[s]
-
-
-# --- flanks: what lies around genes ------------------------------------------------------------------------
-
-
-class Flanks(NamedTuple):
-    """Of each part of a flank: the ``signal`` it belongs to, and the places around it, from ``first`` up to
-    before ``last``; the number of words that a part has weights for, and of strands that have sites."""
-
-    signal: Any
-    first: Any
-    last: Any
-    n_words: Any
-    n_strands: Any
-
-
-@part_of_bare_kernel
-def _span(flanks, sites, b, s, n):
-    """Where part b of the flank of a site begins and ends: what is beyond the sequence counts for nothing."""
-    # an interval [first, last) along the strand is (position - last, position - first) on the sequence
-    position = sites.position[s]
-    if sites.reverse[s]:
-        first, last = position - flanks.last[b], position - flanks.first[b]
+def _span(part, nodes, windows, s, n):
+    """Where a part of what is around a site begins and ends, within the sequence."""
+    # positions lie between bases: [first, last) along the strand is (position - last, position - first) on
+    # the sequence
+    position = nodes.site_position[s]
+    if nodes.site_reverse[s]:
+        first, last = position - windows.last[part], position - windows.first[part]
     else:
-        first, last = position + flanks.first[b], position + flanks.last[b]
-    return min(max(first, 0), n), min(max(last, 0), n)
+        first, last = position + windows.first[part], position + windows.last[part]
+    return max(first, 0), min(last, n)
 
 
 @bare_kernel
-def score_flanks(flanks, sites, letters, none, table, running, out):
-    """Add the scores of the flanks of sites to ``out``; ``running`` (n + 1,) is lent."""
+def score_sites(nodes, letters, windows, w, out):
+    """Add the scores of sites to ``out``, which has a place more, for what is no site."""
     n = letters.word.size
-    for b in range(flanks.signal.size):
-        for reverse in range(flanks.n_strands):
-            # flanks overlap, and are hundreds of bases long: sums up to each base make each a difference of
-            # two
-            words = letters.reverse_word if reverse else letters.word
-            running[0] = 0.0
-            for t in range(n):
-                word = words[t]
-                running[t + 1] = running[t] + (table[b, word % flanks.n_words] if word != none else 0.0)
-            for s in range(sites.signal.size):
-                if sites.signal[s] == flanks.signal[b] and sites.reverse[s] == reverse:
-                    first, last = _span(flanks, sites, b, s, n)
-                    out[s] += running[last] - running[first]
+    for s in range(nodes.site_signal.size):
+        words = letters.reverse_word if nodes.site_reverse[s] else letters.word
+        signal, total = nodes.site_signal[s], out[s]
+        for part in range(windows.start[signal], windows.start[signal + 1]):
+            begin, end = _span(part, nodes, windows, s, n)
+            weights, last_word = windows.weights[part], windows.last_word[part]
+            for p in range(begin, end):
+                # a shorter word is the end of a longer one, so its number is the last bits of that
+                if words[p] != windows.none:
+                    total += w[weights + (words[p] & last_word)]
+        out[s] = total
 
 
 @bare_kernel
-def count_flanks(flanks, sites, letters, none, used, factor, running, table):
-    """Add how often each word of a flank is used; ``running`` (n + 1,) is lent."""
+def count_sites(nodes, letters, windows, used, factor, out):
+    """Add how often each weight of a window is used."""
     n = letters.word.size
-    for b in range(flanks.signal.size):
-        for reverse in range(flanks.n_strands):
-            # the transpose: differences at the ends of each flank, summed along the sequence, say how often
-            # each base lies in one
-            words = letters.reverse_word if reverse else letters.word
-            for t in range(n + 1):
-                running[t] = 0.0
-            for s in range(sites.signal.size):
-                if sites.signal[s] == flanks.signal[b] and sites.reverse[s] == reverse:
-                    first, last = _span(flanks, sites, b, s, n)
-                    running[first] += factor * used[s]
-                    running[last] -= factor * used[s]
-            for t in range(n):
-                if t:
-                    running[t] += running[t - 1]
-                if words[t] != none:
-                    table[b, words[t] % flanks.n_words] += running[t]
+    for s in range(nodes.site_signal.size):
+        if abs(used[s]) > _NEGLIGIBLE:
+            words = letters.reverse_word if nodes.site_reverse[s] else letters.word
+            signal, each = nodes.site_signal[s], factor * used[s]
+            for part in range(windows.start[signal], windows.start[signal + 1]):
+                begin, end = _span(part, nodes, windows, s, n)
+                weights, last_word = windows.weights[part], windows.last_word[part]
+                for p in range(begin, end):
+                    if words[p] != windows.none:
+                        out[weights + (words[p] & last_word)] += each

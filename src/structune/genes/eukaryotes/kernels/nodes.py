@@ -47,6 +47,9 @@ class Nodes(NamedTuple):
     closing_mask: Any
     strand_opening: Any  # the first of each strand, and the end
     strand_closing: Any
+    site_position: Any  # of starts, stops, donors and acceptors, each once
+    site_reverse: Any
+    site_signal: Any
 
 
 class Scores(NamedTuple):
@@ -70,15 +73,14 @@ class Sums(NamedTuple):
     """Filled by `forward`: logs of the sums of all paths up to a node, of left ones less their column's
     prefix; of introns by opening (less the prefix of their column), and by closing.
 
-    ``exits`` (openings, types); ``entries`` (closings, types), as factors times exp of ``levels``; ``far``:
-    of those from openings far before a closing.
+    ``exits`` (openings, types); ``entries`` (closings, types); ``far``: of those from openings far before a
+    closing.
     """
 
     left: Any
     right: Any
     exits: Any
     entries: Any
-    levels: Any
     far: Any
 
 

@@ -1,4 +1,4 @@
-"""Sums over all sets of genes of a graph of exons, by logs: forward, and probabilities backward."""
+"""Sums over all sets of genes of a graph of exons, by logs, and probabilities; or the best set."""
 
 import numpy as np
 
@@ -80,22 +80,19 @@ def after_right(nodes, scores, r):
 
 
 @part_of_kernel
-def left_is_next(nodes, k, r):
-    """Whether the left node at place k of their order comes before right node r, or behind the last."""
-    if k >= nodes.left_position.size:
-        return False
-    if r == nodes.right_position.size:
-        return True
-    return nodes.left_position[nodes.left_order[k]] <= nodes.right_position[r]
+def _either(a, b, is_best):
+    if is_best:
+        return b if b.real > a.real else a
+    return add_logs(a, b)
 
 
 @kernel
-def forward(nodes, scores, n, sums):
-    """Fill `sums`; the log of the sum over all sets of genes of a sequence of n."""
+def forward(nodes, scores, n, sums, is_best):
+    """Fill `sums`; the log of the sum over all sets of genes of a sequence of n, or the score of the best."""
     # Nodes are passed once from left to right; at one position left nodes come first, as genes are at least a
     # base apart. `ended` is the log of the sum over all sets that are between genes, less
     # P(p, between), which does not depend on p then.
-    n_rights = nodes.right_position.size
+    n_lefts, n_rights = nodes.left_position.size, nodes.right_position.size
     zero = 0.0 * scores.edges[0]
     ended = zero  # genes that have ended, or none
     far = np.full((2, TYPES), zero + NOTHING)
@@ -105,33 +102,39 @@ def forward(nodes, scores, n, sums):
     for r in range(n_rights):
         most = max(most, nodes.right_last[r] - nodes.right_first[r])
     logs = np.empty(most, sums.left.dtype)
-    k, closed = 0, -1
+    next_left, closed = 0, -1
     for r in range(n_rights + 1):
-        while left_is_next(nodes, k, r):
-            x = nodes.left_order[k]
+        while next_left < n_lefts:
+            x = nodes.left_order[next_left]
+            if r < n_rights and nodes.left_position[x] > nodes.right_position[r]:
+                break
             c = nodes.left_closing[x]
             if c < 0:
                 before = ended
             else:
                 if c != closed:  # left nodes of an acceptor follow each other: its introns are summed once
-                    _close(nodes, scores, sums, c, passed, far)
+                    _close(nodes, scores, sums, c, passed, far, is_best)
                     closed = c
-                before = _entered(nodes, sums, x)
+                before = _entered(nodes, sums, x, is_best)
             sums.left[x] = before + left_score(nodes, scores, x)
-            k += 1
+            next_left += 1
         if r == n_rights:
             break
-        sums.right[r] = _exons_to(nodes, scores, sums, r, logs) + right_score(nodes, scores, r)
+        sums.right[r] = _exons_to(nodes, scores, sums, r, logs, is_best) + right_score(nodes, scores, r)
         value = sums.right[r] - after_right(nodes, scores, r)
-        if nodes.right_opening[r] < 0:
-            ended = add_logs(ended, value)
+        o, mask = nodes.right_opening[r], nodes.right_mask[r]
+        if o < 0:
+            ended = _either(ended, value, is_best)
         else:
-            _open(nodes, sums, r, value)
+            # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
+            for k in range(TYPES):
+                if mask >> k & 1:
+                    sums.exits[o, k] = _either(sums.exits[o, k], value, is_best)
     return ended + scores.prefix[n, scores.prefix.shape[1] - 1]
 
 
 @part_of_kernel
-def _exons_to(nodes, scores, sums, r, logs):
+def _exons_to(nodes, scores, sums, r, logs, is_best):
     """Log of the sum over the exons that end at a right node; ``logs`` is lent."""
     # log sum_x exp(L(x) - P(a, c) + exons[k, b - a]); less the highest, so that nothing overflows
     a, n, position = nodes.right_first[r], nodes.right_last[r] - nodes.right_first[r], nodes.right_position[r]
@@ -140,8 +143,8 @@ def _exons_to(nodes, scores, sums, r, logs):
         kind, length = exon_place(scores, nodes, a + k, position, *kinds)
         logs[k] = sums.left[a + k] + scores.exons[kind, length]
         highest = max(highest, logs[k].real)
-    if highest < SOME:
-        return total + NOTHING
+    if highest < SOME or is_best:
+        return total + highest
     for k in range(n):
         log = logs[k] - highest
         if log.real > _FAR_BELOW:
@@ -150,33 +153,21 @@ def _exons_to(nodes, scores, sums, r, logs):
 
 
 @part_of_kernel
-def _open(nodes, sums, r, value):
-    """Add what comes to a right node to its opening."""
-    # exits[o, k] = log sum_r exp(R(r) - P(b, intron)) over the right nodes of o that leave type k
-    o, mask = nodes.right_opening[r], nodes.right_mask[r]
-    for k in range(TYPES):
-        if mask >> k & 1:
-            sums.exits[o, k] = add_logs(sums.exits[o, k], value)
-
-
-@part_of_kernel
-def _close(nodes, scores, sums, c, passed, far):
+def _close(nodes, scores, sums, c, passed, far, is_best):
     """Sum over the introns that end at a closing."""
-    # entries[k] = sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before. Those
-    # more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
+    # entries[k] = log sum_o exp(exits[o, k] + introns[length]) over openings at least `shortest` before.
+    # Those more than `longest` before share a score, so the sum over them is kept in `far` and only grows: a
     # closing looks at few openings, whatever the length of the sequence.
     strand, position = strand_of(nodes.strand_closing, c), nodes.closing_position[c]
     end, wanted = nodes.strand_opening[strand + 1], nodes.closing_mask[c]
     while passed[strand] < end and position - nodes.opening_position[passed[strand]] > scores.longest:
         for k in range(TYPES):
             if nodes.opening_mask[passed[strand]] >> k & 1:
-                far[strand, k] = add_logs(far[strand, k], sums.exits[passed[strand], k])
+                far[strand, k] = _either(far[strand, k], sums.exits[passed[strand], k], is_best)
         passed[strand] += 1
-    longer = scores.introns[scores.introns.size - 1]
     for k in range(TYPES):
         sums.far[c, k] = far[strand, k]
-        sums.levels[c, k] = max(NOTHING, (far[strand, k] + longer).real)
-    # first the highest log of each type, then the sum relative to it: exp(levels) times entries
+        sums.entries[c, k] = far[strand, k] + scores.introns[scores.introns.size - 1]
     for o in range(passed[strand], end):
         length = position - nodes.opening_position[o]
         if length < scores.shortest:
@@ -184,31 +175,18 @@ def _close(nodes, scores, sums, c, passed, far):
         both, score = nodes.opening_mask[o] & wanted, scores.introns[length - scores.shortest]
         for k in range(TYPES):
             if both >> k & 1:
-                sums.levels[c, k] = max(sums.levels[c, k], (sums.exits[o, k] + score).real)
-    for k in range(TYPES):
-        some = sums.levels[c, k] > SOME
-        sums.entries[c, k] = np.exp(far[strand, k] + longer - sums.levels[c, k]) if some else 0.0 * longer
-    for o in range(passed[strand], end):
-        length = position - nodes.opening_position[o]
-        if length < scores.shortest:
-            break
-        both, score = nodes.opening_mask[o] & wanted, scores.introns[length - scores.shortest]
-        for k in range(TYPES):
-            if both >> k & 1:
-                log = sums.exits[o, k] + score - sums.levels[c, k]
-                if log.real > _FAR_BELOW:
-                    sums.entries[c, k] += np.exp(log)
+                sums.entries[c, k] = _either(sums.entries[c, k], sums.exits[o, k] + score, is_best)
 
 
 @part_of_kernel
-def _entered(nodes, sums, x):
+def _entered(nodes, sums, x, is_best):
     """Log of the sum over the introns that may come before a left node."""
     # types are apart: an exon may begin after any of those that its first bases allow
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     found = 0.0 * sums.entries[c, 0] + NOTHING
     for k in range(TYPES):
-        if mask >> k & 1 and sums.levels[c, k] > SOME:
-            found = add_logs(found, sums.levels[c, k] + np.log(sums.entries[c, k]))
+        if mask >> k & 1:
+            found = _either(found, sums.entries[c, k], is_best)
     return found
 
 
@@ -301,14 +279,13 @@ def _back_to_lefts(nodes, scores, sums, counts, r, follow, between):
 def _back_to_types(nodes, scores, sums, counts, x, used):
     c, mask = nodes.left_closing[x], nodes.left_mask[x]
     # closed[c, k] is how often introns of type k end at c: each type gets its share of what came to x
-    phase, total = phase_of(mask), _entered(nodes, sums, x)
+    phase, total = phase_of(mask), _entered(nodes, sums, x, False)
     strand = strand_of(nodes.strand_closing, c)
     counts.cover[nodes.left_position[x], scores.intron_columns[strand, phase]] -= used
     counts.edges[phase] += used
     for k in range(TYPES):
-        if mask >> k & 1 and sums.levels[c, k] > SOME:
-            log = sums.levels[c, k] + np.log(sums.entries[c, k]) - total
-            counts.closed[c, k] += used * np.exp(log)
+        if mask >> k & 1 and sums.entries[c, k].real > SOME:
+            counts.closed[c, k] += used * np.exp(sums.entries[c, k] - total)
 
 
 @part_of_kernel
@@ -335,9 +312,8 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
         if abs(counts.closed[c, k]) <= _NEGLIGIBLE:
             continue
         wanted |= 1 << k
-        counts.closed[c, k] /= sums.entries[c, k]  # from here on, of each of its summands
         if sums.far[c, k].real > SOME:
-            used = counts.closed[c, k] * np.exp(sums.far[c, k] + scores.introns[last] - sums.levels[c, k])
+            used = counts.closed[c, k] * np.exp(sums.far[c, k] + scores.introns[last] - sums.entries[c, k])
             if abs(used) > _NEGLIGIBLE:
                 counts.introns[last] += used
                 far[strand, k] = add_logs(far[strand, k], np.log(used) - sums.far[c, k])
@@ -348,8 +324,76 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
         both, place = nodes.opening_mask[o] & wanted, length - scores.shortest
         for k in range(TYPES):
             if both >> k & 1:
-                log = sums.exits[o, k] + scores.introns[place] - sums.levels[c, k]
+                log = sums.exits[o, k] + scores.introns[place] - sums.entries[c, k]
                 if log.real > _FAR_BELOW:
                     used = counts.closed[c, k] * np.exp(log)
                     counts.opened[o, k] += used
                     counts.introns[place] += used
+
+
+# --- the best set -----------------------------------------------------------------------------------------
+
+
+@kernel
+def trace_best(nodes, scores, sums, left, right):
+    """Mark the nodes of the best set, from what `forward` filled for it."""
+    # each maximum is found again among what it was taken of; `last[r]` is the right node at which the best
+    # genes end of those before right node r
+    last, ended = np.full(nodes.right_position.size + 1, -1), 0.0
+    for r in range(nodes.right_position.size):
+        value = sums.right[r] - after_right(nodes, scores, r)
+        is_better = nodes.right_opening[r] < 0 and value > ended
+        last[r + 1] = r if is_better else last[r]
+        ended = value if is_better else ended
+    r = last[-1]
+    while r >= 0:
+        right[r] = 1
+        most, first = 2.0 * NOTHING, -1
+        for x in range(nodes.right_first[r], nodes.right_last[r]):
+            kind, length = exon_place(scores, nodes, x, nodes.right_position[r], *kinds_to(scores, nodes, r))
+            if sums.left[x] + scores.exons[kind, length] > most:
+                most, first = sums.left[x] + scores.exons[kind, length], x
+        left[first] = 1
+        if nodes.left_closing[first] < 0:
+            r = last[np.searchsorted(nodes.right_position, nodes.left_position[first])]
+        else:
+            r = _best_before(nodes, scores, sums, first)
+
+
+@part_of_kernel
+def _best_before(nodes, scores, sums, x):
+    """The right node of the best intron before a left one."""
+    c, most, entry = nodes.left_closing[x], 2.0 * NOTHING, -1
+    for k in range(TYPES):
+        if nodes.left_mask[x] >> k & 1 and sums.entries[c, k] > most:
+            most, entry = sums.entries[c, k], k
+    strand, most, opening = strand_of(nodes.strand_closing, c), 2.0 * NOTHING, -1
+    for o in range(nodes.strand_opening[strand], nodes.strand_opening[strand + 1]):
+        length = nodes.closing_position[c] - nodes.opening_position[o]
+        if length < scores.shortest:
+            break
+        place = length - scores.shortest if length <= scores.longest else scores.introns.size - 1
+        if sums.exits[o, entry] + scores.introns[place] > most:
+            most, opening = sums.exits[o, entry] + scores.introns[place], o
+    # right nodes of an opening are at its position
+    most, found = 2.0 * NOTHING, -1
+    r = np.searchsorted(nodes.right_position, nodes.opening_position[opening])
+    while r < nodes.right_position.size and nodes.right_position[r] == nodes.opening_position[opening]:
+        value = sums.right[r] - after_right(nodes, scores, r)
+        if nodes.right_opening[r] == opening and nodes.right_mask[r] >> entry & 1 and value > most:
+            most, found = value, r
+        r += 1
+    return found
+
+
+@kernel
+def count_walk(nodes, scores, lefts, rights, exons, introns):
+    """Count the lengths of given exons, by their nodes in order, and of the introns between them."""
+    for k in range(lefts.size):
+        x, r = lefts[k], rights[k]
+        # the same places as in the recursions, so that features are those that are scored
+        exons[exon_place(scores, nodes, x, nodes.right_position[r], *kinds_to(scores, nodes, r))] += 1.0
+        if nodes.left_closing[x] >= 0:
+            length = nodes.left_position[x] - nodes.right_position[rights[k - 1]]
+            place = length - scores.shortest if length <= scores.longest else introns.size - 1
+            introns[place] += 1.0

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.genes.eukaryotes.kernels import best as viterbi
 from structune.genes.eukaryotes.kernels import emissions, sums
-from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Sums
+from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Scores, Sums
 from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.scores import Evidence, ScoredSequence, SequenceScores, nodes_of
 from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
@@ -34,6 +32,39 @@ from structune.structure import (
     check_weights,
     offsets_of,
 )
+
+_KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
+    [[[2, 3], [1, 0]], [[2, 1], [3, 0]]]
+)
+
+
+class Evidence(NamedTuple):
+    """What else is known of a sequence: logs that are added at each of its sites, and to each base that is
+    coding, by strand, shape (n_positions, 2)."""
+
+    sites: FloatArray
+    coding: FloatArray
+
+
+class ScoredSequence(NamedTuple):
+    """A sequence of a shard, with the scores that some weights give it."""
+
+    n: int
+    nodes: Nodes
+    letters: emissions.Letters
+    scores: Scores
+
+    def no_counts(self) -> Counts:
+        sums, scores = self.no_sums(), self.scores
+        like = scores.prefix, scores.sites, scores.edges, scores.exons, scores.introns
+        return Counts(*map(np.zeros_like, (*like, sums.left, sums.exits, sums.entries)))
+
+    def no_sums(self) -> Sums:
+        """Arrays for `forward` to fill."""
+        nodes, dtype = self.nodes, self.scores.prefix.dtype
+        openings, closings = ((of.size, TYPES) for of in (nodes.opening_position, nodes.closing_position))
+        shapes = nodes.left_position.size, nodes.right_position.size, openings, closings, closings
+        return Sums(*(np.empty(shape, dtype) for shape in shapes))
 
 
 class ExonGraph(Structure):
@@ -53,14 +84,19 @@ class ExonGraph(Structure):
 
     def __init__(self, weights: ExonWeights, scaling: Scaling | None = None) -> None:
         self.weights, self.rules, self.scaling = weights, weights.rules, scaling
-        self._scores = SequenceScores(weights)
+        self._learned = weights if scaling is None else scaling
+        # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
+        # last what is between genes; labels are rows of tables, which both strands share
+        phases = np.arange(3) * (weights.n_introns > 1)
+        by_strand = weights.n_introns * np.arange(2)[:, None] * (weights.n_strands - 1)
+        self._intron_columns = 3 * weights.n_strands + phases + by_strand
 
     @property
     def n_weights(self) -> int:
-        return len(self.weights if self.scaling is None else self.scaling)
+        return len(self._learned)
 
     def weight_names(self) -> list[str]:
-        return (self.weights if self.scaling is None else self.scaling).names()
+        return self._learned.names()
 
     def groups(self) -> Groups:
         return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
@@ -73,18 +109,7 @@ class ExonGraph(Structure):
 
     def all_weights(self, w: FloatArray) -> FloatArray:
         """Those that a model without a scaling would have, with the table of all examples."""
-        return np.asarray(self._spread(w)[0])
-
-    def _spread(self, w: Array) -> Array:
-        """All weights, by each table that examples are scored by."""
-        return w[None] if self.scaling is None else self.scaling.spread(w)
-
-    def _gather(self, sums: Array, out: Array, squared: bool = False) -> None:
-        """Add sums of features by table to `out`."""
-        if self.scaling is None:
-            out += sums[0]
-        else:
-            self.scaling.gather(sums, out, squared)
+        return np.asarray(self._learned.spread(w)[0])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -158,7 +183,6 @@ class ExonGraph(Structure):
         self._check_paths(shard)
 
     def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
-        """Of both strands."""
         both = np.empty((2, letters.size), np.int16)
         words(letters, self.weights.word_length, *both)
         return both[0], both[1]
@@ -176,7 +200,7 @@ class ExonGraph(Structure):
 
     def _check_paths(self, shard: ExonShard) -> None:
         for s in range(len(shard)):
-            nodes, path = nodes_of(shard.nodes.of(s)), self._path(shard, s)
+            nodes, path = shard.nodes.of(s), self._path(shard, s)
             lefts, rights = path_nodes(self.weights, nodes, path)
             wrong = wrong_exon(nodes, lefts, rights, self.rules.introns[0])
             if wrong < 0:
@@ -191,21 +215,74 @@ class ExonGraph(Structure):
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
     def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
-        """The path of exons."""
         path = np.full(n, self.weights.n_columns - 1, np.int8)
         for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
             a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]
             path[a:b] = column
             if nodes.left_closing[x] >= 0:
                 before = nodes.right_position[rights[k - 1]]
-                path[before:a] = self._scores.intron_columns[
-                    column // 3, sums.phase_of.py_func(nodes.left_mask[x])
-                ]
+                phase = sums.phase_of.py_func(nodes.left_mask[x])
+                path[before:a] = self._intron_columns[column // 3, phase]
         return path
 
     def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
         paths = shard.paths if outputs is None else outputs
         return paths[shard.starts[s] : shard.starts[s + 1]]
+
+    # --- scores -------------------------------------------------------------------------------------------
+
+    def _scored(
+        self,
+        shard: ExonShard,
+        spread: Array,
+        cost: Array | None = None,
+        evidence: Sequence[Evidence] | None = None,
+    ) -> Iterator[ScoredSequence]:
+        """Each sequence with its scores, by all weights by table."""
+        weights = self.weights
+        tables = {
+            k: (
+                weights.words(spread[k]),
+                weights.part(spread[k], "edges"),
+                *weights.length_scores(spread[k]),
+            )
+            for k in np.unique(shard.tables).tolist()
+        }
+        for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
+            w, (table, edges, exons, introns) = spread[shard.tables[s]], tables[int(shard.tables[s])]
+            nodes, extra = shard.nodes.of(s), np.zeros((0, len(weights.labels)), w.dtype)
+            if weights.n_tracks or cost is not None:
+                extra = shard.tracks[a:b] @ weights.part(w, "tracks").T
+            if cost is not None:
+                # Hamming costs of labels go into the emissions of each position, which makes cost-augmented
+                # decoding the same recursion
+                own = self.labels(shard.paths[a:b])[:, None]
+                extra = extra + cost[s] * (np.arange(len(weights.labels)) != own)
+            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
+            prefix = np.empty((b - a + 1, weights.n_columns), w.dtype)
+            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
+            sites = np.zeros(nodes.site_signal.size + 1, w.dtype)
+            emissions.score_sites(nodes, letters, weights.around, w, sites)
+            if evidence is not None:
+                sites[:-1] += evidence[s].sites
+                for strand in range(weights.n_strands):
+                    # all frames of a strand gain alike, so that hints leave the frame open
+                    gain = np.cumsum(evidence[s].coding[:, strand])
+                    prefix[1:, 3 * strand : 3 * strand + 3] += gain[:, None]
+            shortest, longest = self.rules.introns
+            columns = self._intron_columns
+            scores = Scores(prefix, sites, edges, exons, introns, _KINDS, columns, shortest, longest)
+            yield ScoredSequence(b - a, nodes, letters, scores)
+
+    def labels(self, path: Path) -> Array:
+        """The label of each position of one sequence: a row of the tables of words."""
+        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand number 2 less
+        # that
+        place, n_coding = (np.arange(path.size) - path) % 3, 3 * self.weights.n_strands
+        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
+        intron = emissions.INTRON + (path - n_coding) % self.weights.n_introns
+        between = path == self.weights.n_columns - 1
+        return np.where(path < n_coding, coding, np.where(between, emissions.BETWEEN, intron))
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -214,10 +291,10 @@ class ExonGraph(Structure):
     ) -> None:
         factors = shard.weights if weights is None else weights
         # sums by table, of all weights: scales and deviations of these are gathered once, at the end
-        totals = np.zeros_like(self._spread(np.zeros(self.n_weights)))
-        for s, sequence in enumerate(self._scores.of(shard, totals.copy())):
+        totals = np.zeros_like(self._learned.spread(np.zeros(self.n_weights)))
+        for s, sequence in enumerate(self._scored(shard, totals.copy())):
             nodes, path = sequence.nodes, self._path(shard, s, outputs)
-            counts = sequence.no_counts(np.float64)
+            counts = sequence.no_counts()
             lefts, rights = path_nodes(self.weights, nodes, path)
             # 1 where a column emits a position; differences of that, as `Counts.cover` has them
             used = np.zeros((path.size + 2, self.weights.n_columns))
@@ -231,9 +308,9 @@ class ExonGraph(Structure):
             phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
             np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
             counts.edges[GENE] += lefts.size - inner.size
-            viterbi.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
+            sums.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
             self._add(shard, s, sequence, counts, factors[s], totals)
-        self._gather(totals, out)
+        self._learned.gather(totals, out)
 
     def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
         rows = [scipy.sparse.csr_array((0, self.n_weights))]
@@ -261,7 +338,7 @@ class ExonGraph(Structure):
         shape = weights.n_strands, weights.n_introns
         emissions.count_up(counts.cover, sequence.letters, *shape, factor, running, table, rows)
         weights.add_words(table, out)
-        self._scores.count_sites(sequence, counts.sites, factor, out)
+        emissions.count_sites(sequence.nodes, sequence.letters, weights.around, counts.sites, factor, out)
         weights.part(out, "edges")[:] += factor * counts.edges
         weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
         if weights.n_tracks:
@@ -271,8 +348,9 @@ class ExonGraph(Structure):
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows and flanks alone are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
-        for sequence, factor in zip(self._scores.of(shard, nothing), shard.weights.tolist(), strict=True):
-            self._scores.count_sites(sequence, np.ones(sequence.sites.signal.size + 1), factor, found)
+        for sequence, factor in zip(self._scored(shard, nothing), shard.weights.tolist(), strict=True):
+            every = np.ones(sequence.nodes.site_signal.size)
+            emissions.count_sites(sequence.nodes, sequence.letters, self.weights.around, every, factor, found)
         return found
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -287,49 +365,41 @@ class ExonGraph(Structure):
     ) -> Array:
         if within:
             raise self._cannot("within")
-        factors, spread = shard.weights if weights is None else weights, self._spread(w)
-        values, totals = np.empty(len(shard), w.dtype), np.zeros_like(spread)
-        for s, sequence in enumerate(self._scores.of(shard, spread)):
+        return self._sums(w, shard, expected, shard.weights if weights is None else weights)
+
+    def _sums(
+        self, w: Array, shard: ExonShard, out: Array | None, factors: Array, squared: bool = False
+    ) -> Array:
+        """Log-partitions; expected features, or their squares use by use, are added to `out`."""
+        spread, values = self._learned.spread(w), np.empty(len(shard), w.dtype)
+        totals = np.zeros_like(spread)
+        for s, sequence in enumerate(self._scored(shard, spread)):
             values[s], filled = self._forward(sequence)
-            if expected is not None:
+            if out is not None:
                 counts = self._backward(sequence, filled, values[s])
-                self._add(shard, s, sequence, counts, factors[s], totals)
-        if expected is not None:
-            self._gather(totals, expected)
+                self._add(shard, s, sequence, counts, factors[s], totals, squared)
+        if out is not None:
+            self._learned.gather(totals, out, squared)
         return values
 
-    def _forward(self, sequence: ScoredSequence) -> tuple[Any, Sums]:
-        nodes, dtype = sequence.nodes, sequence.scores.prefix.dtype
-        n_openings, n_closings = nodes.opening_position.size, nodes.closing_position.size
-        filled = Sums(
-            np.empty(nodes.left_position.size, dtype),
-            np.empty(nodes.right_position.size, dtype),
-            np.empty((n_openings, TYPES), dtype),
-            np.empty((n_closings, TYPES), dtype),
-            np.empty((n_closings, TYPES)),
-            np.empty((n_closings, TYPES), dtype),
-        )
-        value = sums.forward(nodes, sequence.scores, sequence.n, filled)
+    def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
+        filled = sequence.no_sums()
+        value = sums.forward(sequence.nodes, sequence.scores, sequence.n, filled, is_best)
         if not np.isfinite(value):
             raise DataError("the weights of the model are not finite")
         return value, filled
 
     def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
-        counts = sequence.no_counts(sequence.scores.prefix.dtype)
+        counts = sequence.no_counts()
         sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
         return counts
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
-        found, spread = np.zeros(self.n_weights), self._spread(w)
-        totals = np.zeros_like(spread)
         # sum over uses j of p_j x_j^2, which is at least the variance sum_j p_j (1 - p_j) x_j^2 of uses that
         # are independent: words and sites are used once each, so squares matter for tracks and scales alone
-        for s, sequence in enumerate(self._scores.of(shard, spread)):
-            value, filled = self._forward(sequence)
-            counts = self._backward(sequence, filled, value)
-            self._add(shard, s, sequence, counts, shard.weights[s], totals, squared=True)
-        self._gather(totals, found, squared=True)
+        found = np.zeros(self.n_weights)
+        self._sums(w, shard, found, shard.weights, squared=True)
         return found
 
     def marginals(
@@ -337,7 +407,7 @@ class ExonGraph(Structure):
     ) -> FloatArray:
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
-        for sequence in self._scores.of(shard, self._spread(w), None, evidence):
+        for sequence in self._scored(shard, self._learned.spread(w), None, evidence):
             value, filled = self._forward(sequence)
             found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
         return np.concatenate(found)
@@ -352,11 +422,12 @@ class ExonGraph(Structure):
         evidence: Sequence[Evidence] | None = None,
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
-        for s, sequence in enumerate(self._scores.of(shard, self._spread(w), cost, evidence)):
+        for s, sequence in enumerate(self._scored(shard, self._learned.spread(w), cost, evidence)):
             nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
             # exons of the best set do not overlap: marked nodes in the order of positions are pairs
             left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
-            values[s] = viterbi.best(nodes, sequence.scores, sequence.n, left, right)
+            values[s], filled = self._forward(sequence, is_best=True)
+            sums.trace_best(nodes, sequence.scores, filled, left, right)
             lefts = nodes.left_order[left[nodes.left_order]]
             paths[part] = self._walked(nodes, lefts, np.flatnonzero(right), sequence.n)
         return paths, values
@@ -366,8 +437,7 @@ class ExonGraph(Structure):
         found = []
         # the Hamming distance of labels, which do not tell strands apart
         for a, b in pairwise(shard.starts.tolist()):
-            wrong = self._scores.labels(shard.paths[a:b], b - a) != self._scores.labels(outputs[a:b], b - a)
-            found.append(wrong.sum())
+            found.append(np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])))
         return np.array(found, np.float64)
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP
-from structune.genes.eukaryotes.structure.weights import ACCEPTOR, START, STOPS, GeneRules
+from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP, Nodes
+from structune.genes.eukaryotes.structure.weights import ACCEPTOR, SIGNALS, START, STOPS, GeneRules
 from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.structure import Array, IntArray
 
-SIGNALS = ("start", "stop", "donor", "acceptor")
-_START, _STOP, _DONOR, _ACCEPTOR = range(4)
+_START, _STOP, _DONOR, _ACCEPTOR = map(SIGNALS.index, ("start", "stop", "donor", "acceptor"))
 _A, _G, _T = (LETTERS.index(letter) for letter in "AGT")
 _NONE = -(10**9)  # a position before all others
 
@@ -55,21 +54,17 @@ class Ends:
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Of exons that are not cut short."""
         return self.partner < 0
 
 
 def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
-    """Where one of some motifs begins."""
-    # all motifs are of one length; N is none of their letters
-    n = letters.size - len(motifs[0]) + 1
-    found = np.zeros(max(n, 0), bool)
-    for motif in motifs:
-        same = np.ones(max(n, 0), bool)
-        for k, letter in enumerate(motif):
-            same &= letters[k : k + n] == LETTERS.index(letter) if n > 0 else False
-        found |= same
-    return np.flatnonzero(found)
+    """Where one of some motifs, all of one length, begins."""
+    n = max(letters.size - len(motifs[0]) + 1, 0)
+    found = [
+        np.all([letters[k : k + n] == LETTERS.index(a) for k, a in enumerate(motif)], axis=0)
+        for motif in motifs
+    ]
+    return np.flatnonzero(np.any(found, axis=0))
 
 
 def _ends(
@@ -128,8 +123,8 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     return begins, ends
 
 
-def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
-    """The nodes of a sequence, as `NodeArrays` has them."""
+def find_nodes(letters: Letters, rules: GeneRules) -> Nodes:
+    """The nodes of a sequence."""
     n, other = letters.size, reverse_complement(letters)
     left_parts, right_parts = strand_ends(letters, rules.donors)
     stops = [motif_at(letters, STOPS)]
@@ -152,29 +147,10 @@ def find_nodes(letters: Letters, rules: GeneRules) -> dict[str, Array]:
     opening, opening_first, openings, opening_masks = _groups(rights)
     closing, closing_first, closings, closing_masks = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
-    return {
-        "left_position": lefts.position,
-        "left_column": lefts.column,
-        "left_closing": closing,
-        "left_mask": lefts.mask,
-        "left_site": left_site,
-        "left_order": np.lexsort((closing, lefts.position)),
-        "right_position": rights.position,
-        "right_column": rights.column,
-        "right_opening": opening,
-        "right_mask": rights.mask,
-        "right_site": right_site,
-        "right_edge": rights.edge,
-        "right_first": first,
-        "right_last": last,
-        "opening_position": openings,
-        "strand_opening": opening_first,
-        "opening_mask": opening_masks,
-        "closing_position": closings,
-        "strand_closing": closing_first,
-        "closing_mask": closing_masks,
-        **sites,
-    }
+    left = lefts.position, lefts.column, closing, lefts.mask, left_site, np.lexsort((closing, lefts.position))
+    right = rights.position, rights.column, opening, rights.mask, right_site, rights.edge, first, last
+    splices = openings, opening_masks, closings, closing_masks, opening_first, closing_first
+    return Nodes(*left, *right, *splices, *sites)
 
 
 def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
@@ -230,8 +206,8 @@ def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     return found, np.searchsorted(keys, most * np.arange(3)), keys % most, masks
 
 
-def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, dict[str, Array]]:
-    """The site of each node (the number of sites for none), and what and where they are."""
+def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, tuple[Array, Array, Array]]:
+    """The site of each node (the number of sites for none); position, strand and signal of each."""
     # the signal of several nodes at a position is one site: it is scored once
     both, n_left = Ends.joined([lefts, rights]), lefts.position.size
     most, some = 1 + int(both.position.max(initial=0)), both.signal >= 0
@@ -239,5 +215,4 @@ def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, dict[str, Arr
     keys, numbers = np.unique(all_keys[some], return_inverse=True)
     found, what = np.full(both.position.size, keys.size), keys // most
     found[some] = numbers.ravel()
-    arrays = {"site_position": keys % most, "site_reverse": what % 2 > 0, "site_signal": what // 2}
-    return found[:n_left], found[n_left:], arrays
+    return found[:n_left], found[n_left:], (keys % most, what % 2 > 0, what // 2)

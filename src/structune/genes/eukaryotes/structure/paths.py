@@ -12,7 +12,7 @@ from structune.errors import DataError
 from structune.genes.eukaryotes.kernels.nodes import Nodes
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.formats.record import Exons, Transcript
-from structune.structure import IntArray
+from structune.structure import Array, IntArray
 
 Path = NDArray[np.int8]
 
@@ -68,66 +68,45 @@ def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray
     runs = np.array(_runs(path < 3 * weights.n_strands), np.int64).reshape(-1, 2)
     begins, ends, columns = runs[:, 0], runs[:, 1], path[runs[:, 0]].astype(np.int64)
     padded = np.concatenate(([True], path == weights.n_columns - 1, [True]))  # between genes
-    of_left = nodes.left_column, nodes.left_position, nodes.left_closing < 0
-    of_right = nodes.right_column, nodes.right_position, nodes.right_opening < 0
-    lefts = _found(*of_left, columns, begins, padded[begins])
-    rights = _found(*of_right, columns, ends, padded[ends + 1])
-    # a short exon may share its ends with longer ones: its own nodes are those that are joined
-    for k, (x, r) in enumerate(zip(lefts, rights, strict=True)):
-        if not _joined(nodes, x, r) and ends[k] - begins[k] < 3:
-            lefts[k], rights[k] = _short(nodes, begins[k], ends[k], columns[k])
+
+    def found(column: Array, position: Array, outer: Array, positions: Array, outers: Array) -> IntArray:
+        # a node is one number by its position, column (six at most) and whether it is outer
+        keys = (position.astype(np.int64) * 6 + column) * 2 + outer
+        wanted = (positions * 6 + columns) * 2 + outers
+        order = np.append(np.argsort(keys, kind="stable"), -1)
+        places = order[np.searchsorted(keys, wanted, sorter=order[:-1])]
+        return np.where(np.append(keys, -1)[places] == wanted, places, -1)
+
+    lefts = found(nodes.left_column, nodes.left_position, nodes.left_closing < 0, begins, padded[begins])
+    rights = found(nodes.right_column, nodes.right_position, nodes.right_opening < 0, ends, padded[ends + 1])
+    # a short exon may share its ends with longer ones: its own nodes are those that are joined, alone
+    for k in np.flatnonzero((ends - begins < 3) & ~_joined(nodes, lefts, rights)):
+        some = (nodes.right_position == ends[k]) & (nodes.right_column == columns[k])
+        some &= nodes.right_last == nodes.right_first + 1
+        own = np.flatnonzero(some)
+        first = nodes.right_first[own]
+        same = (nodes.left_position[first] == begins[k]) & (nodes.left_column[first] == columns[k])
+        lefts[k], rights[k] = next(zip(first[same], own[same], strict=True), (-1, -1))
     return lefts, rights
 
 
-def _found(
-    column: IntArray,
-    position: IntArray,
-    outer: NDArray[np.bool_],
-    columns: IntArray,
-    positions: IntArray,
-    outers: NDArray[np.bool_],
-) -> IntArray:
-    """Numbers of nodes, by what they are."""
-    # a node is one number by its position, column (six at most) and whether it is outer
-    keys = (position.astype(np.int64) * 6 + column) * 2 + outer
-    wanted = (positions * 6 + columns) * 2 + outers
-    order = np.argsort(keys, kind="stable")
-    places = np.searchsorted(keys[order], wanted)
-    found = np.append(order, -1)[places.clip(0, order.size)]
-    same = np.append(keys, -1)[found] == wanted
-    return np.where(same, found, -1)
-
-
-def _joined(nodes: Nodes, x: int, r: int) -> bool:
-    return x >= 0 and r >= 0 and bool(nodes.right_first[r] <= x < nodes.right_last[r])
-
-
-def _short(nodes: Nodes, begin: int, end: int, column: int) -> tuple[int, int]:
-    """The nodes of an exon of one or two bases."""
-    for r in np.flatnonzero((nodes.right_position == end) & (nodes.right_column == column)).tolist():
-        x = int(nodes.right_first[r])
-        if (
-            nodes.right_last[r] == x + 1
-            and nodes.left_position[x] == begin
-            and nodes.left_column[x] == column
-        ):
-            return x, r
-    return -1, -1
+def _joined(nodes: Nodes, lefts: IntArray, rights: IntArray) -> NDArray[np.bool_]:
+    first, last = (np.append(of, 0)[rights] for of in (nodes.right_first, nodes.right_last))
+    return (lefts >= 0) & (rights >= 0) & (first <= lefts) & (lefts < last)
 
 
 def wrong_exon(nodes: Nodes, lefts: IntArray, rights: IntArray, shortest: int) -> int:
     """The first exon of a walk that is none, or does not follow the one before it; -1 if all do."""
-    before = -1
-    for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
-        if not _joined(nodes, x, r):
-            return k
-        if (nodes.left_closing[x] < 0) != (before < 0 or nodes.right_opening[before] < 0):
-            return k
-        if nodes.left_closing[x] >= 0:
-            length = nodes.left_position[x] - nodes.right_position[before]
-            same = nodes.left_mask[x] & nodes.right_mask[before]
-            strands = nodes.left_column[x] // 3 == nodes.right_column[before] // 3
-            if not (same and strands and length >= shortest):
-                return k
-        before = r
-    return -1 if before < 0 or nodes.right_opening[before] < 0 else len(lefts) - 1
+    n = int(np.argmin(np.append(_joined(nodes, lefts, rights), False)))  # those before are exons
+    x, r, n_all = lefts[:n], rights[:n], len(lefts)
+    is_outer, ends_gene = nodes.left_closing[x] < 0, nodes.right_opening[r] < 0
+    wrong = is_outer != np.append(True, ends_gene)[:n]
+    later, before = x[1:], r[:-1]
+    same_type = (nodes.left_mask[later] & nodes.right_mask[before]) > 0
+    same_strand = nodes.left_column[later] // 3 == nodes.right_column[before] // 3
+    is_long = nodes.left_position[later] - nodes.right_position[before] >= shortest
+    wrong[1:] |= ~is_outer[1:] & ~(same_type & same_strand & is_long)
+    wrong = np.append(wrong, n < n_all)
+    if wrong.any():
+        return int(np.argmax(wrong))
+    return -1 if not n or ends_gene[-1] else n - 1

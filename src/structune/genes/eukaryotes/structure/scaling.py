@@ -38,7 +38,6 @@ class Scaling:
 
     @cached_property
     def _families(self) -> list[str]:
-        """The kind of each weight."""
         return [name.partition(":")[0] for name in self.weights.names()]
 
     @cached_property
@@ -113,8 +112,10 @@ def log_odds(weights: ExonWeights, counts: FloatArray, decoys: FloatArray) -> Fl
     for name in weights.windows:
         true, other = weights.part(counts, name), weights.part(decoys, name)
         weights.part(found, name)[:] = _conditional(true, _OF_WINDOWS) - _conditional(other, _OF_WINDOWS)
-    for true, other, out in zip(*map(weights.flank_table, (counts, decoys, found)), strict=True):
-        out[:] = np.log(_backed_off(true)) - np.log(_backed_off(other))
+    for name in weights.flanks:
+        parts = (weights.part(of, f"{name} flank") for of in (counts, decoys, found))
+        for true, other, out in zip(*parts, strict=True):
+            out[:] = np.log(_backed_off(true)) - np.log(_backed_off(other))
     if weights.intron_bins:
         lengths = weights.part(counts, "intron lengths")
         # log density: the share of a bin, 0.5 added to each count, over its width; long ones have _LONG_TAIL

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.structure import Array, FloatArray, IntArray, SequenceShard, offsets_of, take_segments
-
-_GROUPS = ("left", "right", "opening", "closing", "strand", "site")  # rows of `NodeArrays.offsets`
+from structune.genes.eukaryotes.kernels.nodes import Nodes
+from structune.structure import FloatArray, IntArray, SequenceShard, offsets_of, take_segments
 
 
 @dataclass(frozen=True)
 class NodeArrays:
     """The nodes of sequences, one after the other; numbers of nodes count within their sequence.
 
-    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; what the others are,
-    `Nodes` and `Sites` of the kernels tell.
+    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; see `Nodes` for the others.
     """
 
     left_position: IntArray
@@ -48,46 +46,38 @@ class NodeArrays:
     offsets: IntArray
 
     @classmethod
-    def joined(cls, found: Sequence[dict[str, Array]]) -> NodeArrays:
-        """Those of all sequences, as `find_nodes` finds them in each."""
+    def joined(cls, found: Sequence[Nodes]) -> NodeArrays:
+        sizes = [[getattr(each, name).size for each in found] for name in _GROUPS.values()]
+        offsets = np.array([offsets_of(np.array(some, np.int64)) for some in sizes])
         # positions and numbers of nodes fit into 32 bits: half of the memory of encoded sequences
-        sizes = [[each[name].size for each in found] for name in _FIRST]
         arrays: dict[str, Any] = {
             name: np.concatenate(
-                [*(each[name] for each in found), np.empty(0)],
+                [*(getattr(each, name) for each in found), np.empty(0)],
                 dtype=np.bool_ if name == "site_reverse" else np.int32,
                 casting="unsafe",
             )
-            for name in _ARRAYS
+            for name in Nodes._fields
         }
-        return cls(**arrays, offsets=np.array([offsets_of(np.array(some, np.int64)) for some in sizes]))
+        return cls(**arrays, offsets=offsets)
 
     def take(self, chosen: IntArray) -> NodeArrays:
-        """Those of some sequences."""
         # numbers of nodes count within their sequence, so they need no change
         taken = [take_segments(offsets, chosen) for offsets in self.offsets]
-        arrays = {name: getattr(self, name)[taken[_group(name)][1]] for name in _ARRAYS}
+        arrays = {name: getattr(self, name)[taken[k][1]] for name, k in _GROUP_OF.items()}
         return NodeArrays(**arrays, offsets=np.stack([offsets for offsets, _ in taken]))
 
-    def of(self, s: int) -> dict[str, Array]:
-        """Those of a sequence, by name."""
-        found = {}
-        for name in _ARRAYS:
-            a, b = self.offsets[_group(name), s : s + 2]
-            found[name] = getattr(self, name)[a:b]
-        return found
+    def of(self, s: int) -> Nodes:
+        """Those of a sequence, as kernels read them."""
+        spans = [slice(*offsets[s : s + 2]) for offsets in self.offsets]
+        return Nodes(**{name: getattr(self, name)[spans[k]] for name, k in _GROUP_OF.items()})
 
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in vars(self).values())
 
 
-_ARRAYS = tuple(each.name for each in fields(NodeArrays))[:-1]
-_FIRST = tuple(next(name for name in _ARRAYS if name.startswith(group)) for group in _GROUPS)
-
-
-def _group(name: str) -> int:
-    return _GROUPS.index(name.partition("_")[0])
+_GROUPS = {name.partition("_")[0]: name for name in Nodes._fields}  # rows of offsets, and an array of each
+_GROUP_OF = {name: list(_GROUPS).index(name.partition("_")[0]) for name in Nodes._fields}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, product
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structune.errors import DataError
+from structune.genes.eukaryotes.kernels.emissions import Windows
 from structune.genes.eukaryotes.kernels.nodes import EDGES
-from structune.structure import Array, IntArray
+from structune.structure import Array, IntArray, offsets_of
 
 START, STOPS, ACCEPTOR = "ATG", ("TAA", "TAG", "TGA"), "AG"
 STRANDS, DONORS = ("both", "forward"), ("GT", "GC")
@@ -20,11 +21,11 @@ SHORTEST_INTRON = 4  # that has both its ends
 MOST_INTRON = 10**4  # of the shortest and the longest that is scored: tables grow with them
 FEATURES = ("full", "paper")
 WINDOWS = {"start": (-12, 6), "stop": (-3, 6), "donor": (-4, 8), "acceptor": (-30, 4)}
+SIGNALS = tuple(WINDOWS)
 FLANKS = {"start": (-300, -200, -120, -60, -12), "stop": (6, 30, 60, 120, 200, 300)}
 EXON_LENGTHS = (1, 30, 45, 60, 80, 100, 120, 140, 170, 200, 250, 300, 400, 550, 750, 1000, 1500, 2200, 3300)
 EXONS = ("single", "initial", "internal", "terminal")
 _MOST_SCORED, _N_BINS = 400, 24
-_BASES = "ACGT"
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,11 @@ class ExonWeights:
     rules : GeneRules
     orders : tuple of int
         A label emits a base by the words of `order` + 1 bases that end there, of each order.
-    windows : mapping of str to (int, int)
-        The places around a signal that it looks at: from the first up to before the second.
-    window_order : int
-    flanks : mapping of str to tuple of int
-        What lies around genes, as untranslated exons, promoters and poly-A signals, in parts by the distance
-        from a start or a stop: where each part begins, and where the last one ends.
-    flank_order : int
+    windows, window_order : mapping of str to (int, int), int
+        The places around a signal that it looks at, from the first up to before the second.
+    flanks, flank_order : mapping of str to tuple of int, int
+        What lies around genes (untranslated exons, promoters, poly-A signals), in parts by the distance from
+        a start or a stop: where each part begins, and where the last one ends.
     intron_bins, exon_bins : tuple of int
         The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
         None: lengths have no weights.
@@ -111,7 +110,6 @@ class ExonWeights:
 
     @property
     def n_introns(self) -> int:
-        """Labels of introns."""
         return len(self.labels) - 4
 
     @property
@@ -121,7 +119,6 @@ class ExonWeights:
 
     @property
     def word_length(self) -> int:
-        """Of the longest words."""
         around = self.window_order if self.windows else 0, self.flank_order if self.flanks else 0
         return max(*self.orders, *around) + 1
 
@@ -130,10 +127,6 @@ class ExonWeights:
         """The number of what is no word of that length: it is cut, or holds other letters."""
         return int(4**self.word_length)
 
-    @property
-    def flank_words(self) -> int:
-        return int(4 ** (self.flank_order + 1))
-
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of the weights of each name, in order."""
@@ -141,7 +134,10 @@ class ExonWeights:
         return {
             **{f"order {k}": (len(self.labels), 4 ** (k + 1)) for k in self.orders},
             **{name: (b - a, n_words) for name, (a, b) in self.windows.items()},
-            **{f"{name} flank": (len(ends) - 1, self.flank_words) for name, ends in self.flanks.items()},
+            **{
+                f"{name} flank": (len(ends) - 1, 4 ** (self.flank_order + 1))
+                for name, ends in self.flanks.items()
+            },
             "edges": (len(EDGES),),
             "intron lengths": (len(self.intron_bins) + 1 if self.intron_bins else 0,),
             "exon lengths": (len(EXONS), len(self.exon_bins)),
@@ -149,30 +145,39 @@ class ExonWeights:
         }
 
     @cached_property
-    def _slices(self) -> dict[str, slice]:
-        # weights of all names lie one after the other in w, each in the order of its shape
-        ends = np.concatenate(([0], np.cumsum([np.prod(shape) for shape in self.shapes.values()])))
-        return {name: slice(int(a), int(b)) for name, (a, b) in zip(self.shapes, pairwise(ends), strict=True)}
+    def starts(self) -> dict[str, int]:
+        """Where the weights of each name begin: those of all names lie one after the other."""
+        sizes = np.array([np.prod(shape) for shape in self.shapes.values()], np.int64)
+        return dict(zip((*self.shapes, "end"), offsets_of(sizes).tolist(), strict=True))
 
     def __len__(self) -> int:
-        return int(self._slices["tracks"].stop)
+        return self.starts["end"]
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of some weights."""
-        return w[self._slices[name]].reshape(self.shapes[name])
+        start, shape = self.starts[name], self.shapes[name]
+        return w[start : start + np.prod(shape, dtype=int)].reshape(shape)
 
-    def window_table(self, w: Array) -> Array:
-        """A view of the weights of all windows, one signal after the other."""
-        return self._parts(w, self.windows)
+    @cached_property
+    def around(self) -> Windows:
+        """Windows and flanks of each signal, as kernels read them."""
+        start, parts = [0], list[tuple[int, int, int, int]]()
+        for name in SIGNALS:
+            a, b = self.windows.get(name, (0, -1))
+            window = name, self.window_order, range(a, b + 1)
+            for key, order, edges in (window, (f"{name} flank", self.flank_order, self.flanks.get(name, ()))):
+                n_words = 4 ** (order + 1)
+                for k, (first, last) in enumerate(pairwise(edges)):
+                    parts.append((first, last, self.starts[key] + k * n_words, n_words - 1))
+            start.append(len(parts))
+        of = np.array(parts, np.int64).reshape(-1, 4).T.copy()
+        return Windows(np.array(start), of[0], of[1], of[2], of[3], self.no_word)
 
-    def flank_table(self, w: Array) -> Array:
-        """A view of the weights of all flanks, a row for each part."""
-        return self._parts(w, [f"{name} flank" for name in self.flanks]).reshape(-1, self.flank_words)
+    def spread(self, w: Array) -> Array:
+        """As `Scaling` has it: all weights are learned, in place of scales of a table."""
+        return w[None]
 
-    def _parts(self, w: Array, names: Iterable[str]) -> Array:
-        """A view of weights that follow each other."""
-        slices = [self._slices[name] for name in names]
-        return w[slices[0].start : slices[-1].stop] if slices else w[:0]
+    def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
+        out += sums[0]
 
     # --- tables -------------------------------------------------------------------------------------------
 
@@ -192,65 +197,60 @@ class ExonWeights:
             self.part(out, f"order {k}")[:] += words.sum(axis=1)
 
     @cached_property
-    def _intron_places(self) -> IntArray:
-        """The bin of each length from the shortest on, and of longer ones."""
-        shortest, longest = self.rules.introns
+    def _of_lengths(self) -> tuple[IntArray, IntArray]:
+        """The weights of introns by length, from the shortest on, and of longer ones; and those of exons by
+        kind and length, up to where the last bin begins. Without bins the place behind all weights."""
         # a weight by bin, scores by length: kernels look them up by length, features are summed over bins
-        inside = np.searchsorted(self.intron_bins, np.arange(shortest, longest + 1), side="right") - 1
-        return np.append(inside, len(self.intron_bins))
+        shortest, longest = self.rules.introns
+        bins = np.searchsorted(self.intron_bins, np.arange(shortest, longest + 1), side="right") - 1
+        introns = self.starts["intron lengths"] + np.append(bins, len(self.intron_bins))
+        lengths = np.arange((self.exon_bins or (0,))[-1] + 1)
+        bins = (np.searchsorted(self.exon_bins, lengths, side="right") - 1).clip(0)
+        exons = self.starts["exon lengths"] + len(self.exon_bins) * np.arange(len(EXONS))[:, None] + bins
+        none = len(self)
+        return (
+            introns if self.intron_bins else 0 * introns + none,
+            exons if self.exon_bins else 0 * exons + none,
+        )
 
-    @cached_property
-    def _exon_places(self) -> IntArray:
-        """The bin of each length up to where the last one begins."""
-        most = self.exon_bins[-1] if self.exon_bins else 0
-        return (np.searchsorted(self.exon_bins, np.arange(most + 1), side="right") - 1).clip(0)
-
-    def intron_scores(self, w: Array) -> Array:
-        """Of each length from the shortest on, and of longer ones."""
-        if not self.intron_bins:
-            return np.zeros(self._intron_places.size, w.dtype)
-        return self.part(w, "intron lengths")[self._intron_places]
-
-    def exon_scores(self, w: Array) -> Array:
-        """Of each length, by kind."""
-        if not self.exon_bins:
-            return np.zeros((len(EXONS), 1), w.dtype)
-        return np.ascontiguousarray(self.part(w, "exon lengths")[:, self._exon_places])
+    def length_scores(self, w: Array) -> tuple[Array, Array]:
+        """Of exons by kind and length, and of introns by length."""
+        introns, exons = self._of_lengths
+        padded = np.append(w, np.zeros(1, w.dtype))
+        return padded[exons], padded[introns]
 
     def add_lengths(self, introns: Array, exons: Array, out: Array) -> None:
-        if self.intron_bins:
-            np.add.at(self.part(out, "intron lengths"), self._intron_places, introns)
-        if self.exon_bins:
-            for kind, counts in enumerate(exons):
-                np.add.at(self.part(out, "exon lengths")[kind], self._exon_places, counts)
+        for places, counts in zip(self._of_lengths, (introns, exons), strict=True):
+            known = places < len(self)
+            np.add.at(out, places[known], counts[known])
 
     # --- names --------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
         """A name for every weight; the text before the first ``:`` is its group's."""
-        found = []
-        for k in self.orders:
-            words = _words(k + 1)
-            found += [
+        orders = {*self.orders, self.window_order, self.flank_order}
+        words = {k: list(map("".join, product("ACGT", repeat=k + 1))) for k in orders}
+        return [
+            *(
                 f"{label[:2].rstrip('012')} {k + 1}-mer: {label} {word}"
-                for label in self.labels
-                for word in words
-            ]
-        for name, (a, b) in self.windows.items():
-            words = _words(self.window_order + 1)
-            found += [f"{name}: {place:+d} {word}" for place in range(a, b) for word in words]
-        for name, ends in self.flanks.items():
-            words = _words(self.flank_order + 1)
-            found += [f"{name} flank: {a:+d}..{b:+d} {word}" for a, b in pairwise(ends) for word in words]
-        found += [f"edges: {name}" for name in EDGES]
-        if self.intron_bins:
-            found += [f"intron lengths: {start}" for start in self.intron_bins] + ["intron lengths: longer"]
-        found += [f"exon lengths: {kind} {start}" for kind in EXONS for start in self.exon_bins]
-        return found + [f"tracks: {label} {r}" for label in self.labels for r in range(self.n_tracks)]
-
-
-def _words(length: int) -> list[str]:
-    return ["".join(letters) for letters in product(_BASES, repeat=length)]
+                for k, label in product(self.orders, self.labels)
+                for word in words[k]
+            ),
+            *(
+                f"{name}: {place:+d} {word}"
+                for name, (a, b) in self.windows.items()
+                for place, word in product(range(a, b), words[self.window_order])
+            ),
+            *(
+                f"{name} flank: {a:+d}..{b:+d} {word}"
+                for name, ends in self.flanks.items()
+                for (a, b), word in product(pairwise(ends), words[self.flank_order])
+            ),
+            *(f"edges: {name}" for name in EDGES),
+            *(f"intron lengths: {start}" for start in (*self.intron_bins, "longer") if self.intron_bins),
+            *(f"exon lengths: {kind} {start}" for kind, start in product(EXONS, self.exon_bins)),
+            *(f"tracks: {label} {r}" for label, r in product(self.labels, range(self.n_tracks))),
+        ]
 
 
 def length_bins(shortest: int, longest: int) -> tuple[int, ...]:
