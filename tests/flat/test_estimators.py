@@ -140,7 +140,7 @@ def test_options_that_are_refused(kind, options, message):
 
 @EVERY_KIND
 def test_the_tolerance_that_comes_by_default_is_good_enough(kind):
-    expected = predicted(fitted(kind, tolerance=1e-10), X)
+    expected = predicted(fitted(kind, run=Run(tolerance=1e-10)), X)
     for hessian in ("auto", "exact"):
         assert_allclose(predicted(fitted(kind, hessian=hessian), X), expected, atol=2e-3)
 

@@ -55,7 +55,7 @@ def test_a_standstill_is_told():
         tagger(tuning=Stalls()).fit(X, Y)
 
 
-@pytest.mark.parametrize("options", [{}, {"run": Run(max_seconds=0.0)}, {"tolerance": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"run": Run(max_seconds=0.0)}, {"run": Run(tolerance=0.0)}])
 def test_other_ends_do_not_warn(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

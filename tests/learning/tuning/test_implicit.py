@@ -29,7 +29,7 @@ from structune.learning.tuning.implicit import (
 from structune.learning.tuning.problem import TuningProblem
 from structune.plots.learning import chosen_step
 from structune.running.checkpoints import Restored
-from structune.running.monitor import Monitor
+from structune.running.monitor import Kept, Monitor
 from structune.structure import Groups
 from tiny import (
     KINDS,
@@ -178,7 +178,7 @@ def test_many_groups(monkeypatch):
     assert whole.heldout_loss < next(r["heldout_loss"] for r in whole.history if r["stage"] == "implicit")
     search, again = (_Search(ImplicitTuner(max_evaluations=2), problem, Monitor()) for _ in range(2))
     told = []
-    monkeypatch.setattr(search.kept, "keep", lambda state: told.append(state()))
+    monkeypatch.setattr(search, "kept", Kept(None, lambda state: told.append(state())))
     search.run()
     again._restore(Restored(told[-1]))
     assert_allclose(again.best.response.coupling, search.best.response.coupling)

@@ -34,8 +34,9 @@ class Model:
     """A set of features and its weights."""
 
     def __init__(self, features: FeatureSet, w: Array) -> None:
-        self.features, self.w = features, w
-        self.steps, self.both = w[features.steps], features.both_scores(w)
+        # kernels are compiled for weights that lie side by side, which the real part of complex ones does not
+        self.features, self.w = features, np.ascontiguousarray(w)
+        self.steps, self.both = self.w[features.steps], features.both_scores(w)
         self._matrix = features.bilinear(w)
 
     def scored(self, sequence: SequenceFeatures, offsets: IntArray | None = None) -> Scored:

@@ -334,6 +334,20 @@ def _back_to_openings(nodes, scores, sums, counts, c, passed, far):
 # --- the best set -----------------------------------------------------------------------------------------
 
 
+@part_of_kernel
+def _first_from(positions, position):
+    """The first of rising positions that is this one or beyond it."""
+    # as np.searchsorted, with which loading the machine code would import all of numba's linear algebra
+    first, end = 0, positions.size
+    while first < end:
+        middle = (first + end) // 2
+        if positions[middle] < position:
+            first = middle + 1
+        else:
+            end = middle
+    return first
+
+
 @kernel
 def trace_best(nodes, scores, sums, left, right):
     """Mark the nodes of the best set, from what `forward` filled for it."""
@@ -355,7 +369,7 @@ def trace_best(nodes, scores, sums, left, right):
                 most, first = sums.left[x] + scores.exons[kind, length], x
         left[first] = 1
         if nodes.left_closing[first] < 0:
-            r = last[np.searchsorted(nodes.right_position, nodes.left_position[first])]
+            r = last[_first_from(nodes.right_position, nodes.left_position[first])]
         else:
             r = _best_before(nodes, scores, sums, first)
 
@@ -377,7 +391,7 @@ def _best_before(nodes, scores, sums, x):
             most, opening = sums.exits[o, entry] + scores.introns[place], o
     # right nodes of an opening are at its position
     most, found = 2.0 * NOTHING, -1
-    r = np.searchsorted(nodes.right_position, nodes.opening_position[opening])
+    r = _first_from(nodes.right_position, nodes.opening_position[opening])
     while r < nodes.right_position.size and nodes.right_position[r] == nodes.opening_position[opening]:
         value = sums.right[r] - after_right(nodes, scores, r)
         if nodes.right_opening[r] == opening and nodes.right_mask[r] >> entry & 1 and value > most:
