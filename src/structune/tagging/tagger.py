@@ -326,7 +326,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._check_fitted()
         chain = self._predicting
         rows = known_rows(X, chain.names)
-        return LabelSequences(cut(self._labelled(chain.label(self.coef_, rows)), rows.lengths))
+        return LabelSequences(cut(self._labelled(chain._label(self.coef_, rows)), rows.lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:
         return list(map(self.classes_.__getitem__, output.tolist()))
