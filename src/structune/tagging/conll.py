@@ -1,6 +1,6 @@
 """CoNLL column files: a token a line, columns separated by whitespace, a blank line after each sentence.
 
-And what lies between these and taggers: the names of columns, and the templates that read them.
+`Reader` reads them as a tagger needs them: it knows the names of columns, and the templates of attributes.
 """
 
 from __future__ import annotations
