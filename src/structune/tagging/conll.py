@@ -49,7 +49,7 @@ from structune.tagging.kernels.text import (
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
 
-TOKEN = 4000  # bytes for the columns and attributes of one
+TOKEN = 4000  # bytes that the columns and attributes of a token take
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
