@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -63,6 +64,9 @@ def _read(
                 return list(map(len, tokens)), Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
+    if plain is not None:
+        with suppress(TypeError):  # which the long way gives its place
+            return _read([list(map(plain, sequence)) for sequence in sequences], first, join, None)
     counts, names, values = list[int](), list[str](), list[float]()
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
