@@ -6,7 +6,7 @@ import pytest
 
 from structune.compat.tagger import JOIN, as_labels, as_plain, as_tokens, tokens_of
 from structune.errors import DataError
-from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.attributes import table_of_items
 
 ITEMS = [
     {"word": "the", "length": 3, "share": 0.5, "title": True, "off": False},
@@ -20,7 +20,7 @@ ITEMS = [
 
 def read(items):
     """The attributes of each token of a sequence, by their names."""
-    table = AttributeTable.from_items([tokens_of(items)], JOIN, as_plain)
+    table = table_of_items([tokens_of(items)], JOIN, as_plain)
     values = np.ones(table.indices.size) if table.values is None else table.values
     rows = [{} for _ in range(table.n_tokens)]
     for t, row in enumerate(rows):
@@ -55,7 +55,7 @@ def test_vectors_are_columns_as_in_tables(value, expected):
 )
 def test_values_that_are_neither_are_refused_with_their_place(value):
     with pytest.raises(DataError, match="sequence 0, token 1: "):
-        AttributeTable.from_items(as_tokens([[["w"], {"v": value}]]), JOIN, as_plain)
+        table_of_items(as_tokens([[["w"], {"v": value}]]), JOIN, as_plain)
 
 
 def test_a_name_twice_counts_twice():

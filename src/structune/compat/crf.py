@@ -16,7 +16,7 @@ from structune.files.models import check_class
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
-from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.attributes import table_of_items
 from structune.tagging.metrics import token_scores
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -154,7 +154,7 @@ class CRF(Parameters):
             raise DataError("found one of X_dev and y_dev, expected both or none")
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
-        table = AttributeTable.from_items(tokens, JOIN, as_plain)
+        table = table_of_items(tokens, JOIN, as_plain)
         chain = Chain.build(
             table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
         )

@@ -28,8 +28,9 @@ def as_tokens(X: Any) -> list[list[Any]]:
 
 def tokens_of(xseq: Any) -> list[Any]:
     """Those of one sequence."""
+    # a pycrfsuite.ItemSequence
     is_packed = type(xseq) is not list and hasattr(xseq, "items") and not isinstance(xseq, Iterable)
-    items = as_list(xseq.items() if is_packed else xseq, "tokens")  # of a pycrfsuite.ItemSequence, if packed
+    items = as_list(xseq.items() if is_packed else xseq, "tokens")
     if set(map(type, items)) <= {dict, list, tuple}:
         return items
     return [list(item) if isinstance(item, Iterator) else item for item in items]  # to be read twice
@@ -41,7 +42,7 @@ def as_labels(y: Any) -> list[list[Any]]:
 
 
 def as_plain(item: Any) -> Any:
-    """A token with bytes as text, for `AttributeTable.from_items`.
+    """A token with bytes as text, for `table_of_items` and `known_rows`.
 
     With `JOIN` its attributes have the names that python-crfsuite gives them: ``key:value`` of a string, and
     of each string in a list or set; ``key:name`` of what is in a dict below. A list or array of numbers,

@@ -138,6 +138,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _start_at(
         self, before: tuple[FloatArray, FloatArray] | None, location: Location
     ) -> FloatArray | None:
+        """These as weights of what is put at `location`; None where they are of another model."""
         if before is None or before[0].shape != (self._n_scores, location.mean.size):
             return None
         # scores of centred features x - m are the same with the intercept b + w . m

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -56,20 +57,22 @@ class Rotation:
     @classmethod
     def of(cls, design: Design, names: Sequence[str], labels: Sequence[str]) -> Self | None:
         """Of features with these names and groups; None where that would not pay."""
-        least, given = _least_features(len(design)), np.array(labels)
-        groups = {label: np.flatnonzero(given == label) for label in dict.fromkeys(labels)}
-        if not cls.may_pay(design) or all(own.size < least for own in groups.values()):
+        least, groups = _least_features(len(design)), defaultdict[str, list[int]](list)
+        for k, label in enumerate(labels):  # in one pass: there may be as many groups as features
+            groups[label].append(k)
+        if not cls.may_pay(design) or all(len(own) < least for own in groups.values()):
             return None
         blocks, found, of, parts = [], list[str](), list[str](), []
         # features of narrow groups stay as they are, beside those that were turned
         for label, own in groups.items():
-            block, back, told = design.matrix[:, own], None, [names[k] for k in own.tolist()]
-            if own.size >= least:
+            block, back, told = design.matrix[:, own], None, [names[k] for k in own]
+            if len(own) >= least:
                 block, back = _turned(block)
                 told = [f"{label} {k}" for k in range(block.shape[1])]
             blocks.append(block)
-            parts.append((own, slice(len(found), len(found) + len(told)), back))
-            found, of = found + told, of + [label] * len(told)
+            parts.append((np.array(own), slice(len(found), len(found) + len(told)), back))
+            found += told
+            of += [label] * len(told)
         if len(blocks) > 1 and design.is_sparse:
             matrix: Any = scipy.sparse.csr_array(scipy.sparse.hstack(blocks))
         else:

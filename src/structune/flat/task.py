@@ -135,9 +135,11 @@ class FlatTask(Task):
         model.fit(X, X[:, 0] > 0.0)  # classes, or the numbers 0 and 1
 
     def more_columns(self, model: Any) -> str:
+        """Headings of what stands beside predictions, each after a tab."""
         return ""
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
+        """The line that is written of each example."""
         raise NotImplementedError
 
 

@@ -58,6 +58,7 @@ class RankingScores:
 
     @property
     def ndcg(self) -> dict[int, float]:
+        """Mean NDCG@k by k."""
         return dict(zip(_POSITIONS, np.mean([q.ndcg for q in self.queries], axis=0).tolist(), strict=True))
 
     def tables(self) -> list[Table]:

@@ -1,6 +1,6 @@
 """CoNLL column files: a token a line, columns separated by whitespace, a blank line after each sentence.
 
-And what lies between these and taggers: the names of columns, and the templates that read them.
+`Reader` reads them as a tagger needs them: it knows the names of columns, and the templates of attributes.
 """
 
 from __future__ import annotations
@@ -49,12 +49,13 @@ from structune.tagging.kernels.text import (
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
 
-TOKEN = 4000  # bytes for the columns and attributes of one
+TOKEN = 4000  # bytes that the columns and attributes of a token take
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
 _LINES = re.compile(rb"\r\n|\r|\n")
-_MARKED = re.compile(rb"(?<![^\r\n])#[^\r\n]*")  # lines that begin with #
+# Lines that begin with #. The look behind comes after the #, which is thus found by one search for a byte.
+_MARKED = re.compile(rb"#(?<![^\r\n]#)[^\r\n]*")
 _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
 _BOM = b"\xef\xbb\xbf"

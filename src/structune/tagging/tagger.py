@@ -88,7 +88,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         several random parts of the training data almost as annotated, those of the smallest loss and
         penalty. Where no weights label a part right, this takes scores down until it holds, and probabilities
         are close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
-        complete labels only. Others are objects of `structune.learning.ValidationConstraints`.
+        complete labels only. A `structune.learning.ValidationConstraints` sets the number of parts, and the
+        bound that says what "almost" is.
     warm_start : bool
         Start at the weights of the previous fit, for features and labels that it had. Has no effect with
         `tuning`.
@@ -326,7 +327,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self._check_fitted()
         chain = self._predicting
         rows = known_rows(X, chain.names)
-        return LabelSequences(cut(self._labelled(chain.label(self.coef_, rows)), rows.lengths))
+        return LabelSequences(cut(self._labelled(chain._label(self.coef_, rows)), rows.lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:
         return list(map(self.classes_.__getitem__, output.tolist()))

@@ -104,6 +104,7 @@ class Classes(FlatStructure):
         return np.asarray(self._softmax(w, shard)[0])
 
     def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
+        """Probabilities, and log-partitions."""
         p, log_z = self.scores(w, shard), np.empty(len(shard), w.dtype)
         kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
         return p, log_z

@@ -270,6 +270,7 @@ class FlatStructure(Structure):
         self.feature_names, self.bias = list(features), bias
 
     def with_features(self, features: Sequence[str]) -> Self:
+        """The same, with other features."""
         other = copy(self)
         other.feature_names = list(features)
         return other
@@ -281,6 +282,7 @@ class FlatStructure(Structure):
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Of the weights as a table: features (the bias is the last one) and scores that have weights."""
         return len(self.feature_names) + self.bias, self.n_scores
 
     @property
@@ -319,6 +321,7 @@ class FlatStructure(Structure):
             raise DataError(f"found {shard.n_scores} scores of an example, expected {self.n_scores}")
 
     def _known(self, shard: FlatShard, outputs: Any = None) -> Array:
+        """The outputs given, or else those of the shard; `DataError` if it has none."""
         known = shard.outputs if outputs is None else np.asarray(outputs, dtype=self._dtype)
         if known.size != len(shard):
             raise DataError(f"the shard has no {self._outputs}")

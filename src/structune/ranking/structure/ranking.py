@@ -148,6 +148,7 @@ class Ranking(Structure):
             raise DataError("found positions that do not sort by gains, or another sum of theirs")
 
     def scores(self, w: Array, shard: RankingShard) -> Array:
+        """w . x of each document, shape (n_documents,)."""
         return shard.design.times(w[:, None])[:, 0]
 
     def _positions_of(self, shard: RankingShard, outputs: Any) -> IntArray:

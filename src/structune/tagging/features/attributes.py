@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -17,7 +18,7 @@ from structune.files.inputs import as_list
 from structune.structure import FloatArray, IntArray, offsets_of, place_of, segment_indices
 from structune.tagging.features.strings import Names, Numbers, Strings
 
-Plain = Callable[[Any], Any]  # makes a token such as is read of one of another library
+Plain = Callable[[Any], Any]  # from a token as another library has it to one that can be read
 _TOKENS = 1 << 10  # at a time: their strings stay in the caches
 NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 _PLAIN = {str, float, int, bool, np.float64}
@@ -57,12 +58,15 @@ def _read(
                 pairs = zip(chain.from_iterable(tokens), given, strict=True)
                 if types == {str}:
                     return list(map(len, tokens)), Strings.of(list(map(join.join, pairs))), None
-                # keys that are no strings cannot be added to these, nor be names
+                # a key that is no string raises here, or below as a name: the long way makes it one
                 names = [key + join + value if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
                 return list(map(len, tokens)), Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
+    if plain is not None:
+        with suppress(TypeError):  # which the long way gives its place
+            return _read([list(map(plain, sequence)) for sequence in sequences], first, join, None)
     counts, names, values = list[int](), list[str](), list[float]()
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
@@ -197,9 +201,7 @@ class AttributeTable:
         return self.indptr.size - 1
 
     @classmethod
-    def from_items(
-        cls, X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None
-    ) -> AttributeTable:
+    def from_items(cls, X: Iterable[Sequence[Any]], join: str = "=") -> AttributeTable:
         """From lists of tokens, each a list of strings or a dict.
 
         Parameters
@@ -212,18 +214,13 @@ class AttributeTable:
             numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
         join : str
             What stands between a key and a string.
-        plain : callable, optional
-            Makes such a token of one that may be of another type.
 
         Raises
         ------
         DataError
             Names the sequence and token of the first attribute that cannot be used.
         """
-        names = Names()
-        rows = _numbered(X, lambda strings: names.enter(strings, strings.__getitem__), join, plain)
-        values = None if rows.values is None else _unless_ones(rows.values)
-        return cls(rows.lengths, rows.indptr, rows.columns, values, names.strings)
+        return table_of_items(X, join)
 
     @classmethod
     def from_arrays(cls, X: Iterable[Any]) -> AttributeTable:
@@ -361,10 +358,18 @@ def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
         )
 
 
+def table_of_items(X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None) -> AttributeTable:
+    """As `AttributeTable.from_items`. Tokens that are no flat lists or dicts go through `plain` first."""
+    names = Names()
+    rows = _numbered(X, lambda strings: names.enter(strings, strings.__getitem__), join, plain)
+    values = None if rows.values is None else _unless_ones(rows.values)
+    return AttributeTable(rows.lengths, rows.indptr, rows.columns, values, names.strings)
+
+
 def as_table(X: Any) -> AttributeTable:
     """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
     table = _table_of(X)
-    return AttributeTable.from_items(as_list(X, "sequences")) if table is None else table
+    return table_of_items(as_list(X, "sequences")) if table is None else table
 
 
 def _table_of(X: Any) -> AttributeTable | None:
@@ -382,7 +387,8 @@ def _table_of(X: Any) -> AttributeTable | None:
 def known_rows(X: Any, names: Names, join: str = "=", plain: Plain | None = None) -> KnownRows:
     """The attributes of any of these forms of input that have a name, and a number, among `names`.
 
-    `join` and `plain` are those of `AttributeTable.from_items`.
+    `join` and `plain` are those of `table_of_items`. Numbers that are not finite are refused, as in tables,
+    but not those of attributes without a name here.
     """
     if isinstance(X, KnownRows):
         return X

@@ -682,7 +682,7 @@ class Chain(Structure):
             self._viterbi(moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
-    def label(self, w: FloatArray, rows: KnownRows) -> IntArray:
+    def _label(self, w: FloatArray, rows: KnownRows) -> IntArray:
         """The labels that `best` finds for all tokens; of a few, without a shard of them."""
         self.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
         rows = rows.with_tokens()

@@ -45,11 +45,11 @@ class MoveScores:
 
     @property
     def of_states(self) -> tuple[Array, Array, Array]:
-        """Starts, moves and ends as kernels of the log domain have them, by contexts: there is one."""
+        """Starts, moves and ends as kernels of the log domain take them, by contexts; here there is one."""
         return self.start, self.transition[:, None], self.end[None]
 
     def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:
-        """Add counts of such moves and ends to those of `Chain`, which have ends elsewhere."""
+        """Add counts of such moves to `counts`, (L, L); ends are counted by marginals of last tokens."""
         counts += moves[:, 0]
 
     def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
@@ -134,7 +134,7 @@ class LinearPosterior:
 class LogPosterior:
     """Forward-backward in the log domain, one sequence at a time; exact for scores of any size.
 
-    Of chains of both orders, and of complex scores, too.
+    It serves chains of both orders, and complex scores.
     """
 
     def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:

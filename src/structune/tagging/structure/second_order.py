@@ -41,7 +41,7 @@ class TrigramScores(MoveScores):
 
     @property
     def of_states(self) -> tuple[Array, Array, Array]:
-        """By the label before, or the start."""
+        """Starts, moves and ends; the context of a label is the one before, or the start."""
         return self.start, self.transition, self.end
 
     def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:

@@ -476,15 +476,13 @@ class SemiMarkovChain(Structure):
         )  # fmt: skip
         return found
 
-    def _probabilities(
-        self, moves: Moves, block: Block, weights: FloatArray, out: Array
-    ) -> tuple[Array, Array, Array]:
-        """Weighted probabilities of segments to `out`; summed starts, ends and transitions."""
+    def _probabilities(self, moves: Moves, block: Block, weights: FloatArray) -> tuple[Array, Array, Array]:
+        """Put weighted probabilities of segments in the cells; summed starts, ends and transitions."""
         n, dtype = self.n_labels, block.alpha.dtype
         starts, ends, transitions = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros((n, n), dtype)
         kernels.probabilities(
             block.offsets, self.longest, *moves.of_sums, moves.end, block.alpha, block.cells,
-            weights[block.sequences], out, starts, ends, transitions,
+            weights[block.sequences], block.cells, starts, ends, transitions,
         )  # fmt: skip
         return starts, ends, transitions
 
@@ -543,11 +541,9 @@ class SemiMarkovChain(Structure):
             block = self._forward(opened, w, moves, shard, sequences)
             log_z[sequences] = block.log_z + block.peaks
             if expected is not None and counts is not None:
-                # Written over the shares in `cells`: nothing else needs them.
-                found = self._probabilities(moves, block, weights, block.cells)
-                cells = block.cells
-                rows = self._rows(shard, block, cells)
-                self._add(expected, counts, shard, block, rows, cells.sum(axis=0), found)
+                found = self._probabilities(moves, block, weights)
+                rows, lengths = self._rows(shard, block, block.cells), block.cells.sum(axis=0)
+                self._add(expected, counts, shard, block, rows, lengths, found)
         if counts is not None:
             self._close_counts(counts)
         return log_z
@@ -557,7 +553,7 @@ class SemiMarkovChain(Structure):
         counts = self._open_counts(out)
         for sequences in self._blocks(shard):
             block = self._forward(opened, w, moves, shard, sequences)
-            found = self._probabilities(moves, block, np.ones(len(shard)), block.cells)
+            found = self._probabilities(moves, block, np.ones(len(shard)))
             weights = np.repeat(shard.weights[sequences], np.diff(block.offsets))[:, None]
             tokens, lasts, spans = (_bernoulli(rows) for rows in self._rows(shard, block, block.cells))
             # Spans have the weight of the sequence of the token that they end with.
@@ -615,7 +611,7 @@ class SemiMarkovChain(Structure):
         out = np.empty((shard.n_parts, len(self.tags)))
         for sequences in self._blocks(shard):
             block = self._forward(opened, w, moves, shard, sequences)
-            self._probabilities(moves, block, np.ones(len(shard)), block.cells)
+            self._probabilities(moves, block, np.ones(len(shard)))
             out[block.tokens] = self._rows(shard, block, block.cells)[0]
         return out
 
@@ -642,7 +638,7 @@ class SemiMarkovChain(Structure):
             return 0.0
         moves = self._moves(w)
         block = self._forward(self._open(w), w, moves, one, slice(0, 1))
-        self._probabilities(moves, block, np.ones(1), block.cells)
+        self._probabilities(moves, block, np.ones(1))
         return float(block.cells[stop - 1, self.longest[:y].sum() + stop - start - 1])
 
 

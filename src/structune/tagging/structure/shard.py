@@ -25,7 +25,7 @@ from structune.tagging.structure.labels import BoolArray
 
 _ONES = np.empty(0)  # values that are not there
 _DENSE_SHARE = 6  # an attribute with weights for a sixth of the labels is faster as a full row
-_SMALL = 1 << 20  # bytes that there are
+_SMALL = 1 << 20  # bytes that are always there
 
 
 @dataclass(frozen=True)
