@@ -192,6 +192,7 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
+        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -226,6 +227,7 @@ class Checkpoint:
             self.write()
 
     def remove(self) -> None:
+        """Remove the file, if it is there."""
         self.path.unlink(missing_ok=True)
 
     def __deepcopy__(self, memo: object) -> Checkpoint:

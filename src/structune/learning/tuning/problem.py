@@ -120,7 +120,7 @@ class TuningProblem:
         ----------
         splits : bool
             Whether to hold anything out.
-        cv : float or int
+        cv : float, int, or splitter
             Share of the examples (or of their groups) to hold out; or number of folds, each of which is held
             out once, and the held-out losses are added; or a splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
