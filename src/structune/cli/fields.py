@@ -44,7 +44,7 @@ class Option(click.Option):
 
 
 class Number(click.ParamType[Any]):
-    """A whole number, or one that is not."""
+    """A number, which is whole if it has no decimal point: `--cv 5` folds, or `--cv 0.2` of the examples."""
 
     name = "number"
 
