@@ -49,10 +49,11 @@ class Number(click.ParamType[Any]):
     name = "number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
+        text = str(value)  # of a default or of a YAML file it is a number, which `int` would cut short
         with suppress(ValueError):
-            return int(value)
+            return int(text)
         try:
-            return float(value)
+            return float(text)
         except ValueError:
             self.fail(f"{value!r} is not a number.", param, ctx)
 
