@@ -245,7 +245,8 @@ def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, 
     if not found or not all(part.size for pair in found for part in pair):
         raise ValueError("found an empty part or no split, expected examples in each")
     for train, heldout in found if groups is not None else ():
-        if np.isin(np.asarray(groups)[train], np.asarray(groups)[heldout]).any():
+        of = list(groups)
+        if not {of[k] for k in train}.isdisjoint(of[k] for k in heldout):
             raise ValueError("a group is on both sides of a split, expected a splitter of groups")
     return found
 
