@@ -31,7 +31,7 @@ from structune.running import Checkpoint, Run
 words = [[[f"w={(7 * i * j) % 11}"] for j in range(8)] for i in range(40)]
 tags = [["ab"[(i * j) % 3 > 1] for j in range(8)] for i in range(40)]
 run = Run(None, float(sys.argv[2]), Checkpoint(sys.argv[1], 0.0, lasting=True))
-model = SequenceTagger(n_jobs=1, tuning="implicit", folds=2, run=run)
+model = SequenceTagger(n_jobs=1, tuning="implicit", cv=2, run=run)
 model.fit(words, tags)
 read_model(sys.argv[1])
 print(model.status_, model.coef_.tobytes().hex())

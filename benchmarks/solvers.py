@@ -37,7 +37,6 @@ from structune.genes.prokaryotes.examples import cut_genomes
 from structune.learning import MarginLoss, Risk
 from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.rna import RNA, load_rna
-from structune.running import Run
 from structune.running.monitor import Monitor
 from structune.tagging import Chain
 
@@ -128,8 +127,8 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "bundle": bundle_with(None),
     "bundle, no outputs kept": bundle_with(False),
     "bundle, outputs kept": bundle_with(True),
-    "n-slack cutting plane": partial(minimize_n_slack, run=Run(tolerance=GAPS[-1])),
-    "subgradient": partial(minimize_subgradient, run=Run(tolerance=1e-9)),
+    "n-slack cutting plane": partial(minimize_n_slack, tolerance=GAPS[-1]),
+    "subgradient": partial(minimize_subgradient, tolerance=1e-9),
 }
 
 

@@ -348,6 +348,10 @@ def test_settings_come_from_a_file(asked, settings):
     assert asked.pop()[1]["max_seconds"] == 5.0
     succeed("train", "rna", "x", *settings("model: m\ntest: [a, b]\n"))
     assert asked.pop()[1]["test"] == ("a", "b")
+    for text, expected in (("0.3", 0.3), ("5", 5)):
+        succeed("tune", "rna", "x", "-m", "m", *settings(f"cv: {text}"))
+        values, model = asked.pop()[1:]
+        assert values["cv"] == model.cv == expected
 
 
 @pytest.mark.parametrize(
@@ -377,6 +381,7 @@ def test_penalties_come_from_a_file(asked, settings, text, expected):
         ("a: [1", "settings.yaml: not a YAML file ("),
         ("max-seconds: soon", "Invalid value for '--max-seconds'"),
         ("loss: [log, ramp]", "settings.yaml: loss is given a list; it takes one value."),
+        ("cv: 2.5", "--cv 2.5: expected a share between 0 and 1, or a whole number >= 2"),
         ("method: majorize\ncv: 3", "--cv cannot be combined with --method majorize"),
     ],
 )

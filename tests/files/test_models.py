@@ -24,6 +24,7 @@ from structune.files.models import (
     save_model,
     unpack_strings,
 )
+from structune.learning import ValidationConstraints
 from structune.learning.tuning import MajorizeTuner
 
 SHIPPED = sorted(Path(structune.__file__).parent.rglob("*.structune"))
@@ -114,6 +115,14 @@ def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert (again.tuning, again.groups, again.cv) == (None, "template", 0.3)
+    model.set_params(cv=[[[0], [1, 2]]]).save(tmp_path / "model")  # JSON, but of examples that were there
+    assert load(tmp_path / "model").cv == 0.2
+
+
+def test_constraints_come_back(tmp_path):
+    for constraints in ("validation", ValidationConstraints(np.int64(2), 0.5)):
+        fitted().set_params(constraints=constraints).save(tmp_path / "model")
+        assert load(tmp_path / "model").constraints == constraints
 
 
 def test_a_new_fit_forgets_what_came_with_the_file(tmp_path):
@@ -216,10 +225,14 @@ def test_tables_that_point_elsewhere(name, change, saved, scratch):
 def test_parameters_of_files_of_before_the_first_release(saved, scratch):
     """Those of the fit are left out, and what was held out is told by one name."""
     old = {"hessian": "exact", "max_seconds": 9.0, "tolerance": 1e-3, "holdout": 0.3, "folds": None}
-    parameters = header_names(saved, scratch)[0]["parameters"] | old | {"validation_sets": 3, "gamma": 0.01}
+    parameters = header_names(saved, scratch)[0]["parameters"] | old | {"validation_sets": 5, "gamma": 0.2}
     del parameters["cv"]
+    model = structune.load(
+        rewrite(scratch, saved, {"parameters": parameters | {"constraints": "validation"}})
+    )
+    assert model.constraints == ValidationConstraints(5, 0.2)
     model = structune.load(rewrite(scratch, saved, {"parameters": parameters}))
-    assert (model.run, model.cv) == (None, 0.3)
+    assert (model.run, model.cv, model.constraints) == (None, 0.3, None)
     assert model.predict(X) == fitted(tuning="majorize").predict(X)
 
 

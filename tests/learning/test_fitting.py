@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold
 
 from structune import Classifier, SequenceTagger, load
+from structune.errors import DataError
 from structune.learning.fitting import switch_off, warn_of_many_groups
 from structune.learning.losses import LogLoss
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
@@ -60,6 +62,12 @@ def test_other_ends_do_not_warn(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tagger(**options).fit(X, Y)
+
+
+def test_a_splitter_that_cannot_split_is_no_reason_for_other_parts():
+    """Where a tuner can do without, but was asked to hold examples out so."""
+    with pytest.raises(DataError, match="'groups'"):
+        tagger(tuning=MajorizeTuner(calibrated=True), cv=GroupKFold(2)).fit(X, Y)
 
 
 # --- relevance ---------------------------------------------------------------------------------------------

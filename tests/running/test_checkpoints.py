@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.model_selection import ShuffleSplit
 
 from structune import MultitaskEstimator, SequenceTagger, load
 from structune.errors import DataError, ModelFileError
@@ -66,7 +67,19 @@ def test_other_work_is_refused(tmp_path):
         SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X[1:], Y[1:])
     with pytest.raises(DataError, match="at w = 0"):
         SequenceTagger(run=Run(checkpoint=path), penalty=2.0).fit(X, Y, sample_weight=[2.0, *[1.0] * 19])
+    with pytest.raises(DataError, match=r"tolerance: 0\.0001, expected 0\.01"):
+        SequenceTagger(run=Run(checkpoint=path, tolerance=1e-2), penalty=2.0).fit(X, Y)
     SequenceTagger(run=Run(checkpoint=path), penalty=2.0, n_jobs=2, verbose=0).fit(X, Y)
+
+
+def test_other_held_out_examples_are_refused(tmp_path):
+    """Also of a splitter that is told by the same words, or of other groups."""
+    for settings, given in (({"cv": ShuffleSplit(2)}, {}), ({}, {"groups": np.arange(20)})):
+        path = tmp_path / "c"
+        cut_short(path, tuning="grid", **settings)
+        with pytest.raises(DataError, match="held-out examples"):
+            SequenceTagger(run=Run(checkpoint=path), tuning="grid", **settings).fit(X, Y, **given)
+        path.unlink()
 
 
 @pytest.mark.parametrize(

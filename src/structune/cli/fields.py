@@ -44,15 +44,16 @@ class Option(click.Option):
 
 
 class Number(click.ParamType[Any]):
-    """A whole number, or one that is not."""
+    """A number, which is whole if it has no decimal point: `--cv 5` folds, or `--cv 0.2` of the examples."""
 
     name = "number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
+        text = str(value)  # of a default or of a YAML file it is a number, which `int` would cut short
         with suppress(ValueError):
-            return int(value)
+            return int(text)
         try:
-            return float(value)
+            return float(text)
         except ValueError:
             self.fail(f"{value!r} is not a number.", param, ctx)
 

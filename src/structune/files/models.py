@@ -155,8 +155,10 @@ def unpack_model(header: dict[str, Any], arrays: Arrays) -> Any:
         if "holdout" in given:
             share, folds = given.pop("holdout"), given.pop("folds", None)
             given["cv"] = share if folds is None else folds
-        if given.pop("validation_sets", None) is not None:
-            del given["gamma"]
+        if (n_sets := given.pop("validation_sets", None)) is not None:
+            gamma = given.pop("gamma")
+            if given.get("constraints") is not None:
+                given["constraints"] = {"n_sets": n_sets, "gamma": gamma}
         header = header | {"parameters": given}
     build: Callable[..., Any] = kind.estimator_class._from_file
     return build(header, arrays)

@@ -69,6 +69,7 @@ class ShardFolder:
 
     @property
     def n_bytes(self) -> int:
+        """Size of the files of all shards."""
         return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
 
     @cached_property

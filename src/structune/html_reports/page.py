@@ -118,6 +118,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
+        """The section's name in links within the page."""
         return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 

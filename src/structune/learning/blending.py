@@ -72,7 +72,12 @@ def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
     -----
     Models are added one at a time, with replacement, each the one that makes the score of the mean highest,
     and the best of these means is taken (ensemble selection, Caruana et al. 2004, of weights in place of
-    predictions). Raises what `average_models` raises.
+    predictions).
+
+    Raises
+    ------
+    DataError
+        As `average_models`; or `steps` is less than 1.
     """
     if steps < 1:
         raise DataError(f"steps={steps}: expected at least 1")

@@ -27,7 +27,7 @@ from structune.files.models import (
 )
 from structune.kinds import kind_of
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import SPLITS, FitsOnExecutor, Range, check_number, parameters
+from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_number, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
@@ -415,8 +415,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to one file, to be read by `structune.load`.
 
-        Parameters that are numbers, strings, lists or dicts come back too; a tuner or a function that was
-        given as one comes back as the default.
+        Parameters that are numbers, strings, lists or dicts come back too, and so do constraints; a tuner, a
+        function, or splits of scikit-learn come back as the default.
 
         Parameters
         ----------
@@ -493,6 +493,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             with suppress(TypeError, ValueError):  # what is no JSON
                 if name not in ("run", *OF_FITS) and json.loads(json.dumps(plain)) == plain:
                     found[name] = plain
+        if found.get("cv", 0.2) not in PARTS:
+            del found["cv"]  # splits are of the examples that were there
         return found
 
     def _pack_whole(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
@@ -537,6 +539,19 @@ class ConstrainedEstimator(StructuredEstimator):
         check_number("n_sets", asked.n_sets, Range(1, whole=True))
         check_number("gamma", asked.gamma, Range(0, open=True))
         return asked
+
+    def _parameters_in_files(self) -> dict[str, Any]:
+        found, asked = super()._parameters_in_files(), self._asked_constraints()
+        if asked is not None and asked is self.constraints:  # not by its name
+            found["constraints"] = {"n_sets": int(asked.n_sets), "gamma": float(asked.gamma)}
+        return found
+
+    def _unpack_fit(self, n_weights: int, header: dict[str, Any], arrays: Arrays, n_free: int = 0) -> None:
+        super()._unpack_fit(n_weights, header, arrays, n_free)
+        if isinstance(self.constraints, dict):
+            from structune.learning.constraints import ValidationConstraints
+
+            self.constraints = ValidationConstraints(**self.constraints)
 
     def _constraints(self, structure: Structure, loss: Loss, shard: Any) -> Constraints | None:
         """What `constraints` asks for, one function a validation set."""

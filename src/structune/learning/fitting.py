@@ -14,6 +14,7 @@ from structune.errors import DataError, warn
 from structune.files.shards import ShardFolder
 from structune.learning.constraints import Constraints
 from structune.learning.losses import Loss
+from structune.learning.parameters import PARTS
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
@@ -105,7 +106,7 @@ def fit(
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)
         # after the problem is known: by its loss at w = 0 a checkpoint knows the data that it is of
-        run.begin_checkpoint(monitor, partial(told_data, problem.full, groups))
+        run.begin_checkpoint(monitor, partial(told_data, problem.full, groups, problem.dealt))
         if tuner is None:
             assert penalty is not None
             result = _fit_given(problem, penalty, start, run, monitor, passes)
@@ -139,9 +140,12 @@ def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *d
         options["random_state"] = held_out.random_state
     if tuner is not None and tuner.needs_splits:
         return build(*data, **options, cv=held_out.cv)
-    for cv in (held_out.cv, HeldOut.cv) if getattr(tuner, "calibrated", False) else ():
-        with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
-            return build(*data, **options, cv=cv)
+    if getattr(tuner, "calibrated", False):
+        if held_out.cv not in PARTS:
+            return build(*data, **options, cv=held_out.cv)
+        for cv in (held_out.cv, HeldOut.cv):
+            with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
+                return build(*data, **options, cv=cv)
     return build(*data, **options, splits=False)
 
 
@@ -176,11 +180,11 @@ def _fit_given(
     )
 
 
-def told_data(risk: Risk, groups: Groups) -> dict[str, Any]:
-    """What a checkpoint knows the data by."""
+def told_data(risk: Risk, groups: Groups, dealt: str = "") -> dict[str, Any]:
+    """What a checkpoint knows the data by; `dealt` names the splits."""
     sizes = {"weights": risk.n_weights, "parts": risk.n_parts, "groups of weights": digest(groups.index)}
     at_zero = {"loss at w = 0": risk.at_zero.value, "slope at w = 0": risk.at_zero.gradient_norm}
-    return sizes | at_zero
+    return sizes | at_zero | {"held-out examples": dealt}
 
 
 def switch_off(tuner: Tuner, problem: TuningProblem, result: TuningResult, monitor: Monitor) -> TuningResult:

@@ -91,8 +91,8 @@ class _Splits(_Parts):
     """The same, or splits as scikit-learn has them."""
 
     def __contains__(self, value: Any) -> bool:
-        are_splits = isinstance(value, list | tuple) or hasattr(value, "split")
-        return (are_splits and not isinstance(value, str)) or super().__contains__(value)
+        is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes | type)
+        return is_splitter or isinstance(value, list | tuple) or super().__contains__(value)
 
 
 PARTS, SPLITS = _Parts(), _Splits()
@@ -280,6 +280,7 @@ class FitsOnExecutor(Parameters):
         for name, value in ({} if run.checkpoint is None else self.get_params()).items():
             if name.rpartition("__")[2] not in _MAY_CHANGE:
                 work[name] = _as_told(value)
+        work["tolerance"] = self._fit_tolerance  # of `run` the only part that changes what is learned
         return run.prepared(self.n_jobs, verbose, work, self._fit_tolerance)
 
 

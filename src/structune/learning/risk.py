@@ -229,6 +229,7 @@ class Risk:
         return other
 
     def on(self, executor: Executor) -> Risk:
+        """The same risk, its shards placed on another executor."""
         other = self._like()
         other._place(executor)
         return other

@@ -21,7 +21,7 @@ from structune.files.models import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
-_LAYOUT = 3  # another one is that of another release
+_LAYOUT = 4  # another one is that of another release
 _MOST_COUNTED = 1 << 53  # of anything that a state counts
 _LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")
@@ -192,6 +192,7 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
+        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -226,6 +227,7 @@ class Checkpoint:
             self.write()
 
     def remove(self) -> None:
+        """Remove the file, if it is there."""
         self.path.unlink(missing_ok=True)
 
     def __deepcopy__(self, memo: object) -> Checkpoint:

@@ -155,4 +155,5 @@ class _Live(Generic[T, R]):
         with self._changed:
             self._is_stopped = True
             self._results.clear()
+            self._waiting.clear()  # the reader may wait for its source forever, and holds this
             self._changed.notify_all()

@@ -82,7 +82,8 @@ def fit_node(
 ) -> Solution:
     """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
 
-    Where a solver would end with its best so far, Ctrl-C goes on: of a tree this is one of many fits.
+    Ctrl-C raises `KeyboardInterrupt`, where a solver alone would end with its best so far: other fits of the
+    tree would go on.
     """
     # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
     # mean at gamma w_p, so that any solver of an l2 penalty fits a node

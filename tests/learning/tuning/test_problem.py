@@ -98,6 +98,28 @@ def test_splits_of_scikit_learn():
         assert_array_equal(train, heldout)
 
 
+def test_splits_as_masks():
+    mask = np.arange(N) % 3 == 0
+    ((train, heldout),) = sides(build(cv=[(~mask, mask)]))
+    assert_array_equal(heldout, np.flatnonzero(mask))
+    assert_array_equal(train, np.flatnonzero(~mask))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], "no split"),
+        ([(np.arange(N), np.zeros(0, int))], "empty part"),
+        ([(np.arange(N - 1), [N])], "out of bounds"),
+        ([1, 2], "unpack"),
+        ([(np.arange(N - 1), [N - 1])], "a group is on both sides"),
+    ],
+)
+def test_splits_that_cannot_be(cv, message):
+    with pytest.raises(DataError, match=f"cannot split {N} examples: .*{message}"):
+        build(cv=cv, example_groups=np.arange(N) // 2)
+
+
 def test_groups_must_fit_the_weights():
     problem = build()
     with pytest.raises(DataError, match="found groups for 3 weights, expected 4"):

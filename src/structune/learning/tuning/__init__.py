@@ -2,7 +2,7 @@
 
 - ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
 - ``majorize``: integrates the precisions out (Foo, Do & Ng 2009), and may calibrate them by held-out loss;
-  has the same as one function, too
+  ``DirectTuner`` there minimises the same objective at once
 - ``grid``: one precision for all, by trial
 """
 

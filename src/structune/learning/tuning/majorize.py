@@ -96,7 +96,7 @@ class MajorizeTuner:
     calibrated : bool
         At the end multiply all precisions by the factor of the lowest held-out loss, where the problem has
         splits that hold out ten examples (tokens) at least: the evidence of many classes asks for more
-        regularisation than their probabilities can do with. See ``calibration``.
+        regularisation than their probabilities can do with. See `best_factor`.
     """
 
     alpha: float = 0.0
@@ -385,7 +385,11 @@ class DirectTuner:
 
     Parameters
     ----------
-    alpha, beta, max_iterations, fit_tolerance, noise_floor
+    alpha, beta : float
+        The Gamma prior of each precision.
+    max_iterations : int
+        Iterations of L-BFGS.
+    fit_tolerance, noise_floor
         As of `MajorizeTuner`.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +15,10 @@ from structune.files.shards import ShardFolder
 from structune.learning.losses import Loss
 from structune.learning.parameters import PARTS, SPLITS, Range, check_number, check_ranges
 from structune.learning.risk import Risk
+from structune.running.checkpoints import digest
 from structune.running.executors import Executor
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Groups, Structure
+from structune.structure import FloatArray, Groups, IntArray, Structure
 
 _RANGES = {  # of the settings that tuners have, by their names
     **dict.fromkeys(("alpha", "tolerance", "noise_floor"), Range(0)),
@@ -56,6 +58,8 @@ class TuningProblem:
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
         Weights of an l1 penalty beside the precisions, for the grid.
+    dealt : str
+        Digest of the examples of all splits, by which a checkpoint tells them apart.
     """
 
     full: Risk
@@ -64,6 +68,7 @@ class TuningProblem:
     parent: FloatArray | None = None
     name: str = ""
     l1: FloatArray | None = None
+    dealt: str = ""
 
     def __post_init__(self) -> None:
         if self.groups.index.size != self.full.n_weights:
@@ -115,7 +120,7 @@ class TuningProblem:
         ----------
         splits : bool
             Whether to hold anything out.
-        cv : float or int
+        cv : float, int, or splitter
             Share of the examples (or of their groups) to hold out; or number of folds, each of which is held
             out once, and the held-out losses are added; or a splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
@@ -129,7 +134,7 @@ class TuningProblem:
         Raises
         ------
         DataError
-            Too few examples to split.
+            Too few examples to split, or splits with an empty part or with a group on both sides.
         """
 
         check_number("cv", cv, SPLITS)
@@ -144,7 +149,9 @@ class TuningProblem:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The least populated class", UserWarning)
                 pairs = list(_splits(len(shard), cv, example_groups, strata, random_state))
-        except ValueError as error:
+            if cv not in PARTS:
+                pairs = _checked(len(shard), pairs, example_groups)
+        except (ValueError, TypeError, IndexError) as error:
             found, what, least = len(shard), "examples", max(2, cv) if cv in PARTS else 2
             if example_groups is not None:
                 found, what = len(set(example_groups)), "groups of examples"
@@ -152,7 +159,8 @@ class TuningProblem:
             if found < least:
                 reason = f"found {found} {what}, expected at least {least} to hold some out"
             raise DataError(f"cannot split {len(shard)} examples: {reason}") from None
-        return cls(risk(None), groups, tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs))
+        splits_of = tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs)
+        return cls(risk(None), groups, splits_of, dealt=digest(*chain.from_iterable(pairs)))
 
     @classmethod
     def of_files(
@@ -182,7 +190,7 @@ class TuningProblem:
             Fewer folds than two, or than `cv`.
         """
 
-        check_number("cv", cv, PARTS)
+        check_number(f"{data.path}: cv", cv, PARTS)
 
         def risk(chosen: Sequence[int]) -> Risk:
             return Risk(structure, loss, data.of_folds(chosen), **options)
@@ -229,6 +237,18 @@ def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any
     else:
         splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
     return splitter(1, test_size=cv, random_state=random_state).split(np.empty(n), labels, groups)
+
+
+def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, IntArray]]:
+    """Splits that the caller gave, as numbers of examples, which may be masks."""
+    found = [(np.arange(n)[np.asarray(train)], np.arange(n)[np.asarray(test)]) for train, test in pairs]
+    if not found or not all(part.size for pair in found for part in pair):
+        raise ValueError("found an empty part or no split, expected examples in each")
+    for train, heldout in found if groups is not None else ():
+        of = list(groups)
+        if not {of[k] for k in train}.isdisjoint(of[k] for k in heldout):
+            raise ValueError("a group is on both sides of a split, expected a splitter of groups")
+    return found
 
 
 def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) -> None:
