@@ -466,16 +466,16 @@ def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> Non
 
 
 def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]:
-    from structune.plots.learning import chosen_step
-
     yield "weights", f"{model.coef_.size:,}"
     yield "status", model.status_
     yield "passes over the data", f"{model.passes_:.1f}"
     yield "seconds", f"{seconds:.1f}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
-        chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
-        yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
+        # the last one that is marked as chosen or, if none is, that of the lowest loss
+        lowest = min(steps, key=lambda record: record["heldout_loss"])
+        chosen = next((record for record in reversed(steps) if "chosen" in record), lowest)
+        yield "held-out loss", f"{chosen['heldout_loss']:.6g}, from {steps[0]['heldout_loss']:.6g}"
     if getattr(model, "constraints", None) is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model._asked_constraints().gamma:g}"
