@@ -301,7 +301,7 @@ class Entry:
 def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
     """Each record, after each of its lines; the last time it is whole.
 
-    One without a header is named by its number, from 1; `by_line` says that a line is its sequence.
+    One without a header is named by its number, from 1; with `by_line` its sequence is a single line.
     """
     entry, count, headers = None, 0, False
     for number, text in lines.filled():
