@@ -429,7 +429,7 @@ def _write(
 
 
 def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> Callable[[Folded], None]:
-    """Draws: files have the names of several sequences, and the numbers of several structures of one."""
+    """What draws a sequence; names of files tell several sequences apart, and numbers their structures."""
     plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
 
     def draw(folded: Folded) -> None:

@@ -66,8 +66,9 @@ class LeftOut:
     n_examples: int = 0
     n_kept: int = 0
     first: list[tuple[int, str]] = field(default_factory=list)
-    # of examples that were skipped, with pseudoknots, with other pairs: their pairs, and the first of them
-    _pairs: list[list[int]] = field(default_factory=lambda: [[], [], []])
+    # of examples that were skipped, with pseudoknots, with other pairs: how many there are, their pairs, and
+    # the first of them
+    _counts: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0], [0, 0]])
     _named: list[list[str]] = field(default_factory=lambda: [[], [], []])
 
     def add(self, examples: FittingExamples, names: Sequence[str] | None = None) -> None:
@@ -76,8 +77,8 @@ class LeftOut:
         told = [[(0, f"{_called(s, names, start)} ({reason})") for s, reason in examples.skipped]]
         for dropped in (examples.unknotted, examples.trimmed):
             told.append([(n, f"{n} in {_called(s, names, start)}") for s, n in dropped.items()])
-        for pairs, named, of_kind in zip(self._pairs, self._named, told, strict=True):
-            pairs += [n for n, _ in of_kind]
+        for counts, named, of_kind in zip(self._counts, self._named, told, strict=True):
+            counts[:] = counts[0] + len(of_kind), counts[1] + sum(n for n, _ in of_kind)
             named += [name for _, name in of_kind[: _MOST_NAMED - len(named)]]
         room = _MOST_KEPT - len(self.first)
         self.first += [(start + s, reason) for s, reason in examples.skipped[:room]]
@@ -92,16 +93,16 @@ class LeftOut:
                 "outside='trim' drops the pairs that offend"
             )
         parts = []
-        if self._pairs[0]:
-            parts.append(f"skipped {len(self._pairs[0])} sequences: {self._some(0)}")
+        if self._counts[0][0]:
+            parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
         for k, what in ((1, "of pseudoknots"), (2, "outside the model")):
-            if self._pairs[k]:
-                parts.append(f"dropped {sum(self._pairs[k])} pairs {what}: {self._some(k)}")
+            if self._counts[k][0]:
+                parts.append(f"dropped {self._counts[k][1]} pairs {what}: {self._some(k)}")
         if parts:
             warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
 
     def _some(self, k: int) -> str:
-        more = len(self._pairs[k]) - len(self._named[k])
+        more = self._counts[k][0] - len(self._named[k])
         return ", ".join(self._named[k] + [f"and {more} more"] * (more > 0))
 
 

@@ -149,7 +149,9 @@ def base_pair_bootstrap(
 def sensitivity_ppv_curve(
     true: Structures, predicted_by_gamma: Mapping[float, Structures]
 ) -> SensitivityCurve:
-    """Pooled sensitivity and PPV of predictions for several gamma, but those for which no pair is predicted.
+    """Pooled sensitivity and PPV of predictions for several gamma.
+
+    A gamma for which no pair is predicted has no PPV, and is left out.
 
     Parameters
     ----------

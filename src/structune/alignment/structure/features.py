@@ -70,7 +70,8 @@ class FeatureSet:
         # classes of the residues near a match, each at the same distance in both sequences
         for shift in self.shifts:
             self._block(f"context {shift:+d}", tuple(self.alphabet.classes))
-        self._profile = self._block("profile", tuple(map(str, range(profile)))) if profile else None
+        if profile:
+            self._block("profile", tuple(map(str, range(profile))))
         self._secondary = self._block("secondary", tuple(STATES)) if secondary else None
         self.steps = self._add("gap length", [f"at least {k + 1}" for k in range(self.n_steps)] + ["further"])
         self.terminal = self._add("terminal gap", ["open", "residue"])

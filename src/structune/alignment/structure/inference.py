@@ -73,7 +73,7 @@ def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool | None 
 
 
 def sums_memory(n: int, m: int, band: int | None, n_steps: int, few: int | None = None) -> float:
-    """Those of tables in blocks of rows: all of them, or the `few` that there are where gaps take turns."""
+    """Bytes of tables, made in blocks of rows: all, or the `few` that are left if gaps are not kept."""
     cells, most = cells_near(n, m, band), _n_tables(n_steps)
     size, wide = block_shape(cells, few or most)
     tables = ((few or most) * min(_BLOCKS * size, n) + (0 if few else _MATCHES * size)) * wide

@@ -21,7 +21,7 @@ _NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the sequences of Stockholm alignments, compressed by gzip or not, one alignment at a time.
+    """Read the records of Stockholm alignments, compressed by gzip or not, one alignment at a time.
 
     Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
     consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
@@ -29,7 +29,7 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -170,7 +170,7 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Raises
     ------

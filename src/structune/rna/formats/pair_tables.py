@@ -23,7 +23,7 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 
 
 def read_ct(source: Source) -> list[RNARecord]:
-    """Read a CT file, compressed by gzip or not.
+    """Read the records of a CT file, compressed by gzip or not.
 
     The columns of a base are its index, the letter, the indices of the bases before and after it, its
     partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
@@ -33,7 +33,7 @@ def read_ct(source: Source) -> list[RNARecord]:
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -86,7 +86,7 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
     Parameters
     ----------
-    target : path or file object
+    target : path or file object, binary or text
     records : iterable of RNARecord
 
     Raises
@@ -110,7 +110,7 @@ def read_bpseq(source: Source) -> list[RNARecord]:
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Returns
     -------
@@ -146,7 +146,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
 
     Parameters
     ----------
-    target : path or file object
+    target : path or file object, binary or text
     records : iterable of RNARecord
         Of one record.
 

@@ -119,13 +119,13 @@ def _is_unicode(text: str) -> bool:
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read a FASTA file, compressed by gzip or not, one record at a time.
+    """Read the records of a FASTA file, compressed by gzip or not, one at a time; they have no structures.
 
     The name is the first word of the header, or the number of the record, from 1, where there is none.
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -156,7 +156,7 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
     Parameters
     ----------
-    target : path or file object
+    target : path or file object, binary or text
     records : iterable of RNARecord
     width : int
         Bases a line.
@@ -169,7 +169,7 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read a dot-bracket file, compressed by gzip or not, one record at a time.
+    """Read the records of a dot-bracket file, compressed by gzip or not, one at a time.
 
     A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
     energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that
@@ -177,7 +177,7 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
 
     Parameters
     ----------
-    source : path or file object
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -199,7 +199,7 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
 
     Parameters
     ----------
-    target : path or file object
+    target : path or file object, binary or text
     records : iterable of RNARecord
 
     Raises
@@ -301,7 +301,7 @@ class Entry:
 def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
     """Each record, after each of its lines; the last time it is whole.
 
-    One without a header is named by its number, from 1; `by_line` says that a line is its sequence.
+    One without a header is named by its number, from 1; with `by_line` its sequence is a single line.
     """
     entry, count, headers = None, 0, False
     for number, text in lines.filled():

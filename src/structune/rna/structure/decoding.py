@@ -88,11 +88,8 @@ class Viterbi:
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
         model, chart, room = self._model, self._chart, grammar_choices(self._model)
-        depth, size = (
-            3 * model.n + 4,
-            4 * grammar.most_choices(model.n),
-        )  # as many choices make a structure at most
-        # One frame, whose only choice is what leaves the whole sequence.
+        depth, size = 3 * model.n + 4, 4 * grammar.most_choices(model.n)  # a structure has no more choices
+        # The search begins with one frame; its only choice leaves the whole sequence.
         search = subopt.Search(
             state=np.array([1, 1, 1, 0, 0]),
             frames=np.empty((depth, subopt.N_FRAME), np.int64),

@@ -69,7 +69,7 @@ class Potentials:
 
 
 def exponentials(scores: Array) -> Array:
-    """Beyond the range of a double, too: sums of these are looked at."""
+    """Exponentials, 0 or inf beyond the range of a double: the sums of them are checked."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(np.exp(scores))
 
