@@ -159,6 +159,7 @@ class OrfWeights:
         return int(self._slices["gaps"].stop)
 
     def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a group."""
         return w[self._slices[name]]
 
     def word_table(self, w: Array) -> Array:

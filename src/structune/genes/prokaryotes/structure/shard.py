@@ -49,7 +49,7 @@ LEVELS = {
 _POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: LEVELS[LEFTS], RIGHTS: LEVELS[RIGHTS]}
 _MOST_BASES = 1 << 40  # of a sequence: sums of them fit
 _AROUND = int(CONTEXT[-1] - CONTEXT[0]) + 1  # bases in a row that are looked at
-_AT_ONCE = 4096  # frames whose words are looked up together
+_AT_ONCE = 1024  # frames whose words are looked up together
 _CUT_SHORT = 1000  # bases of a gene that ends behind its sequence
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 
