@@ -74,7 +74,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     CapabilityError
         Not such a finder.
     KeyboardInterrupt
-        Unlike a fit, which ends with the best so far: this is one of many.
+        A fit alone ends with the best weights so far. Here it is one of many, so the whole is interrupted.
 
     Warns
     -----

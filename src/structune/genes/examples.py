@@ -60,6 +60,7 @@ class GeneExamples(Examples):
 
     @property
     def introns(self) -> list[int]:
+        """Their lengths."""
         return [b - a for t in self.transcripts for a, b in t.introns]
 
 

@@ -122,7 +122,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
         "infeasible" if constraints could not be met.
     has_introns : bool
-        True: other finders have none.
+        Whether genes have introns: True. It is False for the other finders.
     genetic_code : (int, None)
         NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_

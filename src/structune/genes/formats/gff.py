@@ -82,7 +82,18 @@ class _Key(NamedTuple):
 
 
 def read_annotation(source: Source) -> GeneAnnotation:
-    """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF."""
+    """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF.
+
+    Parameters
+    ----------
+    source : path or file object
+        Compressed by gzip or not; a file object may be binary or text, and is left open.
+
+    Raises
+    ------
+    DataError
+        As those do.
+    """
     return parse_annotation(Lines(source))
 
 

@@ -152,7 +152,12 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     Raises
     ------
     DataError
-        As `read_hints` does; so are warnings.
+        Names the file and line that is malformed, and the file that has features, but none of these.
+
+    Warns
+    -----
+    UnusedEvidenceWarning
+        Some features are of other types, or there are none.
     """
     lines = Lines(source)
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)

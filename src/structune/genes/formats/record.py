@@ -102,6 +102,7 @@ class Transcript:
 
     @property
     def length(self) -> int:
+        """Number of coding bases."""
         return sum(b - a for a, b in self.exons)
 
     @property

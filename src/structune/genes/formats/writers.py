@@ -36,10 +36,11 @@ def _extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as GFF3, compressed by gzip where the path ends in ``.gz``.
 
-    A gene, its mRNA, and their CDS lines with phases, from which `read_gff3` gives back the same names and
-    scores. A gene and an mRNA span the coding parts, and the score of a gene is the best of its transcripts'.
-    Those that go on beyond an end are marked as NCBI does, by ``partial``, ``start_range`` and ``end_range``;
-    genetic codes are ``transl_table`` of CDS lines, and what else is known stands in the line of the mRNA.
+    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
+    and `read_gff3` gives back the same names and scores. A gene and an mRNA span the coding parts. The score
+    of a gene is the best of its transcripts'. Those that go on beyond an end are marked as NCBI does, by
+    ``partial``, ``start_range`` and ``end_range``; genetic codes are ``transl_table`` of CDS lines, and what
+    else is known stands in the line of the mRNA.
 
     Parameters
     ----------
@@ -238,7 +239,8 @@ def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 
     Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
-    whether a gene goes on before its start or behind its end, ``notes`` are of the last column of GFF3.
+    whether a gene goes on before its start, behind its end, or both; it is empty for whole genes. ``notes``
+    are those of the last column of GFF3.
 
     Parameters
     ----------

@@ -40,7 +40,9 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     _warn_of_little(letters)
     learner = _learner(finder)
     run, graph, parts = learner.run, learner.graph_, _stretches(letters)
-    learner.run = replace(run or Run(), tolerance=_LOOSE * learner._fit_tolerance)
+    # a finder for metagenomes says how far its own fit goes, which is of few weights
+    tolerance = learner._fit_tolerance if isinstance(finder, ProkaryoticGeneFinder) else _TOLERANCE
+    learner.run = replace(run or Run(), tolerance=_LOOSE * tolerance)
     lesson = graph.of_letters(parts, is_open=not finder.closed)
     genes, starts = _first_genes(finder, lesson, parts), learner.starts_
     # Self-training: each round learns from the genes that the one before found. Rounds by the ramp loss,
@@ -52,8 +54,9 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
         new, n = (int(np.count_nonzero(of)) for of in (genes > before, genes))
         if new / max(1, n) <= _SETTLED:
             break
-    learner.run = run
+    learner.run = replace(learner.run, tolerance=tolerance)
     _learn(learner, "log", lesson, genes)
+    learner.run = run
     whole = graph.of_letters(letters, is_open=not finder.closed)
     genes, _ = graph.best(learner.coef_, whole)
     # a gene that may begin before its sequence does not teach where genes begin: its start may not be seen
@@ -79,8 +82,7 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
     else:
         learner = ProkaryoticGeneFinder(code=finder.graph_.rules.code, closed=finder.closed)
         learner.set_params(**{name: getattr(finder, name) for name in _OF_MACHINES})
-        # one file is of one fit
-        learner.run = replace(finder.run or Run(), checkpoint=None, tolerance=_TOLERANCE)
+        learner.run = finder.run and replace(finder.run, checkpoint=None)  # one file is of one fit
         learner.graph_ = learner._graph()
         learner._import(np.zeros(learner.graph_.n_weights))
     return learner.set_params(tuning=None, penalty=None, groups="kind", warm_start=True)

@@ -168,7 +168,13 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         return Encoded(graph, shard, kept, attributes), examples.sequences
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Learn from sequences that are encoded, all genes of which are known; refuses none."""
+        """Learn from sequences that are encoded, all genes of which are known.
+
+        Raises
+        ------
+        DataError
+            There are no genes.
+        """
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))

@@ -14,6 +14,7 @@ import simulated_orfs as simulated
 from laws import hold
 from structune.errors import DataError
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
+from structune.genes.prokaryotes.structure import shard as shard_of_orfs
 from structune.genes.prokaryotes.structure.candidates import OrfRules
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -73,6 +74,18 @@ def test_memory_of_many_candidates():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * len(text)
+
+
+def test_candidates_of_genomes_take_little_memory(monkeypatch):
+    """Words of frames are looked up some at a time."""
+    letters = np.random.default_rng(0).integers(0, 4, 300_000).astype(np.int8)
+    tracemalloc.start()
+    found = GRAPH.of_letters([letters], is_open=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * letters.size
+    monkeypatch.setattr(shard_of_orfs, "_AT_ONCE", 7)
+    assert_array_equal(GRAPH.of_letters([letters], is_open=True).words, found.words)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from structune.structure import FloatArray, IntArray, SequenceShard, offsets_of,
 class NodeArrays:
     """The nodes of sequences, one after the other; numbers of nodes count within their sequence.
 
-    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; see `Nodes` for the others.
+    ``offsets`` (groups, n_sequences + 1) says where those of each sequence begin; `Nodes` tells what the
+    others are.
     """
 
     left_position: IntArray

@@ -154,6 +154,7 @@ class ExonWeights:
         return self.starts["end"]
 
     def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a name, in the shape of `shapes`."""
         start, shape = self.starts[name], self.shapes[name]
         return w[start : start + np.prod(shape, dtype=int)].reshape(shape)
 

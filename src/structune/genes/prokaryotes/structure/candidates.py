@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
 from structune.genes.kernels.words import words
-from structune.genes.nucleotides import Letters, reverse_complement
+from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.genes.prokaryotes.kernels.ribosome_sites import (
     MOST_SPACING,
     RUNS,
@@ -158,6 +159,7 @@ class OrfWeights:
         return int(self._slices["gaps"].stop)
 
     def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a group."""
         return w[self._slices[name]]
 
     def word_table(self, w: Array) -> Array:
@@ -240,6 +242,26 @@ def _words(length: int) -> list[str]:
 def numbers(letters: Letters, length: int) -> NDArray[np.int16]:
     """Words of up to six from each position on as numbers in base 4; ``4 ** length`` for an unknown base."""
     return _both_strands(letters, length)[0, length - 1 :]
+
+
+def codons_at(letters: Letters, codons: Iterable[str]) -> NDArray[np.bool_]:
+    """Whether one of the codons begins at each position."""
+    a, b, c = letters[:-2], letters[1:-1], letters[2:]
+    found = np.zeros(a.size, bool)
+    for x, y, z in (map(LETTERS.index, codon) for codon in codons):
+        found |= (a == x) & (b == y) & (c == z)
+    return found
+
+
+def numbers_at(letters: Letters, places: IntArray, length: int) -> NDArray[np.int16]:
+    """The same as `numbers` at some places, without memory for all."""
+    found, is_known = np.zeros(places.size, np.int16), np.ones(places.size, bool)
+    for k in range(length):
+        letter = letters[k:][places]
+        found = len(_BASES) * found + letter
+        is_known &= letter < len(_BASES)
+    found[~is_known] = len(_BASES) ** length
+    return found
 
 
 def _both_strands(letters: Letters, length: int) -> NDArray[np.int16]:

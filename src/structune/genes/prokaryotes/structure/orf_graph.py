@@ -152,6 +152,7 @@ class OrfGraph(Structure):
     # --- scores -------------------------------------------------------------------------------------------
 
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
+        """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
         scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
         return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.genes.formats.record import genetic_code
 from structune.genes.nucleotides import Letters, reverse_complement
 from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
 from structune.genes.prokaryotes.kernels.ribosome_sites import ribosome_sites
@@ -19,10 +20,12 @@ from structune.genes.prokaryotes.structure.candidates import (
     CONTEXT,
     N_PLACES,
     N_SIGNALS,
+    STARTS,
     WORD,
     OrfRules,
     OrfWeights,
-    numbers,
+    codons_at,
+    numbers_at,
 )
 from structune.structure import (
     Array,
@@ -46,6 +49,7 @@ LEVELS = {
 _POSITIONS = {CANDIDATES: ("skipped", "right_of"), LEFTS: LEVELS[LEFTS], RIGHTS: LEVELS[RIGHTS]}
 _MOST_BASES = 1 << 40  # of a sequence: sums of them fit
 _AROUND = int(CONTEXT[-1] - CONTEXT[0]) + 1  # bases in a row that are looked at
+_AT_ONCE = 1024  # frames whose words are looked up together
 _CUT_SHORT = 1000  # bases of a gene that ends behind its sequence
 Gene = tuple[int, int, str]  # first base, the one behind the last, strand
 
@@ -217,21 +221,22 @@ def encode_frames(
     # One text of both strands of each sequence, so that all of them are gone through at once. Between them
     # are as many unknown bases as are looked at around a start: no strand sees another one.
     rules, apart = weights.rules, np.full(_AROUND, 4, np.int8)
-    strands = [strand for part in letters for strand in (part, reverse_complement(part))]
-    text = np.concatenate([apart, *(part for strand in strands for part in (strand, apart))])
+    strands = (strand for part in letters for strand in (part, apart, reverse_complement(part), apart))
+    text = np.concatenate([apart, *strands])
     n_bases = np.array([part.size for part in letters], np.int64)
     sizes = np.repeat(n_bases, 2)
     ends = np.cumsum(sizes + _AROUND)  # of the strands in the text
-    begins, codons = ends - sizes, numbers(text, CODON)
+    begins = ends - sizes
     # The three positions behind the last whole codons of a strand are one of each frame. They stand for stop
     # codons that nobody sees.
-    is_stop, kinds = rules.is_stop[codons], rules.start_kind[codons]
+    is_stop = codons_at(text, genetic_code(rules.code).stop_codons)
     is_stop[ends[:, None] - np.arange(CODON)] = True
-    is_start = kinds >= 0
+    is_start = codons_at(text, STARTS)
     if is_open:
         is_start[begins[sizes >= rules.shortest, None] + np.arange(CODON)] = True
     # each start with the next stop of its frame, which is its position modulo 3
     starts, every_stop = np.flatnonzero(is_start), np.flatnonzero(is_stop)
+    del is_start, is_stop  # of all bases, which is much beside what is found
     stops = np.empty_like(starts)
     for frame in range(CODON):
         own, of_frame = starts % CODON == frame, every_stop[every_stop % CODON == frame]
@@ -245,7 +250,7 @@ def encode_frames(
     starts, stops, strand, is_seen, last = starts[kept], stops[kept], strand[kept], is_seen[kept], last[kept]
     # A gene that goes on behind the sequence is at least as long as what is seen of it, and counts as one of
     # a thousand bases. Of one without a start codon the length is not known.
-    kinds, lengths = kinds[starts], stops + CODON - starts
+    kinds, lengths = rules.start_kind[numbers_at(text, starts, CODON)], stops + CODON - starts
     lengths[~is_seen] = np.maximum(lengths[~is_seen], _CUT_SHORT)
     lengths[kinds < 0] = -1
     sites = np.empty(starts.size, np.int8)
@@ -254,8 +259,6 @@ def encode_frames(
     # frames begin at their first start; words of two codons go from there to before the stop codon
     first = np.flatnonzero(np.diff(stops, prepend=-1))
     counts, n_words = np.diff(first, append=starts.size), (stops - starts)[first] // CODON - 1
-    places = np.repeat(starts[first] - CODON * offsets_of(n_words)[:-1], n_words)
-    places += CODON * np.arange(places.size)
     # what was found along the reverse strand is told by positions on the forward one
     reverse, along = strand % 2 == 1, np.column_stack((starts, last)) - begins[strand, None]
     return shard_of_frames(
@@ -268,9 +271,19 @@ def encode_frames(
         bounds=np.where(reverse[:, None], sizes[strand, None] - along[:, ::-1], along),
         signals=weights.signals(np.maximum(kinds, 0), sites, lengths, around[:, CONTEXT - CONTEXT[0]]),
         skipped=(starts - np.repeat(starts[first], counts)) // CODON,
-        words=numbers(text, WORD)[places],
+        words=_words(text, starts[first], n_words),
         chosen=np.empty(0, np.int8),
     )
+
+
+def _words(text: Letters, first: IntArray, n_words: IntArray) -> NDArray[np.int16]:
+    """So many words of two codons from the first base of each frame on, codon by codon."""
+    found = []
+    for k in range(0, first.size + 1, _AT_ONCE):  # places take more memory than words
+        counts = n_words[k : k + _AT_ONCE]
+        places = np.repeat(first[k : k + _AT_ONCE] - CODON * offsets_of(counts)[:-1], counts)
+        found.append(numbers_at(text, places + CODON * np.arange(places.size), WORD))
+    return np.concatenate(found)
 
 
 # --- frames -----------------------------------------------------------------------------------------------
