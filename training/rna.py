@@ -167,7 +167,7 @@ def tune(data: RNAData, families: list[str], tuner: Any = None) -> RNAFolder:
     """A model with precisions that were chosen on families that were held out; of what is known to be one."""
     whole = [s for s, family in enumerate(families) if not is_mixed(family)]
     data, families = few(data.take(whole), [families[s] for s in whole], FEW, SHORT)
-    settings = {"features": "extended", "outside": "trim", "holdout": HOLDOUT, "random_state": 0}
+    settings = {"features": "extended", "outside": "trim", "cv": HOLDOUT, "random_state": 0}
     folder = RNAFolder(**settings, tuning=tuner or ImplicitTuner(refit=False), verbose=1)
     folder.fit(data.sequences, data.structures, groups=families)
     losses = [record["heldout_loss"] for record in folder.history_ if "heldout_loss" in record]
