@@ -215,7 +215,7 @@ def test_from_a_finder_for_metagenomes():
     assert opened == {False}
     assert isinstance(adapted, ProkaryoticGeneFinder)
     assert (adapted.code, adapted.closed, adapted.loss) == (11, True, "log")
-    assert adapted.run == Run(max_iterations=50, tolerance=1e-3)
+    assert adapted.run == finder.run
     assert adapted.score(NEW) > max(0.95, finder.score(NEW) - 0.01)
     texts = [letters(np.random.default_rng(k), 30_000) for k in range(10)]
     shard, given = adapted.graph_.encode(texts), [encode_letters(text, "") for text in texts]
