@@ -229,24 +229,30 @@ class ExonWeights:
 
     def names(self) -> list[str]:
         """A name for every weight; the text before the first ``:`` is its group's."""
-        orders = {*self.orders, self.window_order, self.flank_order}
-        words = {k: list(map("".join, product("ACGT", repeat=k + 1))) for k in orders}
-        return [
+        return list(self._names)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        # tens of thousands are words behind a few hundred beginnings
+        of_words = [
             *(
-                f"{label[:2].rstrip('012')} {k + 1}-mer: {label} {word}"
+                (f"{label[:2].rstrip('012')} {k + 1}-mer: {label} ", k)
                 for k, label in product(self.orders, self.labels)
-                for word in words[k]
             ),
             *(
-                f"{name}: {place:+d} {word}"
+                (f"{name}: {place:+d} ", self.window_order)
                 for name, (a, b) in self.windows.items()
-                for place, word in product(range(a, b), words[self.window_order])
+                for place in range(a, b)
             ),
             *(
-                f"{name} flank: {a:+d}..{b:+d} {word}"
+                (f"{name} flank: {a:+d}..{b:+d} ", self.flank_order)
                 for name, ends in self.flanks.items()
-                for (a, b), word in product(pairwise(ends), words[self.flank_order])
+                for a, b in pairwise(ends)
             ),
+        ]
+        words = {k: list(map("".join, product("ACGT", repeat=k + 1))) for _, k in of_words}
+        return [
+            *(beginning + word for beginning, k in of_words for word in words[k]),
             *(f"edges: {name}" for name in EDGES),
             *(f"intron lengths: {start}" for start in (*self.intron_bins, "longer") if self.intron_bins),
             *(f"exon lengths: {kind} {start}" for kind, start in product(EXONS, self.exon_bins)),
