@@ -172,17 +172,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Constraining:
-    """What the constraints on validation sets are."""
+    """The fields of a `ValidationConstraints`, as options."""
 
-    validation_sets: int = option(3, min=1, help="Number of random parts for --constraints.", panel="Model")
-    gamma: float = option(
-        0.01,
-        help="Bound of --constraints on the summed differences of scores.",
-        panel="Model",
+    n_sets: int = option(
+        3, "--validation-sets", min=1, help="Number of random parts for --constraints.", panel="Model"
     )
-
-
-_OF_CONSTRAINTS = {"validation_sets": "n_sets", "gamma": "gamma"}
+    gamma: float = option(
+        0.01, help="Bound of --constraints on the summed differences of scores.", panel="Model"
+    )
 
 
 @dataclass(frozen=True)
@@ -397,8 +394,7 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
         from structune.learning.constraints import ValidationConstraints
 
         asked = given_parameters()
-        found = {name: asked[option] for option, name in _OF_CONSTRAINTS.items() if option in asked}
-        if found:
+        if found := {each.name: asked[each.name] for each in fields(Constraining) if each.name in asked}:
             given["constraints"] = ValidationConstraints(**found)
     model = kind_of_place(task.estimator).estimator_class(**given, **parameters)
     try:
@@ -466,16 +462,16 @@ def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> Non
 
 
 def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]:
+    from structune.plots.learning import chosen_step
+
     yield "weights", f"{model.coef_.size:,}"
     yield "status", model.status_
     yield "passes over the data", f"{model.passes_:.1f}"
     yield "seconds", f"{seconds:.1f}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
-        # the last one that is marked as chosen or, if none is, that of the lowest loss
-        lowest = min(steps, key=lambda record: record["heldout_loss"])
-        chosen = next((record for record in reversed(steps) if "chosen" in record), lowest)
-        yield "held-out loss", f"{chosen['heldout_loss']:.6g}, from {steps[0]['heldout_loss']:.6g}"
+        chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
+        yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
     if getattr(model, "constraints", None) is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
         yield "constraints", f"{values}, expected at most {model._asked_constraints().gamma:g}"

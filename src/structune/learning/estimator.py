@@ -529,6 +529,7 @@ class ConstrainedEstimator(StructuredEstimator):
         self._asked_constraints()
 
     def _asked_constraints(self) -> ValidationConstraints | None:
+        """What `constraints` stands for, checked."""
         if self.constraints is None:
             return None
         from structune.learning.constraints import ValidationConstraints

@@ -138,14 +138,13 @@ def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *d
         build = TuningProblem.build
         options |= {"example_groups": held_out.groups, "strata": held_out.strata}
         options["random_state"] = held_out.random_state
-    if tuner is not None and tuner.needs_splits:
+    calibrated = getattr(tuner, "calibrated", False)
+    # splits that were given are not replaced by others
+    if tuner is not None and (tuner.needs_splits or (calibrated and held_out.cv not in PARTS)):
         return build(*data, **options, cv=held_out.cv)
-    if getattr(tuner, "calibrated", False):
-        if held_out.cv not in PARTS:
-            return build(*data, **options, cv=held_out.cv)
-        for cv in (held_out.cv, HeldOut.cv):
-            with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
-                return build(*data, **options, cv=cv)
+    for cv in (held_out.cv, HeldOut.cv) if calibrated else ():
+        with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
+            return build(*data, **options, cv=cv)
     return build(*data, **options, splits=False)
 
 

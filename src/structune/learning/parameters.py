@@ -264,6 +264,7 @@ class FitsOnExecutor(Parameters):
 
     @property
     def _fit_tolerance(self) -> float:
+        """That of `run`, or what is usual for the class."""
         given = None if self.run is None else self.run.tolerance
         return self._tolerance if given is None else given
 
