@@ -135,6 +135,7 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
 
 
 def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
+    """Pieces of all sequences, or every so many of them where there are more bases than enough."""
     pieces = [
         each.sequence[start : start + _AT_ONCE]
         for each in sequences

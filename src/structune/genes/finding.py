@@ -172,6 +172,7 @@ class _Evidence:
 
 
 def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence, finding: Finding) -> None:
+    """Write the genes of each block as soon as they are known, and say at the end what was strange."""
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
     head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]

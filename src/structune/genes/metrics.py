@@ -59,22 +59,22 @@ class GeneScores:
 
     @property
     def nucleotide(self) -> GeneAccuracy:
-        """Of coding bases."""
+        """Accuracy of coding bases."""
         return self.pooled("nucleotide")
 
     @property
     def exon(self) -> GeneAccuracy:
-        """Of the coding parts of exons, by both ends."""
+        """Accuracy of the coding parts of exons, by both ends."""
         return self.pooled("exon")
 
     @property
     def transcript(self) -> GeneAccuracy:
-        """Of transcripts, by all their exons."""
+        """Accuracy of transcripts, by all their exons."""
         return self.pooled("transcript")
 
     @property
     def gene(self) -> GeneAccuracy:
-        """Of genes, by at least one of their transcripts."""
+        """Accuracy of genes, by at least one of their transcripts."""
         return self.pooled("gene")
 
 
@@ -185,6 +185,7 @@ def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
 
 
 def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
+    """Transcripts by contig, as they may be given already."""
     if isinstance(genes, Mapping):
         return {contig: list(of) for contig, of in genes.items()}
     found = defaultdict(list)
@@ -194,6 +195,7 @@ def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
 
 
 def _touches(interval: tuple[int, int], within: Intervals | None) -> bool:
+    """Whether an interval has a position in some that are apart and ascending; None is everywhere."""
     if within is None:
         return True
     k = bisect_left(within, interval[1], key=itemgetter(0))  # the first that starts behind
@@ -220,6 +222,7 @@ def _n_bases(transcripts: Iterable[Transcript], within: Intervals | None) -> int
 
 
 def _level(level: str) -> int:
+    """The place of a level among `GENE_LEVELS`; refuses one that there is not."""
     if level not in GENE_LEVELS:
         raise DataError(f"found the level {level!r}, expected one of {GENE_LEVELS}")
     return GENE_LEVELS.index(level)
@@ -232,6 +235,7 @@ def _rows(scores: GeneScores, contigs: Iterable[str], level: int) -> IntArray:
 
 
 def _statistic(counts: FloatArray, measure: str) -> FloatArray:
+    """A measure by counts, of which the last axis has the four of `GeneScores`."""
     # Burset & Guigo 1996: sensitivity TP / (TP + FN), and their specificity TP / (TP + FP), here precision
     annotated, predicted, found, right = np.moveaxis(counts, -1, 0)
     nothing = annotated + predicted == 0
@@ -242,4 +246,5 @@ def _statistic(counts: FloatArray, measure: str) -> FloatArray:
 
 
 def _ratio(above: FloatArray, below: FloatArray, nothing: NDArray[np.bool_] | np.bool_) -> FloatArray:
+    """One over the other; where that is 0, 1 if there is `nothing`, otherwise 0."""
     return np.where(below > 0, above / np.where(below > 0, below, 1), np.where(nothing, 1.0, 0.0))

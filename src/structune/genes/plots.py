@@ -105,6 +105,7 @@ def _rows(transcripts: Sequence[Transcript], gap: float) -> Rows:
 
 
 def _draw(axes: Axes, t: Transcript, y: float, shared: set[Part], unit: float) -> None:
+    """Draw a transcript at a height, its `shared` parts in another color."""
     from matplotlib.collections import PolyCollection
 
     last = t.exons[-1] if t.strand == "+" else t.exons[0]

@@ -160,6 +160,7 @@ def _of_strand(hint: Hint, reverse: int) -> list[tuple[str, int, int]]:
 
 
 def _check(hint: Hint, name: str) -> None:
+    """Refuse what is no hint, by the name of its sequence."""
     try:
         is_right = hint.kind in HINTS and hint.strand in _STRANDS
         is_right &= 0 <= operator.index(hint.start) < operator.index(hint.end) < _MOST

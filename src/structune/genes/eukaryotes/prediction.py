@@ -127,6 +127,7 @@ def may_have_gene(text: str, shortest_intron: int) -> bool:
 
 
 def pieces_of(each: SearchedSequence) -> Iterator[Piece]:
+    """A sequence in pieces, which overlap."""
     # pieces begin every _MOST - _OVERLAP bases; one is the last once the overlap reaches the end
     for start in range(0, max(1, len(each.text) - _OVERLAP), _MOST - _OVERLAP):
         part = slice(start, start + _MOST)

@@ -33,6 +33,7 @@ def encoded(
     tracks: Sequence[FloatArray] | None = None,
     weights: FloatArray | None = None,
 ) -> ExonShard:
+    """Examples as a shard, with their genes as paths."""
     texts = examples.sequences
     paths = [
         gene_path(graph.weights, len(text), [t]) for text, t in zip(texts, examples.transcripts, strict=True)
@@ -106,10 +107,12 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
 
 @cache
 def _known() -> dict[str, float]:
+    """Weights by name of the model of what organisms have in common."""
     return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
 
 
 def _weights_of(center: Any) -> dict[str, float]:
+    """Weights by name of a finder."""
     return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
 
 

@@ -93,6 +93,7 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
 
 
 def _parsed(text: str) -> SeqRecord:
+    """The record of a text, as Biopython reads it; refuses what it cannot read."""
     from Bio import SeqIO  # here, because it is slow to import
 
     with warnings.catch_warnings():
@@ -105,6 +106,7 @@ def _parsed(text: str) -> SeqRecord:
 
 
 def _annotated(record: SeqRecord) -> AnnotatedSequence:
+    """The sequence of a record with its coding parts as transcripts, and those that are skipped."""
     contig = record.id
     try:
         sequence = str(record.seq)

@@ -88,6 +88,7 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
 
 
 def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSequence]:
+    """Annotated sequences of a file of any format, or of one of genes and one of their sequences."""
     if sequences is not None:
         lines.strip()
         return annotated(parse_annotation(lines), read_dna(sequences), lines.name)
@@ -99,6 +100,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
 
 
 def _first_of(lines: Lines) -> str:
+    """The first line that is not blank, among those that are looked at ahead; empty if there is none."""
     return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 
@@ -147,6 +149,7 @@ def read_sequences(
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
+    """The sequences of FASTA, without genes."""
     lines.strip()
     for name, sequence in parse_dna(lines, "", (FASTA, "GenBank")):
         try:

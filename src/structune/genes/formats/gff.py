@@ -98,6 +98,7 @@ def read_annotation(source: Source) -> GeneAnnotation:
 
 
 def parse_annotation(lines: Lines) -> GeneAnnotation:
+    """Read lines as `read_annotation` does."""
     # the first feature tells: programs that write GTF may name no format in the first lines
     every = (text for text in lines.head(sys.maxsize) if text and not text.startswith("#"))
     with lines.told_by_look(("GFF3", "GTF")):
@@ -140,6 +141,7 @@ def read_gff3(source: Source) -> GeneAnnotation:
 
 
 def parse_gff3(lines: Lines) -> GeneAnnotation:
+    """Read lines as `read_gff3` does."""
     parts, parents, kinds = list[Part](), dict[str, _Key](), Counter[str]()
     proteins, circular = set[str](), set[str]()
     codons: dict[str, set[str]] = {kind: set() for kind in _CODONS}  # parents of these features
@@ -217,6 +219,7 @@ def _parents_of(part: Part) -> list[str]:
 
 
 def _name_of(escaped: str) -> str:
+    """The name in an ID, without the kind that Ensembl and WormBase begin it with."""
     return _PREFIX.sub("", unquote(escaped))
 
 
@@ -248,6 +251,7 @@ def read_gtf(source: Source) -> GeneAnnotation:
 
 
 def parse_gtf(lines: Lines) -> GeneAnnotation:
+    """Read lines as `read_gtf` does."""
     # parts by their kinds, and by the names of transcript and gene
     found: dict[str, dict[tuple[str, str], list[Part]]] = {kind: {} for kind in ("CDS", *_CODONS)}
     cut, scores, kinds = set[tuple[str, str]](), dict[str, float | None](), Counter[str]()
@@ -297,6 +301,7 @@ def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
 
 
 def columns_of(text: str) -> list[str]:
+    """The nine columns of a line; refuses another number."""
     columns = text.split("\t", _N_COLUMNS - 1)
     if len(columns) == _N_COLUMNS - 1:
         columns.append("")  # the last one was empty, and the ends of lines are cut
@@ -306,6 +311,7 @@ def columns_of(text: str) -> list[str]:
 
 
 def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, str]) -> Part:
+    """A line as a part, of which the phase is not looked at; refuses spans and scores that are none."""
     start, end, score = columns[3:6]
     if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
         raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
@@ -320,6 +326,7 @@ def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, 
 
 
 def _coding(part: Part, phase: str) -> Part:
+    """A coding part with its phase; refuses strands and phases that are none."""
     if part.strand not in ("+", "-"):
         raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
     # codon_start k means that k - 1 bases come before the first whole codon, which is what a phase is

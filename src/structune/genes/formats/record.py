@@ -83,6 +83,7 @@ class Transcript:
                 )
 
     def _refused(self, problem: str) -> DataError:
+        """The error of a transcript that is none, by its name."""
         return DataError(f"transcript {shown(self.name)}: {problem}")
 
     @property
@@ -200,6 +201,7 @@ def check_name(text: str) -> None:
 
 
 def along_strand(bases: str, strand: str) -> str:
+    """Bases as they are read along a strand."""
     along: str = bases if strand == "+" else reverse_complement(bases)
     return along
 

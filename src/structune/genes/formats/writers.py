@@ -92,6 +92,7 @@ def region_text(of: AnnotatedSequence) -> str:
 
 
 def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
+    """Attributes of GFF3 that mark what goes on before or behind its span."""
     marks = [f";start_range=.,{span[0] + 1}"] if before else []
     marks += [f";end_range={span[1]},."] if behind else []
     return ";partial=true" + "".join(marks) if marks else ""
@@ -100,6 +101,7 @@ def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
 def _line(
     t: Transcript, kind: str, span: tuple[int, int], score: float | None, phase: str, attributes: str
 ) -> str:
+    """A line of GFF3, of a transcript or of what it belongs to."""
     place = f"{span[0] + 1}\t{span[1]}\t{'.' if score is None else repr(float(score))}\t{t.strand}"
     return f"{quote(t.contig, safe=_IN_CONTIG)}\tstructune\t{kind}\t{place}\t{phase}\t{attributes}\n"
 
@@ -127,6 +129,7 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
 
 
 def proteins_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
+    """FASTA of the proteins, by `code` where a transcript has none."""
     return "".join(_fasta(t, t.protein(genome.sequence, t.code or code, starts)) for t in genome.transcripts)
 
 
@@ -143,10 +146,12 @@ def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence])
 
 
 def coding_sequences_text(genome: AnnotatedSequence) -> str:
+    """FASTA of the coding sequences."""
     return "".join(_fasta(t, t.coding_sequence(genome.sequence)) for t in genome.transcripts)
 
 
 def _fasta(t: Transcript, letters: str) -> str:
+    """An entry of FASTA: the transcript in its head, and letters in rows."""
     place = f"{one_word(t.contig)}:{t.start + 1}-{t.end}({t.strand})"
     # `partial` is along the contig, 5' and 3' along the strand
     cut = dict(zip("53" if t.strand == "+" else "35", t.partial, strict=True))
@@ -221,6 +226,7 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
 def _location(
     spans: Sequence[tuple[int, int]], strand: str, cut: tuple[bool, bool]
 ) -> SimpleLocation | CompoundLocation:
+    """Parts as Biopython has them, marked where they go on before the first or behind the last."""
     starts, ends = [a for a, _ in spans], [b for _, b in spans]
     if cut[0]:
         starts[0] = BeforePosition(starts[0])

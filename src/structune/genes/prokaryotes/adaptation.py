@@ -67,6 +67,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
 
 
 def _warn_of_little(letters: Sequence[Letters]) -> None:
+    """Warn of a genome that is too small, or in contigs that are too short, to gain."""
     sizes = np.array([part.size for part in letters], np.int64)
     if any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
         return
@@ -114,6 +115,7 @@ def _stretches(letters: Sequence[Letters]) -> Sequence[Letters]:
 
 
 def _learn(learner: ProkaryoticGeneFinder, loss: str, genome: OrfShard, genes: NDArray[np.int8]) -> None:
+    """Fit weights to genes as if they were known; an interrupted fit interrupts the whole."""
     learner.set_params(loss=loss).fit_known(replace(genome, chosen=genes))
     if learner.status_ == "interrupted":
         raise KeyboardInterrupt

@@ -95,6 +95,7 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
 
 
 def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
+    """What keeps a transcript alone from being learned from, or nothing."""
     if any(t.partial):
         return "not whole"
     if len(t.exons) > 1:

@@ -353,6 +353,7 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
 
 
 def _sample(X: Sequence[str | AnnotatedSequence]) -> list[Letters]:
+    """The known pieces, the longest first, up to as many bases as tell models apart."""
     found, n = list[Letters](), 0
     pieces = (piece.letters for piece in known_pieces(annotated_sequences(X, None)))
     for letters in sorted(pieces, key=lambda letters: -letters.size):

@@ -367,6 +367,7 @@ class StartModel:
 
 
 def weighed(parts: dict[str, FloatArray]) -> FloatArray:
+    """Scores: sums of parts times their `WEIGHTS`."""
     return np.asarray(sum(WEIGHTS[name] * part for name, part in parts.items()))
 
 

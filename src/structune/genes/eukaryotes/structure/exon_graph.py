@@ -183,11 +183,13 @@ class ExonGraph(Structure):
         self._check_paths(shard)
 
     def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
+        """The numbers of words of both strands."""
         both = np.empty((2, letters.size), np.int16)
         words(letters, self.weights.word_length, *both)
         return both[0], both[1]
 
     def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
+        """The paths of all sequences, one after the other; refuses sizes and columns that are not theirs."""
         paths = [np.asarray(path) for path in outputs]
         if len(paths) != sizes.size:
             raise DataError(f"found {len(paths)} paths of {sizes.size} sequences")
@@ -199,6 +201,7 @@ class ExonGraph(Structure):
         return _joined(paths, np.int8)
 
     def _check_paths(self, shard: ExonShard) -> None:
+        """Refuse paths that are no genes of the model."""
         for s in range(len(shard)):
             nodes, path = shard.nodes.of(s), self._path(shard, s)
             lefts, rights = path_nodes(self.weights, nodes, path)
@@ -215,6 +218,7 @@ class ExonGraph(Structure):
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
     def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
+        """The path of n positions of exons by their left and right nodes."""
         path = np.full(n, self.weights.n_columns - 1, np.int8)
         for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
             a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]
@@ -226,6 +230,7 @@ class ExonGraph(Structure):
         return path
 
     def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
+        """That of a sequence."""
         paths = shard.paths if outputs is None else outputs
         return paths[shard.starts[s] : shard.starts[s + 1]]
 
@@ -383,6 +388,7 @@ class ExonGraph(Structure):
         return values
 
     def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
+        """The log-partition or the best score, which must be finite, and the sums that it is found by."""
         filled = sequence.no_sums()
         value = sums.forward(sequence.nodes, sequence.scores, sequence.n, filled, is_best)
         if not np.isfinite(value):
@@ -390,6 +396,7 @@ class ExonGraph(Structure):
         return value, filled
 
     def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
+        """Expected counts, by the sums of `_forward` and the log-partition."""
         counts = sequence.no_counts()
         sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
         return counts
@@ -442,4 +449,5 @@ class ExonGraph(Structure):
 
 
 def _joined(parts: Sequence[Array], dtype: Any) -> Array:
+    """Parts one after the other, as `dtype`; nothing of no parts."""
     return np.concatenate([*parts, np.empty(0, dtype)], dtype=dtype, casting="unsafe")

@@ -70,6 +70,7 @@ def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
 def _ends(
     position: Array, frame: Array, signal: int, mask: Any = 0, partner: Any = -1, edge: int = -1
 ) -> Ends:
+    """Ends at positions, with their frames, of one signal; other numbers may be one for all."""
     more = (np.broadcast_to(each, position.shape).astype(np.int64) for each in (mask, signal, partner, edge))
     return Ends(position, np.asarray(frame % 3), *more)
 

@@ -59,6 +59,7 @@ def path_genes(weights: ExonWeights, path: Path) -> list[tuple[str, Exons]]:
 
 
 def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where runs of marked positions begin and end."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False]))))
     return [(a, b) for a, b in edges.reshape(-1, 2).tolist()]
 
@@ -91,6 +92,7 @@ def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray
 
 
 def _joined(nodes: Nodes, lefts: IntArray, rights: IntArray) -> NDArray[np.bool_]:
+    """Whether each pair of a left and a right node is an exon of the graph."""
     first, last = (np.append(of, 0)[rights] for of in (nodes.right_first, nodes.right_last))
     return (lefts >= 0) & (rights >= 0) & (first <= lefts) & (lefts < last)
 

@@ -38,6 +38,7 @@ class Scaling:
 
     @cached_property
     def _families(self) -> list[str]:
+        """The kind of each weight: its name before the first ``:``."""
         return [name.partition(":")[0] for name in self.weights.names()]
 
     @cached_property

@@ -48,6 +48,7 @@ class NodeArrays:
 
     @classmethod
     def joined(cls, found: Sequence[Nodes]) -> NodeArrays:
+        """Those of some sequences, as one."""
         sizes = [[getattr(each, name).size for each in found] for name in _GROUPS.values()]
         offsets = np.array([offsets_of(np.array(some, np.int64)) for some in sizes])
         # positions and numbers of nodes fit into 32 bits: half of the memory of encoded sequences

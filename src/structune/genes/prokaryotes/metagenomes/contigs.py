@@ -59,7 +59,7 @@ _IS_STOP = _ACIDS[_OF_CODON] == "*"
 _HAS_STOP = (_IS_STOP[:, None] | _IS_STOP).ravel()
 _WORD_COLUMNS = ("in genes", "amino acids", "number")
 _ENDS = ("before", "behind", "both")  # where a gene goes on beyond its contig
-_KNOWN = np.append(np.ones(4**WORD), 0.0)  # words with an unknown base are none
+_KNOWN = np.append(np.ones(N_WORDS), 0.0)  # words with an unknown base are none
 
 
 # --- the graph --------------------------------------------------------------------------------------------
@@ -208,10 +208,12 @@ def gc_share(letters: Letters) -> float:
 
 
 def _design(shares: FloatArray) -> FloatArray:
+    """A constant, and the share of G and C in units of its spread around the usual one."""
     return np.column_stack((np.ones(len(shares)), (shares - _USUAL) / _SPREAD))
 
 
 def _normalised(logs: FloatArray) -> FloatArray:
+    """Logs of probabilities that add up to 1 in each row."""
     logs = logs - logs.max(axis=1, keepdims=True)  # scipy.special, which has this, takes long to import
     return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
 
@@ -321,6 +323,7 @@ class Organism:
 
 
 def composition_of(organisms: Sequence[Organism]) -> Composition:
+    """How words follow the share of G and C among organisms."""
     in_genes, everywhere = (
         np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
     )
@@ -368,10 +371,12 @@ def _pieces(
 
 
 def _spans(given: Sequence[tuple[int, int]]) -> IntArray:
+    """Starts and ends as an array, shape (n, 2)."""
     return np.array(given, np.int64).reshape(-1, 2)
 
 
 def _inside(spans: IntArray, start: int, end: int) -> IntArray:
+    """Which spans have a base between two places."""
     return np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
 
 

@@ -103,10 +103,12 @@ class OrfRules:
 
 
 def _codon(text: str) -> int:
-    return _number(np.array(["ACGT".index(base) for base in text], np.int8))
+    """The number of a codon by its text."""
+    return _number(np.array([_BASES.index(base) for base in text], np.int8))
 
 
 def _number(codon: Letters) -> int:
+    """The number of a codon by its letters; one of its own if a base is unknown."""
     return int(codon @ np.array([16, 4, 1])) if codon.max() < 4 else _NO_CODON
 
 
@@ -236,6 +238,7 @@ class OrfWeights:
 
 
 def _words(length: int) -> list[str]:
+    """All words of a length, in the order of their numbers."""
     return ["".join(letters) for letters in product(_BASES, repeat=length)]
 
 

@@ -240,5 +240,6 @@ class OrfGraph(Structure):
 
 
 def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
+    """Sums over the candidates of each sequence."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))

@@ -169,11 +169,11 @@ class OrfShard(Shard):
                 s = np.searchsorted(self.offsets[level], np.argmax(wrong), side="right") - 1
                 raise DataError(f"sequence {s}: found {problem}")
 
+        back = np.diff(2 * sequence + of_frame, prepend=0) < 0
+        refuse(back, FRAMES, "candidates that frames do not share out")
         # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions
         # are negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
         is_reverse = of_frame[frame]
-        back = np.diff(2 * sequence + of_frame, prepend=0) < 0
-        refuse(back, FRAMES, "candidates that frames do not share out")
         starts = np.where(is_reverse, -bounds[:, 1], bounds[:, 0])
         stops = np.where(is_reverse, -bounds[:, 0], bounds[:, 1])
         lengths, is_later = stops - starts, np.diff(frame, prepend=-1) == 0
