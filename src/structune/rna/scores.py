@@ -82,6 +82,7 @@ class FoldingScores:
         return folding_sections(self.folder, names, sequences, known, self.predicted, self.exact, self.curve)
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
+        """Of all pairs together, and means over sequences; exact, and with a slip."""
         both = {"": self.exact, " slip 1": self.slipped}
         means = {
             f"mean{slip}": PairAccuracy(*(float(np.mean(x)) for x in (of.sensitivity, of.ppv, of.f1)))
