@@ -195,6 +195,7 @@ class _Strand:
         self._end, self._slope = float(misc[2]), float(misc[4]) if misc.size > 4 and misc[4] else _SLOPE
 
     def _pair(self, i: int, j: int) -> int:
+        """The row of two bases in tables of pairs."""
         word = self._bases[i] + self._bases[j]
         return _PAIRS.index(word) if word in _PAIRS else len(_PAIRS)
 
@@ -203,6 +204,7 @@ class _Strand:
         return self._end if pair > 1 else 0.0
 
     def _sized(self, table: str, n: int) -> float:
+        """What a loop of n bases costs for its length."""
         # Jacobson & Stockmayer: longer loops cost the logarithm of their length more. ViennaRNA truncates it
         # to whole hundredths of kcal/mol, and so does this.
         beyond = math.log(n / _LONGEST) if n > _LONGEST else 0.0

@@ -174,6 +174,7 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
 
 
 def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
+    """The same example with evidence from its reactivities."""
     record, n = example.record, example.record.n_bases
     if values.size > n:
         raise example.refuse(f"found {values.size} reactivities for {n} bases")
@@ -256,6 +257,7 @@ class _Constrained(Entry):
 
 
 def _is_notation(text: str) -> bool:
+    """Whether the first word of a line has letters of constraints only."""
     return set(text.split(maxsplit=1)[0]) <= _MARKS
 
 

@@ -381,7 +381,6 @@ class RNAFolder(BlockEstimator):
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
-
         return self._folded(X, constraints, lambda rna, part: rna.best(self.coef_, part)[0])
 
     def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
@@ -394,6 +393,7 @@ class RNAFolder(BlockEstimator):
         return self._folded(X, constraints, lambda rna, part: rna.best_centroid(self.coef_, part, threshold))
 
     def _folded(self, X: Any, constraints: Any, partners: Callable[[RNA, RNAShard], IntArray]) -> list[str]:
+        """The structure of each sequence, of which a function gives the partners."""
         shard, rna = self._encode(X, constraints), self._structure
 
         def fold(part: RNAShard) -> list[str]:

@@ -102,11 +102,13 @@ class LeftOut:
             warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
 
     def _some(self, k: int) -> str:
+        """The named examples of a kind, and how many more there are."""
         more = self._counts[k][0] - len(self._named[k])
         return ", ".join(self._named[k] + [f"and {more} more"] * (more > 0))
 
 
 def _called(s: int, names: Sequence[str] | None, start: int = 0) -> str:
+    """What errors call an example."""
     return f"sequence {start + s}" if names is None else names[s]
 
 

@@ -99,6 +99,7 @@ class Draws:
         self._seen: Counter[int] = Counter()
 
     def of(self, sequence: str) -> np.random.Generator:
+        """The generator for this sequence, another each time."""
         # What counts is what the model sees: case, T or U, and which unknown letter do not matter.
         bases = _NO_BASE.sub("N", sequence.upper().replace("T", "U"))
         digest = int.from_bytes(blake2b(bases.encode(), digest_size=8).digest(), "little")

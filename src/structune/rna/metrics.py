@@ -191,17 +191,22 @@ def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
     DataError
         The two differ in shape, or are not within [0, 1].
     """
+    s, p = along_ppv(sensitivity, ppv)
+    if not s.size:
+        return 0.0
+    return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
+
+
+def along_ppv(sensitivity: ArrayLike, ppv: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both, checked, in the order in which `roc_area` joins the points."""
     s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
     if s.ndim != 1 or s.shape != p.shape:
         raise DataError(f"found shapes {s.shape} and {p.shape}, expected two rows of equal length")
     if not np.all((s >= 0) & (s <= 1) & (p >= 0) & (p <= 1)):
         raise DataError("found a sensitivity or PPV that is not within [0, 1]")
-    if not s.size:
-        return 0.0
     # By PPV, and among equal ones the highest sensitivity first, which is then extended to PPV 0.
     order = np.lexsort((-s, p))
-    s, p = s[order], p[order]
-    return float(s[0] * p[0] + np.sum(np.diff(p) * (s[1:] + s[:-1]) / 2))
+    return s[order], p[order]
 
 
 def _accuracy(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -33,7 +33,7 @@ from structune.rna.formats.brackets import (
     check_strands,
     largest_nested,
 )
-from structune.rna.metrics import Structure, roc_area
+from structune.rna.metrics import Structure, along_ppv, roc_area
 from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
@@ -243,6 +243,7 @@ def _draw_bases(axes: Axes, letters: str, xy: FloatArray, certainty: FloatArray 
 
 
 def _kind(letter: str) -> str:
+    """What the colour of a letter is listed under."""
     letter = "U" if letter == "T" else letter
     return letter if letter in _LETTER_COLORS else "other"
 
@@ -338,16 +339,14 @@ def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path
         matplotlib is not installed, or there are no curves, more than 7, or one without points.
     """
     check_number(len(curves), "curves")
-    areas = {name: roc_area(*curve) for name, curve in curves.items()}
-    for name, (sensitivity, _) in curves.items():
-        if not np.size(sensitivity):
+    points = {name: along_ppv(*curve) for name, curve in curves.items()}
+    for name, (s, _) in points.items():
+        if not s.size:
             raise DataError(f"found no points for {name!r}, expected at least one")
     figure = new_figure(path, 5.5, 5.3 + 0.22 * len(curves))
     axes = figure.subplots()
-    for k, (name, (sensitivity, ppv)) in enumerate(curves.items()):
-        s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
-        order = np.lexsort((-s, p))
-        s, p, label = s[order], p[order], f"{name} (area {areas[name]:.3f})" if s.size > 1 else name
+    for k, (name, (s, p)) in enumerate(points.items()):
+        label = f"{name} (area {roc_area(s, p):.3f})" if s.size > 1 else name
         style: dict[str, Any] = {"color": COLORS[k], "clip_on": False}
         axes.plot(p, s, "-", marker=MARKERS[k], markersize=4.5, linewidth=1.4, label=label, zorder=3, **style)
         if s.size > 1:
@@ -498,7 +497,7 @@ def _place_on_circle(
     """
     # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
-    depth = np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
+    depth = _depth(radius)
     center = 1j * depth
     middles = -np.pi / 2 - np.append(0.0, np.cumsum(gaps))  # clockwise, from the closing pair below
     for a, b, middle in zip(loop.first, loop.last, middles[1:-1], strict=True):
@@ -531,7 +530,7 @@ def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
 
 def _gaps(z: ComplexArray, loop: _Loop, radius: float) -> FloatArray:
     """The least angle between each two neighbouring pairs, the closing one being the first and last."""
-    depth = np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
+    depth = _depth(radius)
     least = _LEAST_TURN if loop.first.size > 1 else 0.0
     stem = max(least, float(np.arctan2(PAIR_LENGTH / 2 + _STEM_MARGIN, depth)))
     left, right = [], []
@@ -550,7 +549,13 @@ def _edge_angles(loop: _Loop, radius: float) -> FloatArray:
 
 
 def _half_angle(radius: float, chord: float) -> float:
+    """Half the angle at the center that a chord of a circle spans."""
     return float(np.arcsin(min(chord / (2 * radius), 1.0)))
+
+
+def _depth(radius: float) -> float:
+    """How far a pair is from the center of its circle."""
+    return float(np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0)))
 
 
 def _radius(n_edges: float, n_pairs: float) -> float:
@@ -592,7 +597,7 @@ def _place_ring(z: ComplexArray, partners: IntArray) -> None:
     loop = _loop(z, partners, 0, partners.size - 1)
     radius, gaps = _open(z, loop)
     _place_on_circle(z, loop, radius, gaps, -1, z.size)
-    z -= 1j * np.sqrt(max(radius**2 - (PAIR_LENGTH / 2) ** 2, 0.0))
+    z -= 1j * _depth(radius)
     first, last = (int(loop.first[0]), int(loop.last[-1])) if loop.first.size else (0, -1)
     ends = np.append(np.arange(last + 1, z.size), np.arange(first))
     start, turn, n_edges = -np.pi / 2, 2 * np.pi, ends.size

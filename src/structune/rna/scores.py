@@ -82,6 +82,7 @@ class FoldingScores:
         return folding_sections(self.folder, names, sequences, known, self.predicted, self.exact, self.curve)
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
+        """Of all pairs together, and means over sequences; exact, and with a slip."""
         both = {"": self.exact, " slip 1": self.slipped}
         means = {
             f"mean{slip}": PairAccuracy(*(float(np.mean(x)) for x in (of.sensitivity, of.ppv, of.f1)))
@@ -119,8 +120,8 @@ def evaluate(
             rows += batch
             progress.advance(len(batch))
     predicted, *others = (list(column) for column in zip(*rows, strict=True))
-    known = [example.structure for example in examples]
-    crossing = [np.count_nonzero(found != largest_nested(found)) // 2 for found in map(partners, known)]
+    known = [partners(example.structure) for example in examples]  # once, for all of gamma
+    crossing = [np.count_nonzero(found != largest_nested(found)) // 2 for found in known]
     knots = [int(n) for n in crossing if n]
     exact, slipped = base_pair_scores(known, predicted), base_pair_scores(known, predicted, slip=1)
     curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None

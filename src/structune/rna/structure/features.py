@@ -58,6 +58,7 @@ STARTS = Starts(*(place.start for place in TABLES.values()))
 
 
 def _unordered(a: str, b: str) -> str:
+    """Two words in the one order that names have."""
     return min(a + b, b + a)
 
 
@@ -69,6 +70,7 @@ def _steps(name: str, first: int, last: int) -> list[str]:
 
 
 def _words(length: int) -> list[str]:
+    """All words of so many letters."""
     return ["".join(word) for word in product(LETTERS, repeat=length)]
 
 

@@ -166,6 +166,7 @@ class ScaledInference:
             return np.asarray(np.log(self._suffixes) + kernels.RAISE * self._raised)
 
     def _room(self, n_rows: int) -> tuple[Array, Array]:
+        """Scratch for kernels: so many rows, and a ring of rows."""
         ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
         return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
 

@@ -120,6 +120,7 @@ class RNAShard(SequenceShard):
 
     @property
     def bounds(self) -> IntArray:
+        """Parts are bases."""
         return self.offsets
 
     @property

@@ -76,6 +76,7 @@ def parse_sequence(s: int, sequence: str) -> Array:
 
 
 def _codes(text: str) -> Array:
+    """The number of each letter."""
     return _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
 
 
@@ -148,6 +149,7 @@ def dot_brackets(partners: IntArray, letters: Array, offsets: IntArray) -> list[
 
 
 def _marks(partners: IntArray, places: IntArray) -> str:
+    """Dots and brackets of bases at these places."""
     marks = np.where(partners < 0, b".", np.where(partners > places, b"(", b")"))
     return marks.tobytes().decode()
 
@@ -238,7 +240,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
         elif (why := loop.offence(space.min_hairpin)) is not None:
             found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
     # Seen from the last pair, the outermost loop of a circle has one branch less: this pair closes it.
-    loops[0].branches -= 1  # on a circle the last pair closes it
+    loops[0].branches -= 1
     if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
         found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
 
