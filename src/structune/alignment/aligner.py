@@ -191,6 +191,7 @@ class SequenceAligner(BlockEstimator):
         return Encoded(alignment, shard, groups, {"alignment_": alignment})
 
     def _alignment_for(self, X: Pairs) -> Alignment:
+        """The structure of these pairs under the parameters given."""
         return Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
@@ -349,6 +350,8 @@ class SequenceAligner(BlockEstimator):
         return float(gamma) if gamma <= sys.float_info.max else np.inf
 
     def _rows(self, X: Pairs, align: Callable[[AlignmentShard], IntArray]) -> list[tuple[str, str]]:
+        """Alignments as rows with gaps; `align` finds the partners of residues of some pairs."""
+
         def split(part: AlignmentShard) -> list[IntArray]:
             partners = align(part)
             return [partners[a:b] for a, b in pairwise(part.starts.tolist())]

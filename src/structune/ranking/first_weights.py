@@ -98,6 +98,7 @@ def _moments(parts: Iterable[_Documents]) -> _Documents:
 
 
 def _together(parts: Iterable[_Documents]) -> _Documents:
+    """The documents of all parts, as those of one."""
     matrices, gains, weights = zip(*parts, strict=True)
     X: Any = (
         np.vstack(matrices) if isinstance(matrices[0], np.ndarray) else scipy.sparse.vstack(matrices, "csr")

@@ -126,6 +126,7 @@ def letor_features(source: Source) -> Iterator[IntArray]:
 def _data(
     name: str, documents: list[_Document], features: Sequence[int] | None, missing: float | None
 ) -> LetorData:
+    """A table of the documents, with the features given, or all that occur."""
     if features is None:
         columns = np.unique(np.concatenate([document.indices for document in documents]))
     else:
@@ -226,6 +227,7 @@ def _documents(source: Source) -> Iterator[_Document]:
 
 
 def _parsed(line: int, text: str) -> _Document:
+    """The document of a line."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

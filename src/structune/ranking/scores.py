@@ -62,6 +62,7 @@ class RankingScores:
         return dict(zip(_POSITIONS, np.mean([q.ndcg for q in self.queries], axis=0).tolist(), strict=True))
 
     def tables(self) -> list[Table]:
+        """What the terminal shows: NDCG@k by k, and what was ranked."""
         told = self.as_dict()
         rows = [*((str(k), [value]) for k, value in told["ndcg"].items()), ("mean", [told["mean"]])]
         record = [

@@ -100,6 +100,7 @@ class SegmentReader:
             yield found
 
     def _own(self, words: list[str], start: int, stop: int) -> list[str]:
+        """Names of what the user's function says of a segment."""
         assert self.function is not None
         found = self.function(words, start, stop)
         is_list = isinstance(found, Iterable) and not isinstance(found, str)

@@ -112,6 +112,7 @@ def possible_lengths(moves: Moves, longest: int) -> BoolArray:
 
 
 def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
+    """Whether one label may follow another, each a position in a segment and a type."""
     # "bio": I-x goes on with B-x or I-x. "bioes": an open segment (B, I) has to go on (I, E) with its type,
     # and nothing else may. Start and end are as O.
     if scheme == "bio":
@@ -282,7 +283,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
 
 
 def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str, int]) -> Labelling:
-    # A mask of the labels that a token may have; None allows all.
+    """A labelling where a token may have several labels, or any (None)."""
     allowed = np.zeros((len(flat), len(names)), dtype=bool)
     for t, label in enumerate(flat):
         for choice in names if label is None else _choices(label):
