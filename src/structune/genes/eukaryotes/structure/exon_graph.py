@@ -213,8 +213,8 @@ class ExonGraph(Structure):
                     continue
                 position = int(differ[0])
             else:
-                inside = np.flatnonzero(np.diff(np.append(False, path < 3 * self.weights.n_strands)) > 0)
-                position = int(inside[wrong])
+                coding = np.append(False, path < 3 * self.weights.n_strands)
+                position = int(np.flatnonzero(coding[1:] & ~coding[:-1])[wrong])  # where exons begin
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
     def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
