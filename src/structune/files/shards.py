@@ -484,6 +484,7 @@ def _lock(file: IO[bytes]) -> bool | None:
 
 
 def _discard(path: Path, mark: IO[bytes], names: re.Pattern[str], is_new: bool, pid: int) -> None:
+    """Empty a folder that was not finished, and remove it if it is new."""
     if os.getpid() != pid:
         return  # a fork, which has no part in it
     with closing(mark), suppress(OSError):  # gone, or not to be changed any more

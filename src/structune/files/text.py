@@ -43,6 +43,8 @@ def whole_gzip(name: str) -> Iterator[None]:
 
 
 class _Unpacked(io.RawIOBase):
+    """The bytes of a binary file, unpacked if they are gzip, within limits of lines and sizes."""
+
     def __init__(self, source: IO[bytes], name: str, start: bytearray) -> None:
         self._name, self._packed, self._start = name, _Rest(source), start
         binary = io.BufferedReader(self._packed, _BUFFER)

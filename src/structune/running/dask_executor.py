@@ -111,6 +111,7 @@ class DaskExecutor:
         return self._placed[id(item)][0].block.status not in ("cancelled", "error")
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
+        """Values, each as the result of a task."""
         # never to given workers: tasks that were, wait forever if all workers die at once
         with warnings.catch_warnings():
             # that a task's arguments are large: they are what there is to be sent, once
@@ -118,6 +119,7 @@ class DaskExecutor:
             return self._tasks(_identity, list(values))
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
+        """A task for every row of the columns, on workers of the same versions."""
         with self.results.connected():
             # never pure: the same call may be asked for again after its result was lost
             checked = partial(_checked, own_versions(), function)
@@ -366,6 +368,7 @@ def _versions(told: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _checked(versions: Mapping[str, str], function: Function, *values: Any) -> Any:
+    """Call a function on a worker, if that has the versions of the process that asks."""
     check_worker(versions)  # here: workers join at any time
     return function(*values)
 

@@ -124,6 +124,7 @@ def _of_groups() -> Iterator[int]:
 
 
 def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
+    """Bytes that a control group can still have, if it has a limit."""
     with suppress(OSError, ValueError):  # there is no such group here, or it has no limit
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))

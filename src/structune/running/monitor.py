@@ -162,6 +162,7 @@ class Monitor:
         return state
 
     def _keep(self, key: str, state: Callable[[], State]) -> None:
+        """Let the checkpoint have a state, with the history, time and passes up to now."""
         if self.checkpoint is None or not self.checkpoint.is_here:
             return
         # the history up to now: what is recorded later belongs to work that a killed process does again

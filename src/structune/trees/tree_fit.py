@@ -299,9 +299,10 @@ def tune_priors(
             log_precision[node] = np.log(np.broadcast_to(tuner.start, len(groups)))
             gamma = float(parent is not None)
         chosen[node] = NodePrior(groups.spread(np.exp(log_precision[node])), gamma)
-        weights[node] = [
-            fit_node(train[node], chosen[node], w, monitor, tolerance=tuner.fit_tolerance).w
-            for (train, _), w in zip(splits, parents, strict=True)
-        ]
+        if tree.children(node):  # nobody asks for the weights of a leaf
+            weights[node] = [
+                fit_node(train[node], chosen[node], w, monitor, tolerance=tuner.fit_tolerance).w
+                for (train, _), w in zip(splits, parents, strict=True)
+            ]
         monitor.record("selection", done=len(chosen) / len(full), node=node, gamma=gamma)
     return chosen

@@ -377,6 +377,7 @@ class CuttingPlanes:
         self._gram[k, : k + 1] = self._gram[: k + 1, k] = self._rows[: k + 1] @ (row / self.precision)
 
     def _make_room(self) -> None:
+        """Let a plane that does not count go, or put the aggregate in the place of the oldest two."""
         # a plane without weight in the dual does not hold the minimum; of planes that all do, the aggregate
         # alpha' A w + alpha' b alone has the same minimum, so two may go for it and one more may come
         if self._alpha.size < self._n:  # planes are new since the last minimum
@@ -391,6 +392,7 @@ class CuttingPlanes:
         self._append(row, offset)
 
     def _drop(self, k: int) -> None:
+        """Forget a plane; those after it move up."""
         keep = np.delete(np.arange(self._n), k)
         self._n -= 1
         self._rows[: self._n], self._offsets[: self._n] = self._rows[keep], self._offsets[keep]
@@ -411,5 +413,6 @@ class CuttingPlanes:
 
 
 def _check(precision: FloatArray) -> None:
+    """Refuse a precision that is not positive everywhere."""
     if not np.all(precision > 0):
         raise DataError("a bundle method needs a positive precision for every weight")

@@ -144,12 +144,14 @@ class HessianSystem:
         return LinearSolution(x, self._n, "minres", bool(converged))
 
     def _apply(self, v: FloatArray) -> FloatArray:
+        """The product with C + H, counted and shown."""
         self._n += 1
         self.monitor.show("linear system", product=self._n)
         self.monitor.check()
         return np.asarray(self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:
+        """The product with C + H; raises `_NegativeCurvature` where that curves downward along `v`."""
         # conjugate gradients divide by v' (C + H) v, and minimise nothing where that is not positive
         product = self._apply(v)
         if float(v @ product) <= 0.0 < float(v @ v):
@@ -224,5 +226,6 @@ def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _solved(factor: FloatArray, scale: FloatArray, b: FloatArray) -> FloatArray:
+    """The solution, by what `_factor` gave."""
     x, _ = dpotrs(factor, scale * b, lower=1)
     return np.asarray(scale * x)

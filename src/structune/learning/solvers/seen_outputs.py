@@ -54,6 +54,7 @@ class SeenOutputs:
         return self.estimate(w)
 
     def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
+        """Add planes, by shard, to those seen."""
         # sorted by example, so that maxima of each are those of runs
         example = np.concatenate((self.example, *examples))
         order = np.argsort(example, kind="stable")

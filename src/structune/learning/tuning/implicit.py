@@ -385,6 +385,7 @@ def _of_risks(
     tolerances: dict[str, float],
     monitor: Monitor,
 ) -> HyperGradient:
+    """That of one split, by its risks."""
     split = Split(*risks, parent)
     return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
 

@@ -121,6 +121,8 @@ class MajorizeTuner:
 
 
 class _Steps:
+    """Updates and fits in turns, from the first precisions or a checkpoint on."""
+
     def __init__(self, tuner: MajorizeTuner, problem: TuningProblem, monitor: Monitor) -> None:
         self.tuner, self.monitor = tuner, monitor
         self.problem, self.risk, self.groups = problem, problem.full, problem.groups

@@ -213,6 +213,7 @@ class TuningProblem:
 
 
 def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any:
+    """Pairs of numbers of examples, to learn from and held out, by the splitter that suits."""
     from sklearn import model_selection  # as large as all that fits without tuning import
 
     if cv not in PARTS:
