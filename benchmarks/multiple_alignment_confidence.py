@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from common import asked_to_be_quick, keep
 from structune.alignment import ProteinAlignment, load_protein_alignments
-from structune.alignment.multiple.alignment import confidence
+from structune.alignment.multiple import confidence
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 from families import aligner_for, inputs, judged

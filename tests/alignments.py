@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from laws import Problem
 from structune import Protein
-from structune.alignment.multiple.matches import Matches, symmetric
+from structune.alignment.multiple import Matches, symmetric
 from structune.alignment.structure.alignment import Alignment
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from structune.alignment import MultipleAlignment, ProteinAlignment, load_protein_alignments
-from structune.alignment.multiple.alignment import features
+from structune.alignment.multiple import features
 from structune.running.executors import make_executor
 
 SETS = {"sabre": slice(0, None, 2), "prefab4": slice(16, None, 32)}  # the benchmark's are 1::2 and 0::32

@@ -6,7 +6,7 @@ your own; on the command line with ``structune align``.
 
 - ``aligner``: the estimator
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``multiple/``: alignments of families, from those of two
+- ``multiple``: alignments of families, from those of two
 - ``formats``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF; ``data``: reference alignments
 - ``metrics``: matches found; ``plots``: probabilities of matches, guide trees; ``report``: pages
 - ``task``, ``options``, ``align``, ``examples``, ``scores``: the command line

@@ -10,7 +10,7 @@ from .metrics import AlignmentScores as AlignmentScores
 from .metrics import ColumnScores as ColumnScores
 from .metrics import alignment_scores as alignment_scores
 from .metrics import column_scores as column_scores
-from .multiple.alignment import MultipleAlignment as MultipleAlignment
+from .multiple import MultipleAlignment as MultipleAlignment
 from .plots import plot_guide_tree as plot_guide_tree
 from .plots import plot_match_probabilities as plot_match_probabilities
 from .structure.alignment import Alignment as Alignment

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.examples import check_gamma, files_of, open_aligner, stem
 from structune.alignment.formats import NamedProtein, ProteinAlignment, alignment_text, read_proteins
-from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.multiple import MultipleAlignment
 from structune.alignment.options import ENDINGS, Request
 from structune.alignment.structure.alphabets import (
     PROTEIN,

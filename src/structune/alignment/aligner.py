@@ -12,8 +12,14 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from structune.alignment.metrics import alignment_scores
-from structune.alignment.multiple.alignment import MultipleAlignment, align
-from structune.alignment.multiple.pairs import every_pair, match_probabilities, pairs_along, word_tree
+from structune.alignment.multiple import (
+    MultipleAlignment,
+    align,
+    every_pair,
+    match_probabilities,
+    pairs_along,
+    word_tree,
+)
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.alphabets import PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.inference import check_room

@@ -25,7 +25,7 @@ from structune.plots.figure import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from structune.alignment.multiple.alignment import MultipleAlignment
+    from structune.alignment.multiple import MultipleAlignment
 
 IntArray = NDArray[np.int64]
 _MOST_NAMES, _LONGEST_NAME = 120, 40

@@ -10,7 +10,7 @@ import numpy as np
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.metrics import AlignmentScores
-from structune.alignment.multiple.alignment import MultipleAlignment
+from structune.alignment.multiple import MultipleAlignment
 from structune.alignment.plots import plot_guide_tree, plot_match_probabilities
 from structune.html_reports.page import Block, Columns, Fold, Section, Text, Verbatim, make_table
 from structune.html_reports.pictures import histogram, picture, scatter

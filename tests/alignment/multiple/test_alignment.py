@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from alignments import random_matches
 from structune import Protein, SequenceAligner
-from structune.alignment.multiple.alignment import column_confidence, confidence, features
-from structune.alignment.multiple.matches import Matches
+from structune.alignment.multiple import Matches, column_confidence, confidence, features
 from structune.errors import DataError
 
 MODEL = SequenceAligner.pretrained().set_params(n_jobs=1)

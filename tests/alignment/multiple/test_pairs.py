@@ -11,10 +11,15 @@ from numpy.testing import assert_allclose
 
 from memory_use import peak_of
 from structune import Protein, SequenceAligner
-from structune.alignment.multiple import pairs
-from structune.alignment.multiple.matches import LEAST
-from structune.alignment.multiple.pairs import every_pair, match_probabilities, pairs_along, word_tree
-from structune.alignment.multiple.progressive import guide_tree
+from structune.alignment import multiple
+from structune.alignment.multiple import (
+    LEAST,
+    every_pair,
+    guide_tree,
+    match_probabilities,
+    pairs_along,
+    word_tree,
+)
 from structune.alignment.structure.alphabets import PROTEIN
 from structune.running.executors import ThreadExecutor
 
@@ -68,7 +73,7 @@ def test_a_band_that_holds_the_path_changes_nothing_and_takes_less():
     whole, peak = model.align(family), peak_of(lambda: model.align(family))
     model.set_params(band=60)
     asked = []
-    with mock.patch.object(pairs, "require_memory", lambda needed, *_: asked.append(needed)):
+    with mock.patch.object(multiple, "require_memory", lambda needed, *_: asked.append(needed)):
         taken = peak_of(lambda: model.align(family))
     assert model.align(family).rows == whole.rows
     assert taken < 0.3 * peak

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alignments import most_of_matches, random_matches
-from structune.alignment.multiple.progressive import Progressive, guide_tree, rows_of
+from structune.alignment.multiple import Progressive, guide_tree, rows_of
 
 
 def value_of(matches, column):

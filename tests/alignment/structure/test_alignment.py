@@ -12,6 +12,7 @@ import laws
 import loss_laws
 from alignments import RESIDUES, problem_of, problems
 from structune import Protein, SequenceAligner
+from structune.alignment.kernels.sums import LOGS, NUMBERS
 from structune.alignment.structure import inference
 from structune.alignment.structure import pair as alignment_pair
 from structune.alignment.structure.alignment import Alignment
@@ -52,25 +53,23 @@ def test_laws_of_losses(options, data):
     loss_laws.hold(data.draw(problems(most=4, **options)))
 
 
-def refuse(*_):
-    raise inference.RangeError
+def only(is_used):
+    """Sums that are in range only where a tilt and a domain say so."""
 
+    class Only(inference.Inference):
+        def __init__(self, pair, counts=False, tilt=0.0, domain=NUMBERS):
+            if not is_used(tilt, domain):
+                raise inference.RangeError
+            super().__init__(pair, counts, tilt, domain)
 
-class Tilted(inference.Inference):
-    """In range only if tilted."""
-
-    def __init__(self, pair, counts=False, tilt=0.0):
-        if not tilt:
-            raise inference.RangeError
-        super().__init__(pair, counts, tilt)
+    return Only
 
 
 WAYS = {
     "small blocks": [(alignment_pair, "_CELLS", 1)],
-    "log domain": [(inference, "Inference", refuse)],
+    "logs": [(inference, "Inference", only(lambda _, domain: domain is LOGS))],
     "tilted": [
-        (inference, "Inference", Tilted),
-        (inference, "LogInference", refuse),
+        (inference, "Inference", only(lambda tilt, _: tilt)),
         (inference, "_diagonal_tilt", lambda _: 0.3),
     ],
 }
@@ -160,7 +159,7 @@ def test_what_the_scaled_sums_lose_is_noticed():
     shard, sums = structure.encode([(a + b, b + a)]), np.zeros(w.size)
     (value,) = structure.log_partition(w, shard, sums)
     ((_, pair),) = structure._pairs(w, shard)
-    assert value == pytest.approx(inference.LogInference(pair).log_partition, rel=1e-12)
+    assert value == pytest.approx(inference.Inference(pair, domain=LOGS).log_partition, rel=1e-12)
 
 
 def test_scores_that_grow_along_both_sequences_are_tilted(monkeypatch):
@@ -174,8 +173,8 @@ def test_scores_that_grow_along_both_sequences_are_tilted(monkeypatch):
     ((_, scores),) = structure._pairs(w, shard)
     with pytest.raises(inference.RangeError):
         inference.Posteriors(inference.Inference(scores))
-    expected = inference.LogInference(scores).log_partition
-    monkeypatch.setattr(inference, "LogInference", refuse)
+    expected = inference.Inference(scores, domain=LOGS).log_partition
+    monkeypatch.setattr(inference, "Inference", only(lambda _, domain: domain is NUMBERS))
     assert_allclose(structure.log_partition(w, shard, sums), expected, rtol=1e-12)
     product = structure.linearize(w, shard)(w)
     step = 1e-5
@@ -186,7 +185,7 @@ def test_scores_that_grow_along_both_sequences_are_tilted(monkeypatch):
 
 
 def test_forced_matches_of_low_scores_stay_in_the_linear_domain(monkeypatch):
-    monkeypatch.setattr(inference, "LogInference", refuse)
+    monkeypatch.setattr(inference, "Inference", only(lambda _, domain: domain is NUMBERS))
     x = "A" * 600
     structure = Alignment("affine")
     w = np.zeros(structure.n_weights)
@@ -244,7 +243,7 @@ def test_alignments_beyond_the_band():
 
 
 def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
-    monkeypatch.setattr(inference, "Inference", refuse)
+    monkeypatch.setattr(inference, "_MOST_SCORE", -1.0)
     monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
     structure = Alignment("affine")
     with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):

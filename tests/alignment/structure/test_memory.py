@@ -5,7 +5,7 @@ import pytest
 
 from memory_use import asked_and_taken, peak_of
 from structune import SequenceAligner
-from structune.alignment.multiple import pairs
+from structune.alignment import multiple
 from structune.alignment.structure import inference
 
 RESIDUES = list("ARNDCQEGHILKMFPSTWYV")
@@ -43,7 +43,7 @@ def test_a_family_is_known_the_better_the_more_of_it_is_found(monkeypatch):
     rng, asked = np.random.default_rng(0), []
     first = rng.choice(RESIDUES, 200)
     family = ["".join(np.where(rng.random(200) < 0.7, first, rng.choice(RESIDUES, 200))) for _ in range(40)]
-    monkeypatch.setattr(pairs, "require_memory", lambda needed, *_: asked.append(needed))
+    monkeypatch.setattr(multiple, "require_memory", lambda needed, *_: asked.append(needed))
     aligner = SequenceAligner.pretrained()
     aligner.align(family[:3])
     asked.clear()

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
-from structune.alignment.kernels import log_domain, short, sums
-from structune.alignment.kernels.sums import Below, Factors, Rows
+from structune.alignment.kernels import short, sums
+from structune.alignment.kernels.sums import Below, Domain, Factors, Rows
 from structune.alignment.structure.features import FeatureSet, Uses
 from structune.alignment.structure.pair import (
     Model,
@@ -97,8 +97,8 @@ def best(pair: Pair) -> tuple[IntArray, float]:
     def fill(block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
         rows = pair.tables(block)
         begin_with(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
-        match, ends = pair.match(block), np.full(block.stop - block.start + 1, -np.inf)
-        best_kernels.log_rows(match, block.start, scores, cells, rows, ends, None)
+        ends = np.full(block.stop - block.start + 1, -np.inf)
+        sums.forward(pair.match(block), block.start, scores, cells, rows, ends, sums.LARGEST)
         return rows, ends
 
     with step("best scores", lambda: len(first_rows) / len(blocks)):
@@ -117,8 +117,11 @@ def best(pair: Pair) -> tuple[IntArray, float]:
         if k < len(blocks) - 1:  # the tables of the last block are still there
             rows, _ = fill(block, first_rows[k])
         if i == last:
-            j = best_kernels.last_match(scores, i, block.start, cells, rows.match[i - block.start])
-            state = best_kernels.MATCH
+            here, low = row_of(pair, rows, block, i).match, int(cells.low[i])
+            here += scores.y.ends[low : low + here.size]
+            if i < pair.n:  # residues of both are left, but in the last column
+                here[: pair.m - low] += scores.both[1]
+            state, j = best_kernels.MATCH, low + int(np.argmax(here))
         state, i, j = best_kernels.trace(state, i, j, block.start, scores, cells, rows, partner)
     return partner, float(score + pair.base)
 
@@ -131,7 +134,7 @@ class RangeError(ArithmeticError):
 
 
 class Inference:
-    """Log-partition and posteriors in the linear domain.
+    """Log-partition and posteriors of the alignments of a pair.
 
     Parameters
     ----------
@@ -141,26 +144,36 @@ class Inference:
     tilt : float
         Taken from the scores for each residue of y, wherever it is; so all alignments lose the same. Rows are
         scaled as they come: where scores grow with the columns too, this keeps those in range that matter.
+    domain : Domain
+        Of numbers, or of logs, for any weights.
 
     Raises
     ------
     RangeError
-        Now, or from `posteriors`.
+        Now, or from `posteriors`; not in the domain of logs.
     """
 
-    def __init__(self, pair: Pair, counts: bool = False, tilt: float = 0.0) -> None:
-        self.pair, self._tilt = pair, tilt
+    def __init__(
+        self, pair: Pair, counts: bool = False, tilt: float = 0.0, domain: Domain = sums.NUMBERS
+    ) -> None:
+        self.pair, self._tilt, self._domain, self._logs = pair, tilt, domain, domain is sums.LOGS
+        if self._logs and pair.n * pair.m > _MOST_LOG_CELLS:
+            raise DataError(
+                f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
+                "too long for the log domain: expected smaller weights or shorter sequences"
+            )
+        counts |= self._logs  # which spares the machine code for logs without
         self.used = pair.features.no_uses(pair.n, pair.m, pair.dtype) if counts else None
-        _check_range(pair.most_of_gaps)
+        self._check_range(pair.most_of_gaps)
         # Each residue of y is before the matches, in a match, in a gap, or after them. Where it is terminal
         # it has no factor of its own, so what is lost there goes to `begins` and `ends`.
         y, before = pair.scores.y, tilt * np.arange(pair.m + 1)
         y = y._replace(residue=y.residue - tilt, begins=y.begins - before, ends=y.ends - before[::-1])
-        self._factors = map_factors(np.exp, pair.scores._replace(y=y))
+        self._factors = map_factors(self._cells, pair.scores._replace(y=y))
         none = pair.none - tilt * pair.m
         n_tables = _n_tables(pair.features.n_steps) if counts else FEW_TABLES
         self.blocks, self._first_rows = pair.blocks(n_tables), list[Rows | None]()
-        ends, logs = [np.exp(none)[None]], [np.zeros(1)]
+        ends, logs = [self._cells(none)[None]], [np.zeros(1)]
         row = None
         with step("sums forward", lambda: (len(ends) - 1) / len(self.blocks)):
             for block in self.blocks:
@@ -172,9 +185,11 @@ class Inference:
                 row = row_of(pair, rows, block, block.stop) if block is not self.blocks[-1] else None
         # Z = sum_i ends[i] exp(logs[i]); with the largest scale in front, as scales alone may overflow
         values, scales = np.concatenate(ends), np.concatenate(logs)
+        if self._logs:
+            values, scales = np.ones(values.size), values
         values, scales = values[values != 0.0], scales[values != 0.0]
         with np.errstate(invalid="ignore"):  # the caller is told below
-            top = scales.max(initial=-np.inf)
+            top = scales.real.max(initial=-np.inf)
             total = (values * np.exp(scales - top)).sum()
         if not (np.isfinite(total) and total.real > 0.0):
             raise RangeError("the partition function leaves the range of a double")
@@ -182,25 +197,42 @@ class Inference:
         self.log_partition = self._log_z + tilt * pair.m + pair.base
         self.no_match = np.exp(none - self._log_z)  # probability that nothing is matched
 
+    def _cells(self, scores: Any) -> Any:
+        """What stands for scores in tables."""
+        return np.asarray(scores) if self._logs else np.exp(scores)
+
+    def _check_range(self, most: float) -> None:
+        # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
+        if most > _MOST_SCORE and not self._logs:
+            raise RangeError("scores are too large for the domain of numbers")
+
+    def _begins(self, columns: slice = slice(None)) -> Array:
+        """Cells of row 0 where the matches may begin."""
+        x, y = self._factors.x.begins[0], self._factors.y.begins[columns]
+        return np.asarray(x + y if self._logs else x * y)
+
     def _forward(self, block: slice, row: Rows | None) -> tuple[Array, Rows, Array]:
         """Factors of matches, the tables of a block, and what ends in each row."""
         rows = self.pair.tables(block, 2 if self.used is None else None)
-        begin_with(rows, row, self._factors.x.begins[0] * self._factors.y.begins, 0.0)
+        begin_with(rows, row, self._begins(), self._nothing)
         match = self.pair.match(block)
-        _check_range(max(match.real.max(initial=0.0), -match.real.min(initial=0.0)))
+        self._check_range(max(match.real.max(initial=0.0), -match.real.min(initial=0.0)))
         if self._tilt:
             match -= self._tilt
-        np.exp(match, out=match)
-        ends = np.zeros(rows.logs.size, self.pair.dtype)
-        sums.forward(match, block.start, self._factors, self.pair.cells, rows, ends)
+        if not self._logs:
+            np.exp(match, out=match)
+        ends = np.full(rows.logs.size, self._nothing, self.pair.dtype)
+        sums.forward(match, block.start, self._factors, self.pair.cells, rows, ends, self._domain)
         return match, rows, ends
+
+    @property
+    def _nothing(self) -> float:
+        return -np.inf if self._logs else 0.0
 
     def posteriors(self) -> Iterator[tuple[slice, Array]]:
         """Probabilities of matches, the last block of residues of x first."""
-        pair, f = self.pair, self._factors
-        below = Below(
-            np.zeros(pair.m + 1, pair.dtype), np.zeros((pair.features.n_steps, pair.m + 1), pair.dtype)
-        )
+        pair, size = self.pair, (self.pair.features.n_steps, self.pair.m + 1)
+        below = Below(*(np.full(shape, self._nothing, pair.dtype) for shape in (size[1], size)))
         found, k = self.no_match, (n_blocks := len(self.blocks))
         with step("sums backward", lambda: 1.0 - k / n_blocks):
             for k in reversed(range(n_blocks)):
@@ -210,62 +242,24 @@ class Inference:
                     self._last if k == n_blocks - 1 else self._forward(block, self._first_rows[k])
                 )
                 posterior = np.zeros_like(match)
-                cells, at = pair.cells, block.start
-                found += sums.backward(match, at, f, cells, rows, self._log_z, below, posterior, self.used)
+                of = match, block.start, self._factors, pair.cells, rows, self._log_z
+                found += sums.backward(*of, below, posterior, self.used, self._domain)
                 if not np.isfinite(posterior.sum()):
                     raise RangeError("backward sums leave the range of a double")
                 yield block, posterior
         # Probabilities of where the matches begin must add up to one, with that of no match. They have gone
         # through all of the backward pass: what underflows there or in the forward pass is missing here.
         first = slice(0, int(pair.cells.high[0]) + 1)
-        begins = (f.x.begins[0] * f.y.begins[first]) @ below.start[first]
+        begins, start = self._begins(first), below.start[first]
+        in_row_0 = np.exp(begins + start).sum() if self._logs else begins @ start
         if self.used is not None:
-            self.used.x.begins[0] += begins
-        if not abs(1.0 - found - begins) < _LOST:
+            self.used.x.begins[0] += in_row_0
+        if not (self._logs or abs(1.0 - found - in_row_0) < _LOST):
             raise RangeError("forward and backward sums leave the range of a double")
 
 
-def _check_range(most: float) -> None:
-    # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
-    if most > _MOST_SCORE:
-        raise RangeError("scores are too large for the linear domain")
-
-
-class LogInference:
-    """The same in the log domain, for any weights."""
-
-    def __init__(self, pair: Pair) -> None:
-        self.pair, self.blocks = pair, [slice(0, pair.n)]
-        if pair.n * pair.m > _MOST_LOG_CELLS:
-            raise DataError(
-                f"found sequences of {pair.n} and {pair.m} residues whose sums leave the range of a double, "
-                "too long for the log domain: expected smaller weights or shorter sequences"
-            )
-        self.used = pair.features.no_uses(pair.n, pair.m, pair.dtype)
-        self._rows, scores = pair.tables(self.blocks[0]), pair.scores
-        for table in self._rows[:4]:
-            table[:] = -np.inf
-        begin_with(self._rows, None, scores.x.begins[0] + scores.y.begins, -np.inf)
-        ends = np.full(pair.n + 1, -np.inf, pair.dtype)
-        ends[0] = pair.none
-        best_kernels.log_rows(pair.match(self.blocks[0]), 0, scores, pair.cells, self._rows, ends, True)
-        top = ends[np.argmax(ends.real)]
-        self._log_z = top + np.log(np.exp(ends - top).sum())
-        self.log_partition = self._log_z + pair.base
-        self.no_match = np.exp(pair.none - self._log_z)
-
-    def posteriors(self) -> Iterator[tuple[slice, Array]]:
-        """As those of `Inference`, in one block."""
-        pair, posterior = self.pair, np.zeros((self.pair.n, self.pair.m), self.pair.dtype)
-        shares = log_domain.Shares(*(np.zeros_like(self._rows[k]) for k in (0, 1, 2, 3, 0)))
-        log_domain.log_backward(
-            pair.scores, pair.cells, self._rows, self._log_z, shares, posterior, self.used
-        )
-        yield self.blocks[0], posterior
-
-
-def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T], counts: bool = False) -> T:
-    """What is collected in the linear domain if its range allows it, as it is or tilted."""
+def _soundly(pair: Pair, collect: Callable[[Inference], T], counts: bool = False) -> T:
+    """What is collected of numbers if their range allows it, as they are or tilted; or else of logs."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is lost is found out
         try:
             return collect(Inference(pair, counts))
@@ -274,7 +268,7 @@ def _soundly(pair: Pair, collect: Callable[[Inference | LogInference], T], count
         try:
             return collect(Inference(pair, counts, _diagonal_tilt(pair)))
         except RangeError:
-            return collect(LogInference(pair))
+            return collect(Inference(pair, counts, domain=sums.LOGS))
 
 
 def _diagonal_tilt(pair: Pair) -> float:
@@ -287,7 +281,7 @@ def _diagonal_tilt(pair: Pair) -> float:
 def log_partition(pair: Pair) -> Any:
     """Log of the sum of exp(score) over all alignments."""
 
-    def collect(inference: Inference | LogInference) -> Any:
+    def collect(inference: Inference) -> Any:
         for _ in inference.posteriors():  # the backward sums tell whether the forward ones are sound
             pass
         return inference.log_partition
@@ -298,7 +292,7 @@ def log_partition(pair: Pair) -> Any:
 def expected(pair: Pair) -> tuple[Any, Uses]:
     """Log-partition, and how often everything is used in the mean."""
 
-    def collect(inference: Inference | LogInference) -> tuple[Any, Uses]:
+    def collect(inference: Inference) -> tuple[Any, Uses]:
         blocks, n_columns = pair.features.blocks, pair.features.n_columns
         products = np.zeros((n_columns, n_columns), pair.dtype)
         matched = np.zeros(pair.n, pair.dtype), np.zeros(pair.m, pair.dtype)
@@ -325,7 +319,7 @@ class Posteriors:
     Each block has the columns that `Pair.columns` tells. If `keep`, they are kept even if they are many.
     """
 
-    def __init__(self, inference: Inference | LogInference, keep: bool = False) -> None:
+    def __init__(self, inference: Inference, keep: bool = False) -> None:
         self.pair, self._inference, self._keep = inference.pair, inference, keep
 
     @cached_property
@@ -376,7 +370,7 @@ class Posteriors:
         return found
 
 
-def _table(inference: Inference | LogInference) -> Array:
+def _table(inference: Inference) -> Array:
     pair = inference.pair
     out = np.zeros((pair.n, pair.m), pair.dtype)
     for rows, part in inference.posteriors():
@@ -391,7 +385,7 @@ def posterior(pair: Pair) -> Array:
 def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatArray]:
     """Residues of x and y whose match has this probability at least, by both, and the probabilities."""
 
-    def collect(inference: Inference | LogInference) -> tuple[IntArray, IntArray, FloatArray]:
+    def collect(inference: Inference) -> tuple[IntArray, IntArray, FloatArray]:
         found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
         for rows, part in inference.posteriors():
             likely = np.flatnonzero(part >= least)  # faster than of two axes
@@ -429,7 +423,7 @@ def decode(pair: Pair, gamma: float | None, keep: bool) -> Decoded:
     It takes one pass over the tables where posteriors can be kept.
     """
 
-    def collect(inference: Inference | LogInference) -> Decoded:
+    def collect(inference: Inference) -> Decoded:
         posteriors = Posteriors(inference, keep)
         partner = best(pair)[0] if gamma is None else posteriors.most_accurate(gamma)
         return Decoded(partner, posteriors.matched(partner), posteriors.table if keep else None)
