@@ -44,8 +44,7 @@ from common import asked_to_be_quick, folder_for, mean_difference, write
 from structune import Ranker
 from structune.ranking import LetorData, Ranking, load_ohsumed, ndcg
 from structune.ranking.first_weights import ridge_regression
-from structune.ranking.structure.gain import Ndcg, ratio
-from structune.ranking.structure.queries import check_queries
+from structune.ranking.structure.queries import Ndcg, check_queries, ratio
 
 NAME = "ohsumed"
 N_FOLDS = 5

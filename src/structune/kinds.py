@@ -141,7 +141,7 @@ _OURS = (
         about="alignments of two proteins, from FASTA, A2M, Clustal or Stockholm files",
         task="structune.alignment.task:TASK",
         own=("align",),
-        shard="structune.alignment.structure.shard:AlignmentShard",
+        shard="structune.alignment.structure.alignment:AlignmentShard",
     ),
     Kind(
         word="genes",

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from structune import RNAFolder, SequenceAligner, SequenceTagger
+from structune.alignment.examples import KnownPair
 from structune.alignment.metrics import alignment_scores
-from structune.alignment.report import aligning_sections
+from structune.alignment.scores import PairScores
 from structune.genes.formats.record import Transcript
 from structune.genes.scores import GeneEvaluation
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
@@ -192,7 +193,8 @@ def test_alignments_are_shown_worst_first(has_probabilities):
     pairs = [("ACDE", "ACDEF"), ("ACD", "ACD")]
     aligner = SequenceAligner.pretrained() if has_probabilities else SequenceAligner.from_matrix("BLOSUM62")
     names, scores = ["x and y", "v and w"], alignment_scores(known, predicted)
-    sections = list(aligning_sections(aligner, names, known, predicted, pairs, np.ones(2), scores))
+    told = [KnownPair(*each[:2], None, "", each[2]) for each in zip(pairs, known, names, strict=True)]
+    sections = list(PairScores(aligner, told, predicted, scores, np.ones(2)).sections())
     (table,) = of(sections, Table)
     assert [row[0] for row in table.rows] == ["x and y", "v and w"]
     assert of(sections, Verbatim)[:2] == [Verbatim("ACDE-\nACDEF"), Verbatim("-ACDE\nACDEF")]

@@ -95,22 +95,21 @@ def _read_sequences(file: str) -> _Sequences:
 def _check_guess(request: Request, read: Sequence[_Sequences]) -> None:
     """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
     for file, proteins, _ in read:
-        n = len(proteins)
-        if n > _MOST:
-            raise DataError(
-                f"{file}: found {n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: "
-                f"--multiple aligns all as one family, {_TWO_BY_TWO}"
-            )
+        n, wrong = len(proteins), ""
+        for name in request.of_pairs[:1]:
+            wrong = f"{name} and {n} sequences, which are a family: {name} is for two. {_TWO_BY_TWO}"
         if n < 2 and len(read) > 1:
-            raise DataError(
-                f"{file}: found {n} sequences, expected at least two, for each file is a family. Put the "
-                "sequences into one file, or give --multiple"
+            wrong = (
+                f"{n} sequences, expected at least two, for each file is a family. Put the sequences into "
+                "one file, or give --multiple"
             )
-        for name in request.of_pairs:
-            raise DataError(
-                f"{file}: found {name} and {n} sequences, which are a family: {name} is for two. "
-                f"{_TWO_BY_TWO}"
+        if n > _MOST:
+            wrong = (
+                f"{n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: --multiple "
+                f"aligns all as one family, {_TWO_BY_TWO}"
             )
+        if wrong:
+            raise DataError(f"{file}: found {wrong}")
     n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
     read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
 
@@ -157,11 +156,8 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         aligner.set_params(band=request.band)
     check_gamma(aligner, request.gamma)
     if not aligner.has_probabilities and (request.method == "mea" or request.plot is not None):
-        lacks = (
-            "which has no use for --method mea"
-            if request.method == "mea"
-            else "expected one that has them with --plot"
-        )
+        of_mea, of_plot = "which has no use for --method mea", "expected one that has them with --plot"
+        lacks = of_mea if request.method == "mea" else of_plot
         raise CapabilityError(f"{request.model}: found a model without probabilities, {lacks}")
     pairs, total = _pairs(request, read, aligner)
     for told in read.told:
@@ -204,8 +200,8 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
         both, total = combinations(proteins, 2), n * (n - 1) // 2
         largest = [tuple(nlargest(2, proteins, key=lambda named: len(named[1])))]
     else:
-        both, total = zip(proteins[::2], proteins[1::2], strict=True), n // 2
-        largest = list(zip(proteins[::2], proteins[1::2], strict=True))
+        both = largest = list(zip(proteins[::2], proteins[1::2], strict=True))
+        total = len(largest)
     for (a, x), (b, y) in largest:
         # the two longest need most, of all against all; a band of width b has 2 b + 1 cells a row
         short, long = sorted((len(x), len(y)))
@@ -225,13 +221,10 @@ def _aligned_pairs(
     aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]
 ) -> Iterable[Aligned]:
     """Alignments, with the probabilities that are to be shown."""
-    drawn = request.plot is not None
+    drawn, is_best = request.plot is not None, request.method == "viterbi"
     if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
         return aligner.predict_confidence(pairs, request.gamma, request.method or "mea", posteriors=drawn)
-    if request.method == "viterbi":
-        found = aligner.predict_viterbi(pairs)
-    else:
-        found = aligner.predict(pairs, request.gamma)
+    found = aligner.predict_viterbi(pairs) if is_best else aligner.predict(pairs, request.gamma)
     return ((rows, None, None) for rows in found)
 
 
@@ -302,22 +295,20 @@ def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[s
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
     targets = [str(request.output / f"{name}{_USUAL[request.written_as]}") for name in names]
     for target in {target for target in targets if targets.count(target) > 1}:
-        raise DataError(
-            f"found several files whose alignments would be {target}, expected names of their own"
-        )
+        told = f"found several files whose alignments would be {target}"
+        raise DataError(f"{told}, expected names of their own")
     check_apart([*paths, request.model], map(Path, targets))
     return targets
 
 
 def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, format: str) -> str:
     names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
-    if format != "json":
-        return _text(names, found.rows, found.confidence, format)
-    names = distinct(names)
-    return _text(names, found.rows, found.confidence, format, tree=newick(names, found))
+    names = distinct(names) if format == "json" else names
+    more = {"tree": _newick(names, found)} if format == "json" else {}
+    return _text(names, found.rows, found.confidence, format, **more)
 
 
-def newick(names: Sequence[str], found: MultipleAlignment) -> str:
+def _newick(names: Sequence[str], found: MultipleAlignment) -> str:
     """The guide tree, as programs that draw trees read it."""
     # quotes around names with letters that mean something in Newick
     texts = [

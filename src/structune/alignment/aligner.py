@@ -20,7 +20,7 @@ from structune.alignment.multiple import (
     pairs_along,
     word_tree,
 )
-from structune.alignment.structure.alignment import Alignment
+from structune.alignment.structure.alignment import Alignment, AlignmentShard
 from structune.alignment.structure.alphabets import PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.matrices import (
@@ -34,7 +34,6 @@ from structune.alignment.structure.matrices import (
 )
 from structune.alignment.structure.proteins import Protein, ProteinPair, as_protein
 from structune.alignment.structure.rows import rows_of, warn_of_band, warn_of_narrow_band
-from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
@@ -52,10 +51,10 @@ _STANDING = 8  # sequences that stand for a side of a merge
 
 
 class ConfidentAlignment(NamedTuple):
-    """An alignment of two proteins, as `SequenceAligner.predict_confidence` gives it.
+    """An alignment of two proteins: rows, with ``-`` for gaps, and how probable its matches are.
 
-    ``rows``: with ``-`` for gaps; ``confidence`` (n_columns,): the probability of each match, nan where there
-    is a gap; ``posterior`` (n, m): the probability of each match of any two residues, None if not asked for.
+    ``confidence`` (n_columns,) is the probability of each match, nan where there is a gap; ``posterior``
+    (n, m) that of each match of any two residues, None if not asked for.
     """
 
     rows: tuple[str, str]
@@ -190,24 +189,29 @@ class SequenceAligner(BlockEstimator):
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
-    def _encode_training(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        pairs, rows = _checked_pairs(X, y)
-        alignment = self._alignment_for(pairs)
+    def _encode_training(
+        self,
+        X: Pairs,
+        y: Rows,
+        sample_weight: Any = None,
+        groups: Any = None,
+        structure: Alignment | None = None,
+    ) -> Encoded:
+        pairs, rows = as_list(X, "pairs"), as_list(y, "alignments")
+        if not pairs:
+            raise DataError("the training set is empty: expected at least one pair")
+        options = self.features, self.overhangs, self.band, self.alphabet
+        alignment = Alignment.for_pairs(pairs, *options) if structure is None else structure
         shard = alignment.encode(pairs, rows, sample_weight)
         return Encoded(alignment, shard, groups, {"alignment_": alignment})
 
-    def _alignment_for(self, X: Pairs) -> Alignment:
-        """The structure of these pairs under the parameters given."""
-        return Alignment.for_pairs(X, self.features, self.overhangs, self.band, self.alphabet)
-
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
-        for number, (X, y, *more) in enumerate(blocks()):
-            weights, groups = [*more, None, None][:2]
+        for number, block in enumerate(blocks()):
             with in_block(number):
-                pairs, rows = _checked_pairs(X, y)
-                self.alignment_ = self.alignment_ if number else self._alignment_for(pairs)
-                shard = self.alignment_.encode(pairs, rows, weights)
-            yield shard, groups
+                given = [*block, None, None][:4]
+                encoded = self._encode_training(*given, structure=self.alignment_ if number else None)
+            self.alignment_ = encoded.structure
+            yield encoded.shard, encoded.groups
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)
@@ -241,13 +245,7 @@ class SequenceAligner(BlockEstimator):
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
 
         Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
-        highest score.
-
-        Parameters
-        ----------
-        X : list of pairs of str or Protein
-        gamma : float, optional
-            Instead of that of the constructor.
+        highest score. `gamma` stands for that of the constructor.
         """
         chosen = self._checked_gamma(gamma, self.has_probabilities)
         if not self.has_probabilities:
@@ -273,11 +271,6 @@ class SequenceAligner(BlockEstimator):
         posteriors : bool
             Whether the probabilities of all matches are wanted, too.
 
-        Returns
-        -------
-        list of ConfidentAlignment
-            With ``rows``; ``confidence``, of each column, nan where there is a gap; ``posterior``.
-
         Raises
         ------
         CapabilityError
@@ -286,8 +279,9 @@ class SequenceAligner(BlockEstimator):
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
             raise DataError(f"method={method!r}: expected 'mea' or 'viterbi'")
-        checked = self._checked_gamma(gamma, method == "mea")
-        chosen = checked if method == "mea" else None
+        is_mea = method == "mea"
+        checked = self._checked_gamma(gamma, is_mea)
+        chosen = checked if is_mea else None
         found = self._of_pairs(
             X, lambda part: self._structure.decode(self.coef_, part, chosen, keep=posteriors), posteriors
         )
@@ -332,13 +326,7 @@ class SequenceAligner(BlockEstimator):
         return np.array(self._each(structure.encode(as_list(X, "pairs"), as_list(y, "alignments")), loss))
 
     def score(self, X: Pairs, y: Rows) -> float:
-        """Mean over pairs of the share of the known matches that `predict` finds (Q).
-
-        Raises
-        ------
-        DataError
-            No pairs.
-        """
+        """Mean over pairs of the share of the known matches that `predict` finds (Q)."""
         found = alignment_scores(list(y), self.predict(X)).recall
         if not found.size:
             raise DataError("found no pairs to score, expected at least one")
@@ -410,16 +398,10 @@ class SequenceAligner(BlockEstimator):
         progress : function of int, optional
             Called with the number of sequences that were compared since the last call.
 
-        Returns
-        -------
-        MultipleAlignment
-            With ``rows``, in the order of the sequences; ``confidence`` of each column; the guide ``tree``.
-
         Raises
         ------
         DataError
-            No sequences, a character that is no residue, a matrix that is not known, or a number that is no
-            whole one. Names the sequence.
+            Names the sequence that cannot be used.
         CapabilityError
             A model that was not fitted by log loss.
 
@@ -482,10 +464,6 @@ class SequenceAligner(BlockEstimator):
 
         It takes for granted that two proteins are related, and aligns others, too.
 
-        Raises
-        ------
-        ModelFileError
-            The installation is without it.
         """
         aligner: SequenceAligner = load_shipped("structune.alignment")
         return aligner
@@ -516,11 +494,6 @@ class SequenceAligner(BlockEstimator):
         log_odds : bool
             Whether scores are scaled to log odds (Karlin & Altschul 1990), so that there are probabilities,
             and families can be aligned.
-
-        Raises
-        ------
-        DataError
-            A matrix that is not known, or costs that are not finite.
         """
         if ends not in ("global", "semi-global"):
             raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")
@@ -564,10 +537,3 @@ class SequenceAligner(BlockEstimator):
         aligner.set_params(**{key: options[key] for key in ("features", "overhangs", "alphabet")})
         aligner.alignment_ = structure
         return aligner
-
-
-def _checked_pairs(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
-    pairs, rows = as_list(X, "pairs"), as_list(y, "alignments")
-    if not pairs:
-        raise DataError("the training set is empty: expected at least one pair")
-    return pairs, rows

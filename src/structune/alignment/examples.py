@@ -48,11 +48,10 @@ def read_pairs(
                 for sequence in pair:
                     letters.parse(sequence, told)
                 known = parse_alignment(rows, pair, told)
-                if all(pair) and (known.whole or known.scored.any()):
-                    n_found += 1
+                is_known = all(pair) and (known.whole or known.scored.any())
+                n_found, n_unknown = n_found + is_known, n_unknown + (not is_known)
+                if is_known:
                     yield KnownPair(pair, rows, known, f"{path}:{number}", names)
-                else:
-                    n_unknown += 1
     if not n_found:
         raise DataError(
             f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "
@@ -97,10 +96,7 @@ def stem(path: Path) -> str:
 
 
 def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAligner:
-    """A model that train or tune saved, the word pretrained, or the name of a substitution matrix.
-
-    With `log_odds` a matrix has probabilities, too.
-    """
+    """A model of a file, the pretrained one, or a matrix by name, with probabilities if `log_odds`."""
     if model == "pretrained":
         aligner = SequenceAligner.pretrained()
     elif not Path(model).exists() and not Path(model).suffix[1:].isalpha():  # as in NUC.4.4

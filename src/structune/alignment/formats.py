@@ -82,15 +82,6 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
     In A3M files nothing fills them: those are told by rows of different lengths that have as many columns
     without the residues in lower case, or by a name that ends in ``.a3m``, and become A2M.
 
-    Parameters
-    ----------
-    source : path or file object
-        A file object may be binary or text; it is left open.
-
-    Yields
-    ------
-    ProteinAlignment
-
     Raises
     ------
     DataError
@@ -159,9 +150,8 @@ class _Rows:
 
     def alignment(self) -> ProteinAlignment:
         rows = {name: "".join(pieces) for name, pieces in self.pieces.items()}
-        length = self._n_columns
-        if length is None:
-            length = len(next(iter(rows.values()), ""))
+        first = len(next(iter(rows.values()), ""))
+        length = first if self._n_columns is None else self._n_columns
         for name, row in rows.items():
             if len(row) != length:
                 raise self._lines.refuse(
@@ -281,7 +271,7 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
         for is_strict, is_sequential in product((False, True), repeat=2):
             rows = _Rows(piece, n_columns)
             try:
-                _add_phylip(rows, rest, n_rows, n_columns, is_strict, is_sequential)
+                _add_phylip(rows, rest, (n_rows, n_columns), is_strict, is_sequential)
                 if len(rows.pieces) == n_rows:
                     found = rows.alignment()
                     break
@@ -305,14 +295,9 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
 
 
 def _add_phylip(
-    rows: _Rows,
-    rest: list[tuple[int, str]],
-    n_rows: int,
-    n_columns: int,
-    is_strict: bool,
-    is_sequential: bool,
+    rows: _Rows, rest: list[tuple[int, str]], shape: tuple[int, int], is_strict: bool, is_sequential: bool
 ) -> None:
-    names, missing = list[str](), 0  # residues that the last row has not got
+    (n_rows, n_columns), names, missing = shape, list[str](), 0  # residues that the last row has not got
     for k, (number, text) in enumerate(rest):
         if not missing if is_sequential else k < n_rows:
             if is_strict:
@@ -362,17 +347,13 @@ def write_protein_alignments(
 ) -> None:
     """Write alignments, compressed by gzip where the path ends in ``.gz``.
 
+    In FASTA a blank line is between two; a file of several is not one that can be read back.
+
     Parameters
     ----------
     target : path or file object
     alignments : iterable of ProteinAlignment
-        In FASTA a blank line is between two; a file of several is not one that can be read back.
     format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
-
-    Raises
-    ------
-    DataError
-        A format that is not known.
     """
     save(target, "\n".join(alignment_text(alignment, format) for alignment in alignments))
 

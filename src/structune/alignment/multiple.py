@@ -23,7 +23,7 @@ from structune.alignment.kernels.sums import Factors, Side, whole_posterior
 from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.features import SequenceFeatures
-from structune.alignment.structure.pair import Model, Pair
+from structune.alignment.structure.inference import Model, Pair
 from structune.running.blas import one_thread
 from structune.running.executors import Executor
 from structune.running.memory import require_memory
@@ -88,12 +88,7 @@ class MultipleAlignment:
         return len(self.rows)
 
     def probabilities(self, a: int, b: int) -> FloatArray:
-        """Probabilities of the matches of two sequences, by number; those below 0.01 are 0.
-
-        Returns
-        -------
-        ndarray, shape (n_residues of a, n_residues of b)
-        """
+        """Probabilities of the matches of two sequences, by number, (n, m); those below 0.01 are 0."""
         x, y = (self.matches.residues(int(self.order[k])) for k in (a, b))
         return np.asarray(self.matches.table[x, y].toarray(), np.float64)
 
@@ -325,8 +320,7 @@ class Matches:
     def accuracies(self) -> FloatArray:
         """Of any two sequences the most that matches of an alignment add up to, by the length of the shorter.
 
-        Of probabilities, this is the expected share of right matches: what guide trees are made from. 0 of
-        two that were not compared.
+        Of probabilities it is the expected share of right matches; 0 of two that were not compared.
         """
         n, n_residues = len(self), int(self.offsets[-1])
         out, best = np.zeros((n, n)), np.empty(n_residues + n)
@@ -350,10 +344,8 @@ class Matches:
     def consistent(self, weight: FloatArray, executor: Executor) -> Matches:
         """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.
 
-        The value of a match of x with y becomes the mean, over sequences z, of the sums over residues of z of
-        the products of its values with both; z counts ``weight[x, z] weight[z, y]``, x and y themselves 1. Of
-        two sequences alone nothing changes. `weight` is symmetric, from 0 to 1; 1 throughout
-        for the original.
+        The value of a match of x with y becomes the mean over sequences z, which count ``weight[x, z]
+        weight[z, y]``, and x and y themselves 1. `weight` is symmetric; 1 throughout for the original.
         """
         weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
         # P'_xy = sum_z w_xz w_zy P_xz P_zy / sum_z w_xz w_zy, where P_xx is the identity and w_xx is 1; only
@@ -487,8 +479,7 @@ def rows_of(sequences: list[str], column: NDArray[np.int32], width: int) -> list
 def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int32], width: int) -> FloatArray:
     """The mean confidence of the matches of each column, of sequences that were compared; nan without any.
 
-    `matches` are probabilities by the model of two, `values` those that agree with third sequences, which no
-    other matches have. `column` has the place of each residue.
+    `values` are `matches` made consistent; `column` has the place of each residue.
     """
     there = np.zeros((len(matches), width), np.float32)
     there[matches.sequence, column] = 1.0
@@ -509,11 +500,8 @@ def column_confidence(matches: Matches, values: Matches, column: NDArray[np.int3
 
 
 def features(probability: NDArray[np.floating], value: NDArray[np.floating], n_sequences: int) -> FloatArray:
-    """What the confidence of matches is a logistic function of, a row for each match.
-
-    Those of two sequences alone have the probabilities of their model; the more third sequences there are,
-    the more often is right what they agree with.
-    """
+    """What the confidence of matches is a logistic function of, a row for each match."""
+    # the more third sequences there are, the more often is right what they agree with
     # logistic regression on log odds; bounded, for probabilities of 0 and 1 have none
     both = np.clip([probability, value], LEAST, 1.0 - LEAST, dtype=np.float64)
     ones = np.ones(probability.size)

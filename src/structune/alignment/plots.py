@@ -12,15 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from structune.alignment.structure.rows import parse_alignment
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, DotPlot, within_unit
-from structune.plots.figure import (
-    ACCENT,
-    LABEL_SIZE,
-    Path,
-    finish,
-    height_for,
-    new_figure,
-    shortened,
-)
+from structune.plots.figure import ACCENT, LABEL_SIZE, Path, finish, height_for, new_figure, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,18 +44,12 @@ def plot_match_probabilities(
         Rows with ``-`` for gaps; or the residue of y that each of x is matched with, from 0, -1 for none.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path. Residues count from 1.
+        Where to save the figure; the ending tells the format. Without it pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not one of x and
-        y.
+        matplotlib is not installed, a sequence is empty, or sizes differ.
     """
     shape = len(x), len(y)
     if not all(shape):
@@ -131,12 +117,7 @@ def plot_guide_tree(
     names : sequence of str, optional
         Of the sequences; by default their numbers, from 1. Those of more than 120 are left out.
     path : path, optional
-        Where to save the figure; the ending tells the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
+        Where to save the figure; the ending tells the format. Without it pyplot can show the figure.
 
     Raises
     ------

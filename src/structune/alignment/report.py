@@ -1,79 +1,21 @@
-"""Alignments on pages: pairs beside the known ones, and families by the confidence of their columns."""
+"""Families on pages, by the confidence of their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 
 import numpy as np
 
-from structune.alignment.aligner import SequenceAligner
-from structune.alignment.metrics import AlignmentScores
 from structune.alignment.multiple import MultipleAlignment
-from structune.alignment.plots import plot_guide_tree, plot_match_probabilities
-from structune.html_reports.page import Block, Columns, Fold, Section, Text, Verbatim, make_table
-from structune.html_reports.pictures import histogram, picture, scatter
+from structune.alignment.plots import plot_guide_tree
+from structune.html_reports.page import Block, Columns, Fold, Section, Text, make_table
+from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
 
-_MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN, _COLUMNS = 200, 12, 1000, 60
 _FAMILY_COLUMNS, _LONGEST_NAME, _STEPS = 80, 24, 10
 _LOW, _HIGH = np.array([255, 255, 255]), np.array([110, 175, 225])  # colours, red, green and blue
-Rows = tuple[str, str]
-
-
-def aligning_sections(
-    aligner: SequenceAligner,
-    names: Sequence[str],
-    known: Sequence[Rows],
-    predicted: Sequence[Rows],
-    pairs: Sequence[Rows],
-    identity: np.ndarray,
-    scores: AlignmentScores,
-) -> Iterator[Section]:
-    """Scores of all pairs, and those that were aligned worst."""
-    order = np.lexsort((identity, scores.recall)).tolist()
-    rows = [
-        (
-            names[p],
-            f"{len(pairs[p][0]):,} and {len(pairs[p][1]):,}",
-            f"{identity[p]:.0%}",
-            f"{scores.recall[p]:.3f}",
-            f"{scores.precision[p]:.3f}",
-        )
-        for p in order
-    ]
-    numbers = ["residues", "identity", "recall", "precision"]
-    yield Section(
-        "Pairs",
-        [
-            scatter(identity, scores.recall, "identity", "recall", "Each pair: its recall by its identity."),
-            histogram(scores.recall, "recall", "pairs", "How many pairs were aligned how well."),
-            make_table("Pairs, the worst first", ["pair"], numbers, rows, _MOST_ROWS),
-        ],
-    )
-    drawn = [p for p in order if 0 < max(map(len, pairs[p])) <= _LONGEST_DRAWN][:_MOST_DRAWN]
-    folds = list[Block]()
-    for p in drawn:
-        blocks: list[Block] = [Text("Known:"), Verbatim(_wrapped(known[p]))]
-        blocks += [Text("Predicted:"), Verbatim(_wrapped(predicted[p]))]
-        if aligner.has_probabilities:
-            x, y = pairs[p]
-            plot = partial(plot_match_probabilities, x, y, aligner.posterior(x, y), known[p])
-            caption = "Probabilities of matches, and the known alignment."
-            blocks.append(picture(plot, f"probabilities of the matches of {names[p]}", caption))
-        folds.append(Fold(f"{names[p]}: recall {scores.recall[p]:.3f}", blocks, is_open=p == drawn[0]))
-    if folds:
-        told = (
-            f"Of at most {_LONGEST_DRAWN:,} residues, the worst first. Residues in lower case are not scored."
-        )
-        yield Section("Alignments", [Text(told), *folds])
-
-
-def _wrapped(rows: Rows) -> str:
-    """Both rows, some columns at a time."""
-    starts = range(0, max(len(rows[0]), 1), _COLUMNS)
-    return "\n\n".join("\n".join(row[k : k + _COLUMNS] for row in rows) for k in starts)
 
 
 def family_section(title: str, names: Sequence[str], found: MultipleAlignment) -> Section:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,9 @@ from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
 
 if TYPE_CHECKING:
-    from structune.html_reports import Section
+    from structune.html_reports.page import Block, Section
 
-_MOST_ROWS = 200
+_MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN, _COLUMNS = 200, 12, 1000, 60
 _IDENTITIES = (0.1, 0.2, 0.3, 1.0)
 
 
@@ -67,16 +68,53 @@ class PairScores:
             ("recall (Q)", "share of the known matches that were found, mean over pairs"),
             ("precision", "share of the matches found that are known to be right, mean over pairs"),
         ]
-        return [
-            numbers_table("Alignments", "pairs", ["recall", "precision"], rows),
-            record_table("What was compared", record),
-        ]
+        table = numbers_table("Alignments", "pairs", ["recall", "precision"], rows)
+        return [table, record_table("What was compared", record)]
 
     def sections(self) -> Iterator[Section]:
-        from structune.alignment.report import aligning_sections
+        """Scores of all pairs, and those that were aligned worst."""
+        from structune.alignment.plots import plot_match_probabilities
+        from structune.html_reports.page import Fold, Section, Text, Verbatim, make_table
+        from structune.html_reports.pictures import histogram, picture, scatter
 
-        pairs, rows, _, _, names = zip(*self.known, strict=True)
-        return aligning_sections(self.aligner, names, rows, self.predicted, pairs, self.identity, self.scores)
+        scores, identity = self.scores, self.identity
+        order = np.lexsort((identity, scores.recall)).tolist()
+        rows = []
+        for p in order:
+            x, y = self.known[p].pair
+            shares = f"{identity[p]:.0%}", f"{scores.recall[p]:.3f}", f"{scores.precision[p]:.3f}"
+            rows.append((self.known[p].names, f"{len(x):,} and {len(y):,}", *shares))
+        numbers = ["residues", "identity", "recall", "precision"]
+        yield Section(
+            "Pairs",
+            [
+                scatter(
+                    identity, scores.recall, "identity", "recall", "Each pair: its recall by its identity."
+                ),
+                histogram(scores.recall, "recall", "pairs", "How many pairs were aligned how well."),
+                make_table("Pairs, the worst first", ["pair"], numbers, rows, _MOST_ROWS),
+            ],
+        )
+        is_drawn = [0 < max(map(len, known.pair)) <= _LONGEST_DRAWN for known in self.known]
+        folds = list[Block]()
+        for p in [p for p in order if is_drawn[p]][:_MOST_DRAWN]:
+            (x, y), rows_of_p, name = self.known[p].pair, self.known[p].rows, self.known[p].names
+            blocks: list[Block] = [Text("Known:"), Verbatim(_wrapped(rows_of_p))]
+            blocks += [Text("Predicted:"), Verbatim(_wrapped(self.predicted[p]))]
+            if self.aligner.has_probabilities:
+                plot = partial(plot_match_probabilities, x, y, self.aligner.posterior(x, y), rows_of_p)
+                caption = "Probabilities of matches, and the known alignment."
+                blocks.append(picture(plot, f"probabilities of the matches of {name}", caption))
+            folds.append(Fold(f"{name}: recall {scores.recall[p]:.3f}", blocks, is_open=not folds))
+        if folds:
+            most = f"Of at most {_LONGEST_DRAWN:,} residues, the worst first."
+            yield Section("Alignments", [Text(f"{most} Residues in lower case are not scored."), *folds])
+
+
+def _wrapped(rows: tuple[str, str]) -> str:
+    """Both rows, some columns at a time."""
+    starts = range(0, max(len(rows[0]), 1), _COLUMNS)
+    return "\n\n".join("\n".join(row[k : k + _COLUMNS] for row in rows) for k in starts)
 
 
 def score_pairs(
@@ -109,20 +147,16 @@ class FamilyScores:
             ("Q", "share of the scored matches of two residues that were found (SPS)"),
             ("TC", "share of the scored columns that were found whole"),
         ]
-        return [
-            numbers_table(
-                "Alignments", "families", ["Q", "TC"], [(f"all ({len(self.scores):,})", self.mean)]
-            ),
-            record_table("What was compared", record),
-        ]
+        rows = [(f"all ({len(self.scores):,})", self.mean)]
+        table = numbers_table("Alignments", "families", ["Q", "TC"], rows)
+        return [table, record_table("What was compared", record)]
 
     def as_dict(self) -> dict[str, Any]:
         families = {name: {"Q": score.pairs, "TC": score.columns} for name, score in self.scores.items()}
         return {"Q": self.mean.pairs, "TC": self.mean.columns, "families": families}
 
     def sections(self) -> Iterator[Section]:
-        from structune.html_reports import Section
-        from structune.html_reports.page import make_table
+        from structune.html_reports.page import Section, make_table
         from structune.html_reports.pictures import histogram
 
         rows = [
@@ -130,15 +164,10 @@ class FamilyScores:
             for name, score in sorted(self.scores.items(), key=lambda item: item[1])  # the worst first
         ]
         share = [score.pairs for score in self.scores.values()]
-        yield Section(
-            "Families",
-            [
-                histogram(share, "Q", "families", "How many families were aligned how well."),
-                make_table(
-                    "Families, the worst first", ["family"], ["sequences", "Q", "TC"], rows, _MOST_ROWS
-                ),
-            ],
-        )
+        bars = histogram(share, "Q", "families", "How many families were aligned how well.")
+        numbers = ["sequences", "Q", "TC"]
+        table = make_table("Families, the worst first", ["family"], numbers, rows, _MOST_ROWS)
+        yield Section("Families", [bars, table])
 
 
 def score_families(model: str, references: Families, n_jobs: int) -> FamilyScores:

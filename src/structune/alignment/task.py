@@ -168,15 +168,9 @@ class AlignmentTask(Task):
         """Learn as commands do if nothing else is asked for, and align in all their ways."""
         from structune.alignment.aligner import SequenceAligner
 
-        pairs = [
-            ("ACDEFGHIK", "ACDFGHIK"),
-            ("MKV", "MKLV"),
-            ("ACDEFGHIK", "GHIK"),
-            ("WYV", "WV"),
-            ("ACD", "ACD"),
-        ]
         rows = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV"), ("ACDEFGHIK", "-----GHIK")]
         rows += [("WYV", "W-V"), ("ACD", "ACD")]
+        pairs: Any = [tuple(row.replace("-", "") for row in both) for both in rows]
         for tuning in (None, "implicit"):
             SequenceAligner(tuning=tuning, n_jobs=1).fit(pairs, rows)
         aligner = SequenceAligner.pretrained().set_params(n_jobs=1)

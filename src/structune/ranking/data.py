@@ -51,14 +51,8 @@ def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
         Features are scaled to [0, 1] within each query; otherwise they are raw, with nan for those that
         are missing.
 
-    Returns
-    -------
-    OhsumedData
-
     Raises
     ------
-    DataError
-        There is no such fold.
     DatasetUnavailable
         A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
     """

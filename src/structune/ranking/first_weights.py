@@ -16,7 +16,7 @@ from structune.flat.structure.shard import Design
 from structune.learning.risk import Risk
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import TuningProblem
-from structune.ranking.structure.gain import ratio
+from structune.ranking.structure.queries import ratio
 from structune.ranking.structure.ranking import RankingShard
 from structune.structure import FloatArray, IntArray
 
@@ -29,31 +29,23 @@ _Documents = tuple[Any, FloatArray, FloatArray]  # features, gains, weights
 def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
     """The problem, whose fits begin with the weights of `start`, or with those of a ridge regression.
 
-    Those of held-out splits with a regression that saw their training part only.
+    At w = 0 all orders tie: fits that may end at several minima begin elsewhere.
     """
-
-    def begun(risk: Risk) -> Risk:
-        return risk.beginning_at(ridge_regression(risk.shards) if start is None else start)
+    if problem.full.convex:
+        return problem
 
     if start is not None and not start.any():
         start = None
+
+    def begun(risk: Risk) -> Risk:
+        return risk.beginning_at(ridge_regression(risk.shards) if start is None else start)
 
     splits = tuple(replace(split, train=begun(split.train)) for split in problem.splits)
     return replace(problem, full=begun(problem.full), splits=splits)
 
 
 def ridge_regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG.
-
-    Queries count by their weights.
-
-    Raises
-    ------
-    DataError
-        Features are so large that their sums or squares are not finite.
-    KeyboardInterrupt
-        The regression was interrupted.
-    """
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
     # Gains and features less their means in the query: a constant that all documents of a query share changes
     # no order. Centring makes sparse features dense, so large ones keep their means.
     first = shards[0].design
@@ -100,10 +92,9 @@ def _moments(parts: Iterable[_Documents]) -> _Documents:
 def _together(parts: Iterable[_Documents]) -> _Documents:
     """The documents of all parts, as those of one."""
     matrices, gains, weights = zip(*parts, strict=True)
-    X: Any = (
-        np.vstack(matrices) if isinstance(matrices[0], np.ndarray) else scipy.sparse.vstack(matrices, "csr")
-    )
-    _check_finite(X if isinstance(X, np.ndarray) else X.data)
+    is_dense = isinstance(matrices[0], np.ndarray)
+    X: Any = np.vstack(matrices) if is_dense else scipy.sparse.vstack(matrices, "csr")
+    _check_finite(X if is_dense else X.data)
     return X, np.concatenate(gains), np.concatenate(weights)
 
 

@@ -40,12 +40,12 @@ class LetorData:
     X : ndarray of float64, shape (n_documents, n_features)
         Dense; what is missing is nan, unless it was read otherwise.
     relevance : ndarray of float64, shape (n_documents,)
-    queries : list of str, length n_documents
+    queries : list of str
         The query of each document, as written in the file.
     feature_indices : ndarray of int64, shape (n_features,)
         The file's number of each column of `X`, rising from 1 or more.
-    comments : list of str, length n_documents
-        What follows ``#``, such as ``docid = 1056``; empty where there is nothing.
+    comments : list of str
+        What follows ``#`` of each document, such as ``docid = 1056``.
     """
 
     X: FloatArray
@@ -86,9 +86,7 @@ def read_letor(
     Raises
     ------
     DataError
-        Names the file and line of a relevance that is no number >= 0, of a document without a query, of a
-        feature without a finite value or out of turn, of a query that comes back after another, and of a
-        value that is missing where `missing` is None; the file holds no documents.
+        Names the file and line of a relevance, query or feature that is none, out of turn, or missing.
     """
     return _data(source_name(source), list(_documents(source)), features, missing)
 
@@ -167,19 +165,13 @@ def with_features(data: LetorData, features: Sequence[int]) -> LetorData:
 def write_letor(target: Source, data: LetorData) -> None:
     """Write a LETOR file, compressed by gzip where the path ends in ``.gz``; nan is written as ``NULL``.
 
-    Parameters
-    ----------
-    target : path or file object
-        A file object may be binary or text.
-    data : LetorData
-
     Raises
     ------
     DataError
         No documents; a relevance, value, query or comment that could not be read back.
     """
     _check_writable(data)
-    names, lines = list(map(str, data.feature_indices.tolist())), []
+    names, lines = data.feature_indices.tolist(), []
     rows = zip(data.relevance.tolist(), data.queries, data.X.tolist(), data.comments, strict=True)
     for relevance, query, values, comment in rows:
         features = (f" {name}:{_number(value)}" for name, value in zip(names, values, strict=True))

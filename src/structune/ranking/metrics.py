@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structune.errors import DataError
-from structune.ranking.structure.gain import Ndcg, ratio
-from structune.ranking.structure.queries import check_queries, sorted_positions
+from structune.ranking.structure.queries import Ndcg, check_queries, ratio, sorted_positions
 
 
 def ndcg(
@@ -43,8 +42,7 @@ def ndcg(
     Raises
     ------
     DataError
-        No documents, arrays of different lengths, a query in two places, a relevance below 0 or too large,
-        a score that is not a number, another convention, a k below 1.
+        Names the document and query of what cannot be used.
     """
     ids, offsets = check_queries(queries)
     values = np.asarray(scores, dtype=np.float64)

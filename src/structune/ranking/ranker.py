@@ -16,8 +16,8 @@ from structune.learning.estimator import Encoded
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.ranking.metrics import ndcg
-from structune.ranking.structure.gain import Ndcg
 from structune.ranking.structure.queries import (
+    Ndcg,
     brought_together,
     check_queries,
     positions_of,
@@ -98,9 +98,8 @@ class Ranker(FeatureEstimator):
     nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
 
     Often the convex bound has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
-    therefore begin with a ridge regression of the documents' gains; in tuning, with one that saw the training
-    part only; with `warm_start`, with the weights of the fit before, unless they are all 0. Sparse features
-    of more than 2^26 cells keep their means within queries in that regression.
+    therefore begin with a ridge regression of the documents' gains, in tuning of those of the training part;
+    or, with `warm_start`, with the weights of the fit before, unless they are all 0.
 
     Examples
     --------
@@ -151,15 +150,13 @@ class Ranker(FeatureEstimator):
         ValueError
             Input as scikit-learn refuses it; nan, which an imputer may replace.
         DataError
-            Query ids; relevances below 0, too large, or equal within every query; fewer queries than parts
-            to hold out; weights that are negative, all zero, or differ within a query.
+            Names the query id, relevance or weight that cannot be used.
         CapabilityError
             A loss that needs more than the best orders, such as "log".
 
         Warns
         -----
-        ZeroWeightsWarning
-        OneQueryWarning
+        ZeroWeightsWarning, OneQueryWarning
         """
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
@@ -183,7 +180,8 @@ class Ranker(FeatureEstimator):
             warn(f"{told}. Give the query of each document as queries", OneQueryWarning)
         if not len(shard):
             raise _no_uneven(len(ids))
-        if not Ndcg(self.convention, self.k).tells_apart(int(shard.sizes().max())):
+        discounts = Ndcg(self.convention, self.k).discounts(int(shard.sizes().max()))
+        if not discounts[0] > discounts[-1]:
             alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
             warn(f"{alike}: convention='burges' tells two documents apart", ZeroWeightsWarning)
         return Encoded(self._structure, shard)
@@ -231,24 +229,15 @@ class Ranker(FeatureEstimator):
 
     @property
     def _prepare(self) -> Callable[[TuningProblem, FloatArray | None], TuningProblem]:
-        """Fits begin elsewhere than at w = 0, where all orders tie, if they may end at several minima."""
+        from structune.ranking.first_weights import begin_at_regression
 
-        def prepared(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-            if problem.full.convex:
-                return problem
-
-            from structune.ranking.first_weights import begin_at_regression
-
-            return begin_at_regression(problem, start)
-
-        return prepared
+        return begin_at_regression
 
     @property
     def _structure(self) -> Ranking:
         return Ranking(self._names, self.k, self.convention)
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
-        """As for others, but "grid" tries precisions that suit rankings."""
         from structune.learning.tuning.grid import GridTuner
 
         if tuning == "grid":
@@ -282,11 +271,6 @@ class Ranker(FeatureEstimator):
 
         `queries` and `sample_weight` are as in `fit`; only a ranker that was fitted without queries scores
         without.
-
-        Raises
-        ------
-        DataError
-            No queries, where `fit` had some: all documents would count as one query.
         """
         scores = self.decision_function(X)
         if queries is None and not self._scores_one_query:

@@ -52,7 +52,7 @@ def test_all_at_once(aligner, gamma):
     pairs = drawn(40, 30, "ACGU" if aligner.alphabet == "nucleotide" else "ARNDCQEGHILKMFPSTWYV")
     structure, w = aligner._structure, aligner.coef_
     shard = structure.encode([*pairs, ("A" * 70, "A" * 3), ("", "A"), pairs[0]])
-    partners, left = inference.most_accurate_short(structure.feature_set, w, shard, gamma, None)
+    partners, left = structure._best_accuracy_of_short(w, shard, gamma)
     assert left.tolist() == [40]
     expected = each(structure, w, shard, gamma)
     assert_as_accurate(structure, w, shard, gamma, structure.best_accuracy(w, shard, gamma), expected)
@@ -68,9 +68,9 @@ def test_what_leaves_the_range_is_left(monkeypatch):
     expected = each(structure, 12.0 * w, shard, 1.0)
     found = structure.best_accuracy(12.0 * w, shard, 1.0)
     assert_as_accurate(structure, 12.0 * w, shard, 1.0, found, expected)
-    _, left = inference.most_accurate_short(structure.feature_set, 1e3 * w, shard, 1.0, None)
+    _, left = structure._best_accuracy_of_short(1e3 * w, shard, 1.0)
     assert_array_equal(left, np.arange(40))
-    monkeypatch.setattr(inference, "_LOST", 0.0)
-    _, left = inference.most_accurate_short(structure.feature_set, w, shard, 1.0, None)
+    monkeypatch.setattr(inference, "LOST", 0.0)
+    _, left = structure._best_accuracy_of_short(w, shard, 1.0)
     assert left.size > 30
     assert_array_equal(structure.best_accuracy(w, shard, 1.0), each(structure, w, shard, 1.0))

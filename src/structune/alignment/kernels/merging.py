@@ -11,8 +11,7 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
 
     ``members`` and ``other`` are the sequences of both groups, best the fewer ones first; ``group`` tells
     which are of ``other``. ``column`` (n_residues,) has the columns of residues in their group, of
-    ``widths``, which become those in the whole. ``sequence`` is that of each residue, ``offsets`` where
-    residues of each begin, and ``table`` the values of matches, symmetric.
+    ``widths``. ``sequence`` is that of each residue, and ``table`` the values of matches, symmetric.
     """
     n, m = widths
     # the worth of a column of the one group with one of the other is the sum of the values of their matches
@@ -20,13 +19,16 @@ def merge(members, other, group, column, widths, sequence, offsets, table):
     matched = _best(starts, residues, group, column, m, sequence, table)
     mine, others = np.empty(n, np.int32), np.empty(m, np.int32)
     width = _place(matched, mine, others)
+    _move(members, mine, column, offsets)
+    _move(other, others, column, offsets)
+    return width
+
+
+@kernel
+def _move(members, to, column, offsets):
     for x in members:
         for r in range(offsets[x], offsets[x + 1]):
-            column[r] = mine[column[r]]
-    for y in other:
-        for r in range(offsets[y], offsets[y + 1]):
-            column[r] = others[column[r]]
-    return width
+            column[r] = to[column[r]]
 
 
 @kernel
@@ -134,7 +136,5 @@ def close_up(members, column, offsets, used):
         if used[k]:
             used[k] = width
             width += 1
-    for x in members:
-        for r in range(offsets[x], offsets[x + 1]):
-            column[r] = used[column[r]]
+    _move(members, used, column, offsets)
     return width

@@ -3,7 +3,7 @@
 import numpy as np
 
 from structune.alignment.kernels.best import accuracy_rows, accuracy_trace
-from structune.alignment.kernels.sums import Factors, Side, whole_posterior
+from structune.alignment.kernels.sums import Factors, whole_posterior, window
 from structune.kernels.jit import kernel
 
 
@@ -13,9 +13,7 @@ def align(pairs, offsets, left, right, factors, limits, starts, partners, is_kno
 
     ``pairs`` (n_pairs, 2) are numbers of sequences. Residues of sequence s begin at ``offsets[s]``, its
     sites, of which it has one more, at ``offsets[s] + s``. Scores of matches are products of rows of ``left``
-    and ``right``. ``limits`` are gamma, the largest score, and the share of all alignments that
-    may be lost to the limits of a double. Partners of the residues of each first sequence begin at
-    ``starts``.
+    and ``right``. ``limits`` are gamma, the largest score, and the share of all alignments that may be lost.
     """
     gamma, most_score, most_lost = limits
     for p in range(len(pairs)):
@@ -34,21 +32,11 @@ def align(pairs, offsets, left, right, factors, limits, starts, partners, is_kno
                     total += left[a + i, k] * right[c + j, k]
                 most = max(most, abs(total))
                 match[i, j] = np.exp(total)
-        f = Factors(_side(factors.x, a, b, x), _side(factors.y, c, d, y), factors.steps, factors.both)
+        f = Factors(window(factors.x, a, b, x), window(factors.y, c, d, y), factors.steps, factors.both)
         posterior = np.zeros(match.shape)
         is_known[p] = most <= most_score and abs(whole_posterior(match, f, posterior)) < most_lost
         if is_known[p]:
             _decode(posterior, gamma, partner)
-
-
-@kernel
-def _side(sides, a, b, s):
-    """Factors of the residues a..b - 1, those of sequence s."""
-    sites = slice(a + s, b + s + 1)
-    return Side(
-        sides.residue[a:b], sides.opens[a:b], sides.closes[a:b], sides.site[sites], sides.site_open[sites],
-        sides.begins[sites], sides.ends[sites],
-    )  # fmt: skip
 
 
 @kernel

@@ -139,9 +139,9 @@ def scaled(factor, log, domain):
 
 
 @part_of_kernel
-def window(side, low, high):
-    """What the cells low..high of a row need of the sequence along it."""
-    a, b = slice(low, high), slice(low, high + 1)
+def window(side, low, high, before=0):
+    """What the cells low..high of a row need of the sequence along it, which so many are before."""
+    a, b = slice(low, high), slice(low + before, high + before + 1)
     return Side(
         side.residue[a],
         side.opens[a],

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
+from structune.alignment.kernels import short
+from structune.alignment.kernels.sums import Factors
 from structune.alignment.structure import inference
 from structune.alignment.structure.alphabets import LETTERS, PROTEIN, warn_of_nucleotides
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures, uses_of
-from structune.alignment.structure.inference import Decoded
+from structune.alignment.structure.inference import Bonus, Decoded, Model, Pair, map_factors
 from structune.alignment.structure.matrices import matrix_weights, read_matrix
-from structune.alignment.structure.pair import Bonus, Model, Pair
 from structune.alignment.structure.proteins import MOST, Protein, ProteinPair, annotation, as_protein
 from structune.alignment.structure.rows import (
     AlignedPair,
@@ -24,20 +27,76 @@ from structune.alignment.structure.rows import (
     checked_band,
     parse_alignment,
 )
-from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError
 from structune.structure import (
     Array,
     FloatArray,
     Groups,
     IntArray,
+    SequenceShard,
     Structure,
     check_finite,
     check_offsets,
     check_range,
     check_weights,
     offsets_of,
+    take_segments,
 )
+
+_WORK = 200  # cells that cost as much as a part of a chain
+_SHORT = 60  # residues: of longer pairs the work is most of it
+
+
+@dataclass(frozen=True)
+class AlignmentShard(SequenceShard):
+    """Encoded pairs; sequences that are in several pairs are held once. Parts are the residues of x."""
+
+    sequences: IntArray  # (n_pairs, 2): which two each pair has, x and y
+    starts: IntArray  # (n_pairs + 1,): parts of pair p are ``starts[p]:starts[p + 1]``
+    offsets: IntArray  # (n_sequences + 1,): residues of sequence s are ``offsets[s]:offsets[s + 1]``
+    letters: NDArray[np.int8]  # (n_residues,): places in `alphabets.LETTERS`
+    annotation: FloatArray  # (n_residues, n_columns), as `proteins.annotation` gives it
+    # (n_parts,): the residue of y, counted within it, that each of x is matched with, -1 for none; and which
+    # matches are known to be right. Both are empty without alignments.
+    partners: IntArray
+    scored: NDArray[np.bool_]
+    whole: NDArray[np.bool_]  # (n_pairs,): whether all is known, and not the scored matches alone
+
+    @property
+    def lengths(self) -> IntArray:
+        """Residues of x and of y, shape (n_pairs, 2)."""
+        return np.diff(self.offsets)[self.sequences]
+
+    @property
+    def bounds(self) -> IntArray:
+        """Parts are the residues of x."""
+        return self.starts
+
+    def work(self) -> IntArray:
+        return np.asarray(1 + self.lengths.prod(axis=1) // _WORK)
+
+    @property
+    def is_partly_known(self) -> bool:
+        return not self.whole.all()
+
+    def take(self, indices: Any) -> AlignmentShard:
+        chosen = self._chosen(indices)
+        # sequences that no pair has any more are left out, and the others get new numbers
+        used, sequences = np.unique(self.sequences[chosen], return_inverse=True)
+        offsets, residues = take_segments(self.offsets, used)
+        starts, parts = take_segments(self.starts, chosen)
+        known = parts if self.partners.size else slice(0)
+        return AlignmentShard(
+            self.weights[chosen],
+            sequences.reshape(-1, 2),
+            starts,
+            offsets,
+            self.letters[residues],
+            self.annotation[residues],
+            self.partners[known],
+            self.scored[known],
+            self.whole[chosen],
+        )
 
 
 class Alignment(Structure):
@@ -49,23 +108,14 @@ class Alignment(Structure):
 
     Parameters
     ----------
-    features : {"full", "affine"}
-        "affine": a weight for each pair of residues, the first and each further residue of a gap, and
-        terminal gaps. "full": also classes of residues around a match, residues in gaps, lengths of gaps up
-        to four, and how hydrophilic the sequences are where a gap is.
-    overhangs : {"both", "one"}
-        Whether both sequences may have residues beyond the same end of what is matched, as in local
-        alignments, or one of them only, as in semi-global ones.
+    features, overhangs, band, alphabet
+        As in `SequenceAligner`. Lengths of gaps up to four have weights of their own. Of nucleotides, each
+        residue around a match is a class of its own, and none is hydrophilic.
     profile : int
         Columns of the profile that each sequence has: products of those of two matched residues have weights.
     secondary : bool
         Whether each sequence has a secondary structure: matches of two states, and states of residues in
         gaps, have weights.
-    band : int, optional
-        How many residues of the longer sequence an alignment may be off the line between both ends, from its
-        first match to its last. Without it all alignments count, and all cells of a table take their time.
-    alphabet : {"protein", "nucleotide"}
-        Of "nucleotide", each residue around a match is a class of its own, and none is hydrophilic.
     """
 
     name = "alignment"
@@ -121,22 +171,13 @@ class Alignment(Structure):
         outputs: Sequence[tuple[str, str]] | None = None,
         weights: Any = None,
     ) -> AlignmentShard:
-        """Lay out pairs of sequences, and their alignments, as a shard.
-
-        Parameters
-        ----------
-        inputs : sequence of pairs of str or Protein
-            Residues in one-letter code, of either case; B, Z and J count as the two residues that they may
-            be, U as C, O as K, X and * as any.
-        outputs : sequence of pairs of str, optional
-            Both sequences with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only the
-            matches of two residues in upper case are known.
+        """Lay out pairs of sequences, and their alignments as `SequenceAligner.fit` takes them, as a shard.
 
         Raises
         ------
         DataError
-            A character that is no residue, rows of different length or of other residues, an alignment beyond
-            the band, annotation that is wrong or not that of the structure. Names the pair.
+            Names the pair of a character that is no residue, an alignment that is none of it or beyond the
+            band, annotation that is wrong or not that of the structure.
         """
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
@@ -307,43 +348,59 @@ class Alignment(Structure):
         self, w: FloatArray, shard: AlignmentShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
-        partners, values = [np.empty(0, np.int64)], np.empty(len(shard))
-        for p, pair in self._pairs(w, shard, cost=cost):
-            partner, values[p] = inference.best(pair)
-            partners.append(partner)
-        return np.concatenate(partners), values
+        return _best_of(self._pairs(w, shard, cost=cost))
 
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
         """The best of the alignments that have all scored matches."""
         self._alignments(shard, None)
-        found = [inference.best(pair) for _, pair in self._pairs(w, shard, forced=True)]
-        partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
-        return partners, np.array([score for _, score in found])
+        return _best_of(self._pairs(w, shard, forced=True))
 
     def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
         """Alignments of maximum expected accuracy: the partners of all residues of x.
 
-        Parameters
-        ----------
-        gamma : float
-            How much a right match counts beside two residues rightly left out; inf to count nothing else.
+        A right match counts `gamma` beside two residues rightly left out; inf to count nothing else.
         """
-        partners, left = inference.most_accurate_short(self.feature_set, w, shard, gamma, self.band)
+        partners, left = self._best_accuracy_of_short(w, shard, gamma)
         for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left), keep=False), strict=True):
             partners[shard.starts[p] : shard.starts[p + 1]] = inference.most_accurate(pair, gamma)
         return partners
 
+    def _best_accuracy_of_short(
+        self, w: FloatArray, shard: AlignmentShard, gamma: float
+    ) -> tuple[IntArray, IntArray]:
+        """The same of short pairs, a call of each of which would cost more than the work; and who is left.
+
+        Those that are left are long, have a band, or sums that leave the range of a double unless tilted.
+        """
+        partners, left = np.full(shard.n_parts, -1, np.int64), np.arange(len(shard))
+        is_short = np.all(shard.lengths <= _SHORT, axis=1)
+        if self.band is not None or not is_short.any():
+            return partners, left
+        some, features = shard.take(np.flatnonzero(is_short)), self.feature_set
+        # sequences are described once, however many pairs they are in; then one call does all pairs
+        described, model = (
+            features.describe_joined(some.letters, some.annotation, some.offsets),
+            Model(features, w),
+        )
+        scored = model.scored(described, some.offsets)
+        if scored.most > inference.MOST_SCORE:
+            return partners, left
+        found, is_known = np.empty(some.n_parts, np.int64), np.empty(len(some), bool)
+        factors = map_factors(np.exp, Factors(scored.side, scored.side, model.steps, model.both))
+        sequences = some.sequences, some.offsets, scored.left, scored.right.T, factors
+        limits = float(gamma), inference.MOST_SCORE, inference.LOST
+        short.align(*sequences, limits, some.starts, found, is_known)
+        partners[np.repeat(is_short, shard.lengths[:, 0])] = found
+        is_left = ~is_short
+        is_left[is_short] = ~is_known
+        return partners, np.flatnonzero(is_left)
+
     def decode(
         self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False
     ) -> list[Decoded]:
-        """Alignments with the probabilities of their matches.
+        """Alignments of `best_accuracy`, or of `best` without `gamma`, and how probable their matches are.
 
-        Parameters
-        ----------
-        gamma : float, optional
-            Of `best_accuracy`; without it the alignments of `best`.
-        keep : bool
-            Whether the probabilities of all matches are wanted.
+        With the probabilities of all matches if they are to be kept.
         """
         return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 
@@ -357,6 +414,12 @@ class Alignment(Structure):
         return costs
 
 
+def _best_of(pairs: Iterator[tuple[int, Pair]]) -> tuple[IntArray, FloatArray]:
+    found = [inference.best(pair) for _, pair in pairs]
+    partners = np.concatenate([np.empty(0, np.int64), *(partner for partner, _ in found)])
+    return partners, np.array([score for _, score in found])
+
+
 def _known_matches(shard: AlignmentShard, p: int) -> tuple[IntArray, IntArray]:
     a, b = shard.starts[p : p + 2]
     i = np.flatnonzero(shard.scored[a:b])
@@ -364,11 +427,7 @@ def _known_matches(shard: AlignmentShard, p: int) -> tuple[IntArray, IntArray]:
 
 
 def _match_costs(shard: AlignmentShard, p: int, cost: float) -> Bonus | None:
-    """What right matches save if `cost` times the share of missed matches is added to scores of alignments.
-
-    An alignment without matches has the whole of it, and each right match saves its share. None where none is
-    scored: all alignments cost nothing.
-    """
+    """What right matches save if `cost` times the share of missed ones is added; None if none is scored."""
     known, (n, m) = _known_matches(shard, p), shard.lengths[p].tolist()
     size = known[0].size
     if not size:

@@ -1,4 +1,4 @@
-"""What is asked of the alignments of one pair: sums in whatever domain holds them, and what follows.
+"""One pair of sequences, and what is asked of its alignments: sums in whatever domain holds them.
 
 Tables are in blocks of rows that fit in memory: the first row of each block is kept, and the tables of one
 block at a time.
@@ -9,32 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
+from math import isqrt, sqrt
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from structune.alignment.kernels import best as best_kernels
-from structune.alignment.kernels import short, sums
-from structune.alignment.kernels.sums import Below, Domain, Factors, Rows
-from structune.alignment.structure.features import FeatureSet, Uses
-from structune.alignment.structure.pair import (
-    Model,
-    Pair,
-    begin_with,
-    block_shape,
-    cells_near,
-    map_factors,
-    row_of,
-    widest,
-)
-from structune.alignment.structure.shard import AlignmentShard
+from structune.alignment.kernels import sums
+from structune.alignment.kernels.sums import Below, Cells, Domain, Factors, Rows, Side
+from structune.alignment.structure.features import FeatureSet, SequenceFeatures, Uses
 from structune.errors import DataError
 from structune.running.memory import held_memory, require_memory
 from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
-_LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
-_MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
+LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
+MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
 _MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 _RESIDUE = 1400  # bytes for its features
@@ -42,9 +32,180 @@ _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
 _BLOCKS = 2  # whose tables are in memory at once
 _MATCHES = 4  # numbers of a match, those of decoding among them
 FEW_TABLES = 4  # where gaps are not kept
-_SHORT = 60  # residues: of longer pairs the work is most of it
+_CELLS = 1 << 20  # of the tables of a block of rows
 
 T = TypeVar("T")
+Bonus = Callable[[slice, slice], Array]  # of the matches of some residues of x with some of y
+Forced = tuple[IntArray, IntArray]  # residues of x and of y that are matched with each other
+
+
+# --- a pair, and its scores -------------------------------------------------------------------------------
+
+
+class Scored(NamedTuple):
+    """What the weights of a model make of one sequence, or of several one after the other."""
+
+    features: SequenceFeatures
+    left: Array  # (n, n_columns + 2): the scores of matches are its products with
+    right: Array  # (n_columns + 2, m) of another sequence
+    side: Side
+    base: Any  # the score of all residues if they are terminal
+    most: float  # that a gap scores, of either sign
+
+
+class Model:
+    """A set of features and its weights."""
+
+    def __init__(self, features: FeatureSet, w: Array) -> None:
+        # kernels are compiled for weights that lie side by side, which the real part of complex ones does not
+        self.features, self.w = features, np.ascontiguousarray(w)
+        self.steps, self.both = self.w[features.steps], features.both_scores(w)
+        self._matrix = features.bilinear(w)
+
+    def scored(self, sequence: SequenceFeatures, offsets: IntArray | None = None) -> Scored:
+        side, terminal = self.features.sides(self.w, sequence, offsets)
+        # match(i, j) = x_i' B y_j - terminal(i) - terminal(j), as one product of rows: scores are relative to
+        # residues being terminal, so that what lies outside the matches costs no work
+        pairing, ones = sequence.pairing, np.ones(len(sequence))
+        left = np.column_stack([pairing @ self._matrix, -terminal, ones])
+        right = np.column_stack([pairing, ones, -terminal]).T
+        most = np.abs(np.concatenate((*side, self.steps, self.both)))
+        return Scored(sequence, left, right, side, terminal.sum(), float(most[np.isfinite(most)].max()))
+
+
+class Pair:
+    """Two sequences and the scores of all that an alignment of them may have.
+
+    Alignments must have the matches `forced`, and keep to the `band` of `Alignment`. `bonus` is added to the
+    scores of the matches of some residues of x with some of y.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        x: Scored,
+        y: Scored,
+        forced: Forced | None = None,
+        band: int | None = None,
+        bonus: Bonus | None = None,
+    ) -> None:
+        self.model, self.features, self.x, self.y = model, model.features, x.features, y.features
+        self.n, self.m, self.dtype = len(self.x), len(self.y), model.w.dtype
+        self._left, self._right, self._forced, self._band, self._bonus = x.left, y.right, forced, band, bonus
+        self.cells, side_x, side_y = cells_near(self.n, self.m, band), x.side, y.side
+        if forced is not None and forced[0].size:
+            side_x, side_y = _through(side_x, forced[0]), _through(side_y, forced[1])
+            self.cells = _cells_through(self.cells, *forced)
+        self.scores = Factors(side_x, side_y, model.steps, model.both)
+        # An alignment scores `base`, and what its matches and gaps have beyond that.
+        self.base = x.base + y.base
+        self.none = side_x.begins[self.n] + side_y.begins[self.m]  # that of no match, beside the base
+        self.most_of_gaps = max(x.most, y.most)
+
+    @cached_property
+    def real(self) -> Pair:
+        """Without the imaginary parts of the scores."""
+        model = Model(self.features, self.model.w.real)
+        return Pair(model, model.scored(self.x), model.scored(self.y), self._forced, self._band, self._bonus)
+
+    def columns(self, rows: slice) -> slice:
+        """The residues of y that some of these of x may be matched with."""
+        return slice(int(self.cells.low[rows.start]), int(self.cells.high[rows.stop]))
+
+    def match(self, rows: slice) -> Array:
+        """Scores of matches of some residues of x with `columns`, relative to both being terminal."""
+        columns = self.columns(rows)
+        scores = self._left[rows] @ self._right[:, columns]
+        if self._bonus is not None:
+            scores += self._bonus(rows, columns)
+        return np.asarray(scores)
+
+    def blocks(self, n_tables: int) -> list[slice]:
+        """Runs of residues of x whose tables fit in memory; none where nothing can be matched."""
+        size = block_shape(self.cells, n_tables)[0]
+        return [slice(a, min(a + size, self.n)) for a in range(0, self.n if self.m else 0, size)]
+
+    def tables(
+        self, rows: slice, last: Rows | None, begins: Array, nothing: float, turns: int | None = None
+    ) -> Rows:
+        """Tables of some rows, from the first cell on, behind the last row of the block before.
+
+        Behind none, before the first block, matches may begin as `begins` tells. With `turns`, all tables but
+        those of matches have so many rows, which take turns.
+        """
+        columns, n_rows = self.columns(rows), rows.stop - rows.start + 1
+        L, row, kept = self.features.n_steps, columns.stop - columns.start + 1, turns or n_rows
+        gap_x, gap_y = np.empty((2, kept, L, row), self.dtype)
+        start, match = np.empty((kept, row), self.dtype), np.empty((n_rows, row), self.dtype)
+        found = Rows(start, match, gap_x, gap_y, np.zeros(n_rows))
+        if last is None:
+            start[0] = begins[:row]
+            match[0] = gap_x[0] = gap_y[0] = nothing
+            return found
+        for table, values in zip(found[:4], last[:4], strict=True):
+            table[0, ..., : values.shape[-1]] = values
+        found.logs[0] = last.logs
+        return found
+
+    def row(self, rows: Rows, block: slice, i: int) -> Rows:
+        """The cells of row i from the tables of a block."""
+        left, low, high = (
+            int(k) for k in (self.cells.low[block.start], self.cells.low[i], self.cells.high[i])
+        )
+        k, cells = i - block.start, slice(low - left, high + 1 - left)
+        start, match, gap_x, gap_y = (table[k % len(table), ..., cells].copy() for table in rows[:4])
+        return Rows(start, match, gap_x, gap_y, rows.logs[k])
+
+
+def block_shape(cells: Cells, n_tables: int) -> tuple[int, int]:
+    """How many residues of x there are tables of at a time, and how many cells a row of these has.
+
+    Those of a band begin further right with each row, and so are wider than it.
+    """
+    # A block of s rows of a band that rises by r columns a row has s (width + r s) cells. The largest s with
+    # at most F of them is the positive root of r s^2 + width s - F, written so that r may be 0.
+    n, width, fitting = cells.low.size - 1, widest(cells), _CELLS // n_tables
+    rise = int(cells.low[n]) / max(1, n)
+    fitting = int(2 * fitting / (width + sqrt(width**2 + 4 * rise * fitting)))  # size (width + rise size)
+    # The first row of each block is kept, too: sqrt(n) blocks of sqrt(n) rows are the least of both together.
+    size = min(max(fitting, isqrt(n) + 1), max(1, n))
+    return size, min(int(width + rise * size), int(cells.high[n]) + 1)
+
+
+def widest(cells: Cells) -> int:
+    return int((cells.high - cells.low).max()) + 1
+
+
+def cells_near(n: int, m: int, band: int | None) -> Cells:
+    """Cells at most `band` residues of the longer sequence off the line from first to last; or all."""
+    if band is None:
+        return Cells(np.zeros(n + 1, np.int64), np.full(n + 1, m))
+    # cell (i, j) with |j n - i m| <= band max(n, m): in whole numbers, so that both ends are exact
+    line, reach, n_rows = m * np.arange(n + 1), band * max(n, m), max(1, n)
+    low, high = -((reach - line) // n_rows), (line + reach) // n_rows
+    high[n] = m
+    return Cells(np.clip(low, 0, m), np.clip(high, 0, m))
+
+
+def _cells_through(cells: Cells, i: IntArray, j: IntArray) -> Cells:
+    """Those of the cells that a path through the matches may have."""
+    # After a match (i, j) a path is to the right of column j, and before it not beyond it.
+    rows = np.arange(cells.low.size)
+    low = np.concatenate(([0], j + 1))[np.searchsorted(i, rows - 1, side="right")]
+    high = np.concatenate((j, [cells.high[-1]]))[np.searchsorted(i, rows)]
+    return Cells(np.maximum(cells.low, low), np.minimum(cells.high, high))
+
+
+def _through(side: Side, forced: IntArray) -> Side:
+    """Without beginning after the first of these residues, or ending before the last."""
+    begins, ends = side.begins.copy(), side.ends.copy()
+    begins[forced[0] + 1 :] = ends[: forced[-1] + 1] = -np.inf
+    return side._replace(begins=begins, ends=ends)
+
+
+def map_factors(function: Any, scores: Factors) -> Factors:
+    x, y = (Side(*map(function, side)) for side in (scores.x, scores.y))
+    return Factors(x, y, function(scores.steps), function(scores.both))
 
 
 # --- memory -----------------------------------------------------------------------------------------------
@@ -61,10 +222,7 @@ def held_for(needed: float, n: int, m: int, name: str) -> AbstractContextManager
 
 
 def memory_of(n: int, m: int, band: int | None, n_steps: int, keep: bool | None = False) -> float:
-    """Bytes that alignments of n and m residues take with their probabilities, or with all if `keep`.
-
-    None for `keep` where uses of gaps are counted, or paths traced.
-    """
+    """What `Alignment.memory_of` gives."""
     if keep is None:
         return sums_memory(n, m, band, n_steps) + _RESIDUE * (n + m)
     # doubles, beside what the sums take; longer pairs look at them in blocks, and find them again each time
@@ -95,8 +253,7 @@ def best(pair: Pair) -> tuple[IntArray, float]:
     first_rows, row, score, last = list[Rows](), None, pair.none, 0
 
     def fill(block: slice, row: Rows | None) -> tuple[Rows, FloatArray]:
-        rows = pair.tables(block)
-        begin_with(rows, row, scores.x.begins[0] + scores.y.begins, -np.inf)
+        rows = pair.tables(block, row, scores.x.begins[0] + scores.y.begins, -np.inf)
         ends = np.full(block.stop - block.start + 1, -np.inf)
         sums.forward(pair.match(block), block.start, scores, cells, rows, ends, sums.LARGEST)
         return rows, ends
@@ -104,8 +261,8 @@ def best(pair: Pair) -> tuple[IntArray, float]:
     with step("best scores", lambda: len(first_rows) / len(blocks)):
         for block in blocks:
             rows, ends = fill(block, row)
-            first_rows.append(row_of(pair, rows, block, block.start))
-            row = row_of(pair, rows, block, block.stop)
+            first_rows.append(pair.row(rows, block, block.start))
+            row = pair.row(rows, block, block.stop)
             r = int(np.argmax(ends))
             if ends[r] > score:
                 score, last = ends[r], block.start + r
@@ -117,7 +274,7 @@ def best(pair: Pair) -> tuple[IntArray, float]:
         if k < len(blocks) - 1:  # the tables of the last block are still there
             rows, _ = fill(block, first_rows[k])
         if i == last:
-            here, low = row_of(pair, rows, block, i).match, int(cells.low[i])
+            here, low = pair.row(rows, block, i).match, int(cells.low[i])
             here += scores.y.ends[low : low + here.size]
             if i < pair.n:  # residues of both are left, but in the last column
                 here[: pair.m - low] += scores.both[1]
@@ -182,7 +339,7 @@ class Inference:
                 ends.append(values[1:])
                 logs.append(rows.logs[1:])
                 self._first_rows.append(row)
-                row = row_of(pair, rows, block, block.stop) if block is not self.blocks[-1] else None
+                row = pair.row(rows, block, block.stop) if block is not self.blocks[-1] else None
         # Z = sum_i ends[i] exp(logs[i]); with the largest scale in front, as scales alone may overflow
         values, scales = np.concatenate(ends), np.concatenate(logs)
         if self._logs:
@@ -203,7 +360,7 @@ class Inference:
 
     def _check_range(self, most: float) -> None:
         # a cell takes a few factors, of exp(100) each at the most: their products stay below exp(709)
-        if most > _MOST_SCORE and not self._logs:
+        if most > MOST_SCORE and not self._logs:
             raise RangeError("scores are too large for the domain of numbers")
 
     def _begins(self, columns: slice = slice(None)) -> Array:
@@ -213,8 +370,8 @@ class Inference:
 
     def _forward(self, block: slice, row: Rows | None) -> tuple[Array, Rows, Array]:
         """Factors of matches, the tables of a block, and what ends in each row."""
-        rows = self.pair.tables(block, 2 if self.used is None else None)
-        begin_with(rows, row, self._begins(), self._nothing)
+        turns = 2 if self.used is None else None
+        rows = self.pair.tables(block, row, self._begins(), self._nothing, turns)
         match = self.pair.match(block)
         self._check_range(max(match.real.max(initial=0.0), -match.real.min(initial=0.0)))
         if self._tilt:
@@ -254,7 +411,7 @@ class Inference:
         in_row_0 = np.exp(begins + start).sum() if self._logs else begins @ start
         if self.used is not None:
             self.used.x.begins[0] += in_row_0
-        if not (self._logs or abs(1.0 - found - in_row_0) < _LOST):
+        if not (self._logs or abs(1.0 - found - in_row_0) < LOST):
             raise RangeError("forward and backward sums leave the range of a double")
 
 
@@ -320,20 +477,22 @@ class Posteriors:
     """
 
     def __init__(self, inference: Inference, keep: bool = False) -> None:
-        self.pair, self._inference, self._keep = inference.pair, inference, keep
+        self.pair, self._inference = inference.pair, inference
+        self._keep = keep or self.pair.n * self.pair.m <= _MOST_KEPT
 
     @cached_property
-    def table(self) -> Array | None:
-        """All of them, shape (n, m), if they are kept."""
-        fits = self._keep or self.pair.n * self.pair.m <= _MOST_KEPT
-        return _table(self._inference) if fits else None
+    def table(self) -> Array:
+        """All of them, shape (n, m)."""
+        out = np.zeros((self.pair.n, self.pair.m), self.pair.dtype)
+        for rows, part in self._inference.posteriors():
+            out[rows, self.pair.columns(rows)] = part
+        return out
 
     def __iter__(self) -> Iterator[tuple[slice, Array]]:
-        if self.table is None:
-            yield from self._inference.posteriors()
-        else:
-            for rows in reversed(self._inference.blocks):
-                yield rows, self.table[rows, self.pair.columns(rows)]
+        if self._keep:
+            blocks = reversed(self._inference.blocks)
+            return ((rows, self.table[rows, self.pair.columns(rows)]) for rows in blocks)
+        return self._inference.posteriors()
 
     def most_accurate(self, gamma: float) -> IntArray:
         n, m = self.pair.n, self.pair.m
@@ -370,16 +529,8 @@ class Posteriors:
         return found
 
 
-def _table(inference: Inference) -> Array:
-    pair = inference.pair
-    out = np.zeros((pair.n, pair.m), pair.dtype)
-    for rows, part in inference.posteriors():
-        out[rows, pair.columns(rows)] = part
-    return out
-
-
 def posterior(pair: Pair) -> Array:
-    return _soundly(pair, _table)
+    return _soundly(pair, lambda inference: Posteriors(inference).table)
 
 
 def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatArray]:
@@ -398,30 +549,20 @@ def likely_matches(pair: Pair, least: float) -> tuple[IntArray, IntArray, FloatA
 
 
 def most_accurate(pair: Pair, gamma: float) -> IntArray:
-    """The alignment of maximum expected accuracy: the partner of each residue of x, -1 for none.
-
-    A right match counts `gamma` beside two residues rightly left out; inf to count nothing else.
-    """
+    """The alignment of maximum expected accuracy, as `Alignment.best_accuracy` has it."""
     return _soundly(pair, lambda inference: Posteriors(inference).most_accurate(gamma))
 
 
 class Decoded(NamedTuple):
-    """An alignment and its probabilities.
+    """An alignment and its probabilities."""
 
-    ``partner`` (n,): the residue of y that each of x is matched with, -1 for none; ``confidence`` (n,): the
-    probability of that match, nan for none; ``posterior`` (n, m): those of all matches, or None.
-    """
-
-    partner: IntArray
-    confidence: FloatArray
-    posterior: Array | None
+    partner: IntArray  # (n,): the residue of y that each of x is matched with, -1 for none
+    confidence: FloatArray  # (n,): the probability of that match, nan for none
+    posterior: Array | None  # (n, m): those of all matches, if they are wanted
 
 
 def decode(pair: Pair, gamma: float | None, keep: bool) -> Decoded:
-    """The alignment of `most_accurate`, or of `best` without `gamma`, with all probabilities if `keep`.
-
-    It takes one pass over the tables where posteriors can be kept.
-    """
+    """The alignment of `most_accurate`, or of `best` without `gamma`: in one pass if posteriors are kept."""
 
     def collect(inference: Inference) -> Decoded:
         posteriors = Posteriors(inference, keep)
@@ -429,32 +570,3 @@ def decode(pair: Pair, gamma: float | None, keep: bool) -> Decoded:
         return Decoded(partner, posteriors.matched(partner), posteriors.table if keep else None)
 
     return _soundly(pair, collect)
-
-
-def most_accurate_short(
-    features: FeatureSet, w: FloatArray, shard: AlignmentShard, gamma: float, band: int | None
-) -> tuple[IntArray, IntArray]:
-    """Partners of all residues of x, as `Alignment.best_accuracy` has them, and the pairs that are left.
-
-    Calls for each of many short pairs would cost more than the work. Those that are left are long, have a
-    band, or sums that leave the range of a double unless they are tilted.
-    """
-    partners, left = np.full(shard.n_parts, -1, np.int64), np.arange(len(shard))
-    is_short = np.all(shard.lengths <= _SHORT, axis=1)
-    if band is not None or not is_short.any():
-        return partners, left
-    some = shard.take(np.flatnonzero(is_short))
-    # sequences are described once, however many pairs they are in; then one call does all pairs
-    described = features.describe_joined(some.letters, some.annotation, some.offsets)
-    model = Model(features, w)
-    scored = model.scored(described, some.offsets)
-    if scored.most > _MOST_SCORE:
-        return partners, left
-    found, is_known = np.empty(some.n_parts, np.int64), np.empty(len(some), bool)
-    factors = map_factors(np.exp, Factors(scored.side, scored.side, model.steps, model.both))
-    sequences = some.sequences, some.offsets, scored.left, scored.right.T, factors
-    short.align(*sequences, (float(gamma), _MOST_SCORE, _LOST), some.starts, found, is_known)
-    partners[np.repeat(is_short, shard.lengths[:, 0])] = found
-    is_left = ~is_short
-    is_left[is_short] = ~is_known
-    return partners, np.flatnonzero(is_left)

@@ -75,10 +75,7 @@ def log_odds(features: FeatureSet, name: str) -> FloatArray:
 
 
 def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
-    """The lambda by which scores are log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990).
-
-    Their mean must be negative, and some positive.
-    """
+    """The lambda of log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990)."""
     shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
         raise DataError("found a matrix whose scores are not log odds")

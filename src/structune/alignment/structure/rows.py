@@ -18,15 +18,11 @@ _DROP_GAPS = str.maketrans("", "", GAPS)
 
 
 class AlignedPair(NamedTuple):
-    """An alignment of x and y.
+    """An alignment of x and y."""
 
-    ``partner`` (n,): the residue of y that each of x is matched with, -1 for none; ``scored`` (n,): matches
-    of two residues in upper case; ``whole``: whether no residue is in lower case.
-    """
-
-    partner: IntArray
-    scored: NDArray[np.bool_]
-    whole: bool
+    partner: IntArray  # (n,): the residue of y that each of x is matched with, -1 for none
+    scored: NDArray[np.bool_]  # (n,): matches of two residues in upper case
+    whole: bool  # whether no residue is in lower case
 
 
 def residues_of(rows: tuple[str, str]) -> tuple[str, str]:
@@ -133,10 +129,7 @@ def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
 
 
 def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -> None:
-    """Tell where a path comes within a residue of the edge of a band, or hardly anything is matched.
-
-    Of alignments are given the partners of the residues of x, and the number of those of y.
-    """
+    """Tell where a path, as partners and the size of y, reaches the edge of a band or matches little."""
     if band is None:
         return
     for partner, m in alignments:

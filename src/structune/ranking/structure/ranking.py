@@ -11,10 +11,12 @@ import scipy
 
 from structune.errors import DataError
 from structune.flat.structure.shard import Design
-from structune.ranking.structure.gain import LARGEST_GAIN, Ndcg, ratio
 from structune.ranking.structure.queries import (
+    LARGEST_GAIN,
+    Ndcg,
     check_queries,
     positions_of,
+    ratio,
     sorted_by_score,
     sorted_positions,
 )
@@ -107,13 +109,6 @@ class Ranking(Structure):
             The matrix is dense or sparse; the documents of a query lie together.
         outputs : array-like, shape (n_documents,), optional
             Relevances, numbers >= 0. Equal ones stay in the order given.
-        weights : array-like, shape (n_queries,), optional
-
-        Raises
-        ------
-        DataError
-            No documents, a wrong number of features, query ids, relevances or weights, a feature that is
-            not finite, a query in two places, a relevance below 0 or too large.
         """
         if not isinstance(inputs, tuple) or len(inputs) != 2:
             raise DataError(
@@ -153,16 +148,16 @@ class Ranking(Structure):
 
     def _positions_of(self, shard: RankingShard, outputs: Any) -> IntArray:
         if outputs is None:
-            self._require_relevances(shard)
-            return shard.outputs
+            return self._with_relevances(shard).outputs
         positions = np.asarray(outputs)
         if positions.shape != (shard.n_parts,):
             raise DataError(f"found positions of shape {positions.shape} for {shard.n_parts} documents")
         return positions
 
-    def _require_relevances(self, shard: RankingShard) -> None:
+    def _with_relevances(self, shard: RankingShard) -> RankingShard:
         if not shard.outputs.size:
             raise DataError("the shard has no relevances")
+        return shard
 
     def features(
         self, shard: RankingShard, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
@@ -179,8 +174,8 @@ class Ranking(Structure):
 
     def cost(self, shard: RankingShard, outputs: Any) -> FloatArray:
         """1 - NDCG@k; 0 for queries without relevant documents."""
-        self._require_relevances(shard)
-        found = self.ndcg.dcg(shard.gains, self._positions_of(shard, outputs), shard.offsets)
+        gains = self._with_relevances(shard).gains
+        found = self.ndcg.dcg(gains, self._positions_of(shard, outputs), shard.offsets)
         return (shard.ideal > 0.0) - ratio(found, shard.ideal)
 
     def best(
@@ -190,23 +185,21 @@ class Ranking(Structure):
         if cost is None:
             order = sorted_by_score(shard.offsets, scores)
             return self._scored(scores, shard, positions_of(shard.offsets, order))
-        self._require_relevances(shard)
         # score + cost = sum_j c_p(j) w.x_j - rate * gain_j d_p(j) / ideal + rate: documents with a gain are
         # penalised in the positions that count (Le & Smola 2007; a linear assignment)
         sizes = shard.sizes()
-        penalties = np.repeat(cost, sizes) * ratio(shard.gains, np.repeat(shard.ideal, sizes))
+        gains = self._with_relevances(shard).gains
+        penalties = np.repeat(cost, sizes) * ratio(gains, np.repeat(shard.ideal, sizes))
         positions, total = self._scored(scores, shard, self._assign(scores, penalties, shard.offsets))
         return positions, total + cost * self.cost(shard, positions)
 
     def best_equivalent(self, w: FloatArray, shard: RankingShard) -> tuple[IntArray, FloatArray]:
-        """The best of the orders that sort by relevance: equal relevances by w . x.
+        """The best of the orders that sort by relevance, equal relevances by w . x.
 
-        NDCG@k gives a cost of 0 to others too, which differ after position k, and under "letor" in the first
-        two positions.
+        Others cost nothing, too, which differ after position k, or under "letor" in the first two positions.
         """
-        self._require_relevances(shard)
-        scores = self.scores(w, shard)
-        return self._scored(scores, shard, sorted_positions(shard.offsets, -shard.gains, -scores))
+        scores, gains = self.scores(w, shard), self._with_relevances(shard).gains
+        return self._scored(scores, shard, sorted_positions(shard.offsets, -gains, -scores))
 
     def _scored(
         self, scores: FloatArray, shard: RankingShard, positions: IntArray
@@ -236,11 +229,9 @@ def _position_weights(positions: IntArray) -> FloatArray:
 
 
 def _assignment(scores: FloatArray, penalties: FloatArray, discounts: FloatArray) -> IntArray:
-    """Positions of the documents of one query, by a solver of assignments.
-
-    Without penalties documents sorted by score are the solution. The prices of positions that prove it are
-    subtracted, which changes no optimum but leaves the solver little to do: seven times faster at k = 10.
-    """
+    """Positions of the documents of one query, by a solver of assignments."""
+    # Without penalties documents sorted by score are the solution. The prices of positions that prove it are
+    # subtracted, which changes no optimum but leaves the solver little to do: seven times faster at k = 10.
     weights = _position_weights(np.arange(scores.size))
     in_order = np.sort(scores)[::-1]
     # the prices of `ranking.kernels.orders`: any between two bounds prove that sorted documents are optimal
