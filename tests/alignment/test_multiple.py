@@ -124,23 +124,20 @@ def test_many_sequences_are_aligned_by_those_that_stand_for_others():
 
 
 @pytest.mark.parametrize(
-    ("sequences", "message"),
+    ("sequences", "options", "message"),
     [
-        (["AC", 5], "found 5, expected a sequence: a str or a Protein"),
-        ([], "found no sequences to align, expected at least one"),
-        (["AC", "A1"], r"sequence 1 \(from 0\): found '1' at residue 1 \(from 0\), expected an amino acid"),
-        ([Protein("AC", secondary="HH")], "expected none"),
+        (["AC", 5], {}, "found 5, expected a sequence: a str or a Protein"),
+        ([], {}, "found no sequences to align, expected at least one"),
+        (["AC", "A1"], {}, r"sequence 1 \(from 0\): found '1' at residue 1 \(from 0\), expected an amino"),
+        ([Protein("AC", secondary="HH")], {}, "expected none"),
+        (FAMILY, {"consistency": -1}, "consistency=-1: expected a whole number >= 0"),
+        (FAMILY, {"refinements": 1.5}, "refinements=1.5: expected a whole number >= 0"),
+        (FAMILY, {"all_pairs": None}, "all_pairs=None: expected a whole number >= 0"),
     ],
 )
-def test_what_is_wrong_is_named(sequences, message):
+def test_what_is_wrong_is_named(sequences, options, message):
     with pytest.raises(DataError, match=message):
-        MODEL.align(sequences)
-
-
-@pytest.mark.parametrize(("name", "value"), [("consistency", -1), ("refinements", 1.5), ("all_pairs", None)])
-def test_numbers_that_are_none(name, value):
-    with pytest.raises(DataError, match=f"{name}={value}: expected a whole number >= 0"):
-        MODEL.align(FAMILY, **{name: value})
+        MODEL.align(sequences, **options)
 
 
 def test_a_model_that_is_a_matrix_has_no_other_one_beside_it():

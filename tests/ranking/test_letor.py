@@ -177,15 +177,9 @@ def test_write(tmp_path):
         assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
 
 
-def record(**changes):
-    values = {
-        "X": np.zeros((2, 1)),
-        "relevance": np.zeros(2),
-        "queries": ["a", "b"],
-        "feature_indices": np.array([1]),
-        "comments": ["", ""],
-    }
-    return LetorData(**{**values, **changes})
+TWO = {"X": np.zeros((2, 1)), "relevance": np.zeros(2), "queries": ["a", "b"], "comments": ["", ""]}
+NONE = {"X": np.zeros((0, 1)), "relevance": np.zeros(0), "queries": [], "comments": []}
+THREE = {"X": np.zeros((3, 1)), "relevance": np.zeros(3), "queries": list("aba"), "comments": [""] * 3}
 
 
 @pytest.mark.parametrize(
@@ -197,23 +191,15 @@ def record(**changes):
         ({"queries": ["a", "b c"]}, "document 1: found the query 'b c', expected one word without '#'"),
         ({"queries": ["a", "\ud800"]}, r"document 1: found the query '\ud800'"),
         ({"comments": ["", "a\nb"]}, r"document 1: found the comment 'a\nb', expected one line of text"),
+        (THREE, "found the query 'a' in two places, expected its documents together"),
+        (NONE, "found no documents"),
+        ({"X": np.zeros((3, 1))}, "found features of shape (3, 1), expected (2, 1)"),
+        ({"queries": ["a"]}, "found 1 queries for 2 documents"),
     ],
 )
 def test_what_could_not_be_read_back_is_refused(changes, message):
     with pytest.raises(DataError, match=re.escape(message)):
-        write_letor(io.StringIO(), record(**changes))
-
-
-def test_data_that_cannot_be_written():
-    three = record(X=np.zeros((3, 1)), relevance=np.zeros(3), queries=list("aba"), comments=[""] * 3)
-    with pytest.raises(DataError, match="found the query 'a' in two places, expected its documents together"):
-        write_letor(io.StringIO(), three)
-    with pytest.raises(DataError, match="found no documents"):
-        write_letor(io.StringIO(), record(X=np.zeros((0, 1)), relevance=np.zeros(0), queries=[], comments=[]))
-    with pytest.raises(DataError, match=r"found features of shape \(3, 1\), expected \(2, 1\)"):
-        record(X=np.zeros((3, 1)))
-    with pytest.raises(DataError, match="found 1 queries for 2 documents"):
-        record(queries=["a"])
+        write_letor(io.StringIO(), LetorData(**{**TWO, "feature_indices": np.array([1]), **changes}))
 
 
 def test_small_files_of_large_tables_are_refused():

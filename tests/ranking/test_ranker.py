@@ -99,13 +99,8 @@ def test_a_planted_ranking_is_found(loss):
     assert model.score(X, Y, QUERIES) > 0.99
     assert model.score(*TEST) > 0.95
     assert model.coef_ @ W / np.linalg.norm(model.coef_) / np.linalg.norm(W) > 0.97
-
-
-@pytest.mark.parametrize(
-    ("loss", "k", "convention"),
-    [("ramp", 3, "burges"), ("equivalent", 1, "letor"), ("margin", None, "scikit-learn")],
-)
-def test_every_measure_is_learned(loss, k, convention):
+    others = {"ramp": (3, "burges"), "equivalent": (1, "letor"), "margin": (None, "scikit-learn")}
+    k, convention = others[loss]
     model = ranker(loss=loss, k=k, convention=convention, penalty=1e-3).fit(X, Y, QUERIES)
     assert model.score(*TEST) > 0.9
 
@@ -158,10 +153,8 @@ def test_the_order_of_documents_does_not_matter_where_all_orders_tie(loss):
     """The convex-concave procedure goes on from a regression, and not from the order of a file."""
     x, y, queries = planted(noise=3.0)
     upside_down = np.lexsort((y, queries))
-    one, other = (
-        quietly(ranker(loss=loss, k=2), x[rows], y[rows], queries[rows])
-        for rows in (np.arange(y.size), upside_down)
-    )
+    orders = np.arange(y.size), upside_down
+    one, other = (quietly(ranker(loss=loss, k=2), x[rows], y[rows], queries[rows]) for rows in orders)
     assert_allclose(other.coef_, one.coef_, atol=1e-9)
 
 
@@ -197,10 +190,7 @@ def test_weights_of_documents_are_those_of_their_queries():
     x, y, queries = (values[shuffled] for values in NOISY)
     _, first = np.unique(queries, return_index=True)
     by_query = weights[queries[np.sort(first)]]
-    one, other = (
-        quietly(ranker(), x, y, queries, by_query),
-        quietly(ranker(), x, y, queries, weights[queries]),
-    )
+    one, other = (quietly(ranker(), x, y, queries, each) for each in (by_query, weights[queries]))
     assert_array_equal(one.coef_, other.coef_)
     assert not np.array_equal(one.coef_, quietly(ranker(), x, y, queries).coef_)
 
@@ -295,16 +285,13 @@ def test_the_score_is_the_mean_ndcg(k, convention):
 def test_documents_may_come_in_any_order(loss):
     """As long as those of a query keep theirs, where relevances tie, and queries do."""
     mixed = np.argsort(np.arange(Y.size) % 8, kind="stable")
-    one, other = (
-        quietly(ranker(loss=loss), NOISY[0][rows], NOISY[1][rows], QUERIES[rows])
-        for rows in (np.arange(Y.size), mixed)
-    )
-    assert_array_equal(other.coef_, one.coef_)
-    assert_array_equal(other.rank(X[mixed], QUERIES[mixed]), one.rank(X, QUERIES)[mixed])
-    tuned = [Ranker(loss=loss, tuning=GridTuner((0.1, 1.0)), cv=3, n_jobs=1) for _ in range(2)]
-    quietly(tuned[0], *NOISY)
-    quietly(tuned[1], NOISY[0][mixed], NOISY[1][mixed], QUERIES[mixed])
-    assert_array_equal(tuned[1].coef_, tuned[0].coef_)
+    for options in ({}, {"tuning": GridTuner((0.1, 1.0)), "cv": 3}):
+        one, other = (
+            quietly(ranker(loss=loss, **options), NOISY[0][rows], NOISY[1][rows], QUERIES[rows])
+            for rows in (np.arange(Y.size), mixed)
+        )
+        assert_array_equal(other.coef_, one.coef_)
+        assert_array_equal(other.rank(X[mixed], QUERIES[mixed]), one.rank(X, QUERIES)[mixed])
 
 
 @pytest.mark.parametrize("form", [np.ndarray.tolist, sp.csc_array, np.asfortranarray, frame])

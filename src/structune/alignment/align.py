@@ -195,13 +195,11 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
     if n < 2 or (request.which != "all" and n % 2):
         expected = "an even number (or --which all)" if n >= 2 else "at least two"
         raise DataError(f"{file}: found {n} sequences, expected {expected}")
-    both: Iterable[tuple[tuple[str, str], tuple[str, str]]]
+    largest = list(zip(proteins[: n - 1 : 2], proteins[1::2], strict=True))
+    both, total = iter(largest), len(largest)
     if request.which == "all":
-        both, total = combinations(proteins, 2), n * (n - 1) // 2
-        largest = [tuple(nlargest(2, proteins, key=lambda named: len(named[1])))]
-    else:
-        both = largest = list(zip(proteins[::2], proteins[1::2], strict=True))
-        total = len(largest)
+        first, second = nlargest(2, proteins, key=lambda named: len(named[1]))
+        both, largest, total = combinations(proteins, 2), [(first, second)], n * (n - 1) // 2
     for (a, x), (b, y) in largest:
         # the two longest need most, of all against all; a band of width b has 2 b + 1 cells a row
         short, long = sorted((len(x), len(y)))

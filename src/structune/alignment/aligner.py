@@ -208,8 +208,9 @@ class SequenceAligner(BlockEstimator):
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[AlignmentShard, Any]]:
         for number, block in enumerate(blocks()):
             with in_block(number):
-                given = [*block, None, None][:4]
-                encoded = self._encode_training(*given, structure=self.alignment_ if number else None)
+                X, y, weights, groups = [*block, None, None][:4]
+                structure = self.alignment_ if number else None
+                encoded = self._encode_training(X, y, weights, groups, structure)
             self.alignment_ = encoded.structure
             yield encoded.shard, encoded.groups
 
@@ -388,10 +389,9 @@ class SequenceAligner(BlockEstimator):
             How many times, at most, the alignment is taken apart at each edge of the guide tree, and put
             together again for the highest sum of values of matches.
         matrix : str, optional
-            A matrix of Biopython: probabilities are the means of those of the model and of this matrix, with
-            its scores and those of affine gaps as log odds. A model that was learned from remote homologues
-            makes too little of what close ones have in common. "auto" for BLOSUM62 with models of proteins
-            that were learned, and none with others; None for the model alone.
+            A matrix of Biopython: probabilities are the means of those of the model and of the log odds of
+            this matrix, for models of remote homologues make too little of what close ones share. "auto" for
+            BLOSUM62 with models of proteins that were learned, and none with others.
         all_pairs : int
             Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
             which: at each of its merges at most eight sequences of either side.
@@ -410,8 +410,7 @@ class SequenceAligner(BlockEstimator):
         As in ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005): probabilities of the matches of any two
         sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
         values of matches. Third sequences count by the expected accuracies of their alignments with both.
-        Memory is that of the probabilities from 0.01 on: some 16 bytes each, a few for each residue and
-        other sequence that it is compared with.
+        Memory is that of the probabilities from 0.01 on: some 16 bytes each.
 
         Examples
         --------

@@ -48,10 +48,11 @@ def read_pairs(
                 for sequence in pair:
                     letters.parse(sequence, told)
                 known = parse_alignment(rows, pair, told)
-                is_known = all(pair) and (known.whole or known.scored.any())
-                n_found, n_unknown = n_found + is_known, n_unknown + (not is_known)
-                if is_known:
+                if all(pair) and (known.whole or known.scored.any()):
+                    n_found += 1
                     yield KnownPair(pair, rows, known, f"{path}:{number}", names)
+                else:
+                    n_unknown += 1
     if not n_found:
         raise DataError(
             f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "

@@ -163,10 +163,8 @@ def pairs_along(tree: Tree, most: int) -> list[IntArray]:
 
 
 def word_tree(sequences: Sequence[str], classes: Sequence[str]) -> Tree:
-    """A tree of the shares of words that sequences have in common, of classes of residues (Edgar 2004).
-
-    A share is that of the words of the sequence that has fewer. Words with an unknown letter do not count.
-    """
+    """A tree of the shares of words that sequences have in common, of classes of residues (Edgar 2004)."""
+    # a share is that of the words of the sequence that has fewer; those with an unknown letter do not count
     class_of = {letter: k for k, letters in enumerate(classes) for letter in letters}
     words = []
     for text in sequences:
@@ -196,8 +194,7 @@ def match_probabilities(
     """Probabilities of the matches of sequences that are compared, those from 0.01 on.
 
     Of several `weights` the mean of their probabilities is taken. `compared` has, of each sequence, those
-    that it is compared with: of two sequences, in the one or the other. Each sequence with those is a piece
-    of work; `tell` is called with the number of sequences that are done since the last call.
+    that it is compared with; `tell` is called with the number of sequences done since the last call.
     """
     lengths = np.array([len(x) for x in sequences], np.int64)
     longest, band = int(lengths.max(initial=0)), structure.band
@@ -403,9 +400,7 @@ def guide_tree(accuracies: FloatArray) -> Tree:
 class Progressive:
     """Sequences that are aligned, group by group, for the highest sum of the values of their matches.
 
-    Gaps cost nothing: with probabilities for values the sum is the expected number of right matches of any
-    two sequences. Each step finds the best alignment of two groups whose own alignments stay as they are.
-
+    Gaps cost nothing. Each step finds the best alignment of two groups whose own alignments stay as they are.
     In the end ``column`` (n_residues,) has the place of each residue, of ``width`` columns.
     """
 

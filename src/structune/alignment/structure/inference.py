@@ -411,6 +411,9 @@ class Inference:
         in_row_0 = np.exp(begins + start).sum() if self._logs else begins @ start
         if self.used is not None:
             self.used.x.begins[0] += in_row_0
+            uses = np.concatenate([*self.used.x, *self.used.y, self.used.steps, self.used.both])
+            if not np.isfinite(uses.sum()):  # a cell that no path reaches, times one beyond the range
+                raise RangeError("uses of gaps leave the range of a double")
         if not (self._logs or abs(1.0 - found - in_row_0) < LOST):
             raise RangeError("forward and backward sums leave the range of a double")
 
