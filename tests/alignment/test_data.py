@@ -12,16 +12,6 @@ from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
 
 
-def archive(files):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
-
-
 def test_references_are_read(monkeypatch, tmp_path):
     files = {
         "b/sabre/ref/two": ">x\nAC-\n>y\nAcD\n",
@@ -29,9 +19,14 @@ def test_references_are_read(monkeypatch, tmp_path):
         "b/sabre/ref/one": ">x\nA\n>y\nA\n",
     }
     (tmp_path / "alignment").mkdir()
-    (tmp_path / "alignment" / "bench1.0_sabre.tar.gz").write_bytes(archive(files))
+    path = tmp_path / "alignment" / "bench1.0_sabre.tar.gz"
+    with tarfile.open(path, mode="w:gz") as tar:
+        for name, text in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text.encode()))
     monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    monkeypatch.setitem(protein_alignments._SHA256, "sabre", hashlib.sha256(archive(files)).hexdigest())
+    monkeypatch.setitem(protein_alignments._SHA256, "sabre", hashlib.sha256(path.read_bytes()).hexdigest())
     found = load_protein_alignments("sabre")
     assert list(found) == ["one", "two"]
     assert (found["two"].names, found["two"].rows) == (["x", "y"], ["AC-", "AcD"])

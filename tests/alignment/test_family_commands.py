@@ -104,18 +104,15 @@ def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path)
     (families / "more").mkdir()
     assert f"{families}: left out 1 folders in it" in run("align", families, "-o", out, *QUIET).stderr
     told = fail("align", one, "-o", tmp_path / "x.nex", *QUIET)
-    assert (
-        "x.nex: found an ending of no format that is written, expected --format or one of .fa, .aln" in told
-    )
+    assert "x.nex: found an ending of no format that is written, expected --format or one of .fa," in told
 
 
 def test_families_of_more_than_2000_sequences_are_asked_for(tmp_path):
     many = "".join(f">{k}\nA\n" for k in range(2001))
     told = fail("align", "-", *QUIET, stdin=many)
     assert "found 2,001 sequences, expected --multiple or --pairs with more than 2,000" in told
-    assert "found 2001 sequences, expected an even number" in fail(
-        "align", "-", "--pairs", *QUIET, stdin=many
-    )
+    told = fail("align", "-", "--pairs", *QUIET, stdin=many)
+    assert "found 2001 sequences, expected an even number" in told
 
 
 def test_what_is_left_out_is_told(tmp_path):

@@ -348,7 +348,7 @@ class Inference:
         with np.errstate(invalid="ignore"):  # the caller is told below
             top = scales.real.max(initial=-np.inf)
             total = (values * np.exp(scales - top)).sum()
-        if not (np.isfinite(total) and total.real > 0.0):
+        if not (self._logs or (np.isfinite(total) and total.real > 0.0)):
             raise RangeError("the partition function leaves the range of a double")
         self._log_z = np.log(total) + top
         self.log_partition = self._log_z + tilt * pair.m + pair.base
@@ -401,7 +401,7 @@ class Inference:
                 posterior = np.zeros_like(match)
                 of = match, block.start, self._factors, pair.cells, rows, self._log_z
                 found += sums.backward(*of, below, posterior, self.used, self._domain)
-                if not np.isfinite(posterior.sum()):
+                if not (self._logs or np.isfinite(posterior.sum())):
                     raise RangeError("backward sums leave the range of a double")
                 yield block, posterior
         # Probabilities of where the matches begin must add up to one, with that of no match. They have gone
@@ -412,7 +412,8 @@ class Inference:
         if self.used is not None:
             self.used.x.begins[0] += in_row_0
             uses = np.concatenate([*self.used.x, *self.used.y, self.used.steps, self.used.both])
-            if not np.isfinite(uses.sum()):  # a cell that no path reaches, times one beyond the range
+            # a cell that no path reaches may have met one beyond the range
+            if not (self._logs or np.isfinite(uses.sum())):
                 raise RangeError("uses of gaps leave the range of a double")
         if not (self._logs or abs(1.0 - found - in_row_0) < LOST):
             raise RangeError("forward and backward sums leave the range of a double")
