@@ -96,7 +96,7 @@ class PairScores:
             ],
         )
         is_drawn = [0 < max(map(len, known.pair)) <= _LONGEST_DRAWN for known in self.known]
-        folds = list[Block]()
+        folds: list[Block] = []
         for p in [p for p in order if is_drawn[p]][:_MOST_DRAWN]:
             (x, y), rows_of_p, name = self.known[p].pair, self.known[p].rows, self.known[p].names
             blocks: list[Block] = [Text("Known:"), Verbatim(_wrapped(rows_of_p))]
