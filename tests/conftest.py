@@ -1,5 +1,8 @@
 """What all tests share; this file also lets them import `laws` and the problems beside it."""
 
+import gzip
+import hashlib
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -41,3 +44,19 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     return (yield from _skipping(item))
+
+
+@pytest.fixture
+def put_data(monkeypatch, tmp_path):
+    """Writes a file of the data folder, compressed if its name says so; it passes for the one expected."""
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+
+    def put(path, content):
+        content = content.encode() if isinstance(content, str) else content
+        if path.endswith(".gz") and not path.endswith(".tar.gz"):
+            content = gzip.compress(content)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+        monkeypatch.setitem(data_sets.CHECKSUMS, path, hashlib.sha256(content).hexdigest())
+
+    return put
