@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # so do machines differ, and what they run besides
 )
 settings.load_profile("structune")
+
+
+def pytest_collection_modifyitems(config, items):
+    """One file of each room after the other: workers that are in one room both compile its kernels."""
+    if not hasattr(config, "workerinput"):
+        return
+    files, turn = Counter(item.path for item in items), Counter()
+    turns = {}
+    for path, _ in files.most_common():  # the largest first: at the end no worker waits long for another
+        room = path.relative_to(config.rootpath / "tests").parts[0]
+        turns[path] = turn[room], path
+        turn[room] += 1
+    items.sort(key=lambda item: turns[item.path])
 
 
 def _no_download(file, url):
