@@ -21,14 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.learning import paired_difference
 
 RESULTS = Path(__file__).parent / "results"
 
-_CONTRAFOLD = DataFile(
-    "rna/contrafold.params.complementary", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c"
-)
+_CONTRAFOLD = "rna/contrafold.params.complementary"
 
 
 def parser_of(description: str) -> argparse.ArgumentParser:

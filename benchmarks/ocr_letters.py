@@ -20,7 +20,7 @@ import numpy as np
 
 from common import asked_to_be_quick, crfsuite_labels, crfsuite_trainer, mean_difference, write
 from structune import SequenceTagger
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.tagging import token_scores
 
 FOLDS = 10
@@ -30,9 +30,7 @@ TUNERS: dict[str, dict[str, Any]] = {
     "majorize": {"tuning": "majorize"},
     "implicit": {"tuning": "implicit"},
 }
-_LETTERS = DataFile(
-    "sequence/ocr_letters_taskar.npz", "c8aea3cda65ae9ff2f1afcc6bd03ed5960e85837a8d772cfc49ef5f916810c1b"
-)
+_LETTERS = "sequence/ocr_letters_taskar.npz"
 
 
 class Words:

@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.tagging.features.attributes import AttributeTable
 
-PRICES = DataFile(
-    "stocks/us_adjclose_2002_2007.csv.gz", "d3e861ed60e1bc710ac08bfe719fc7249e3467e69d8c854c3985534025b44f9b"
-)
+PRICES = "stocks/us_adjclose_2002_2007.csv.gz"
 PAIRS = ["fall fall", "fall raise", "raise fall", "raise raise"]
 FORBIDDEN_PAIRS = [(a, b) for a in PAIRS for b in PAIRS if a.split()[1] != b.split()[0]]
 _ORDER = 3  # changes that a feature looks at

@@ -1,5 +1,9 @@
 """What all tests share; this file also lets them import `laws` and the problems beside it."""
 
+import gzip
+import hashlib
+from collections import Counter
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -12,6 +16,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # so do machines differ, and what they run besides
 )
 settings.load_profile("structune")
+
+
+def pytest_collection_modifyitems(config, items):
+    """One file of each room after the other: workers that are in one room both compile its kernels."""
+    if not hasattr(config, "workerinput"):
+        return
+    files, turn = Counter(item.path for item in items), Counter()
+    turns = {}
+    for path, _ in files.most_common():  # the largest first: at the end no worker waits long for another
+        room = path.relative_to(config.rootpath / "tests").parts[0]
+        turns[path] = turn[room], path
+        turn[room] += 1
+    items.sort(key=lambda item: turns[item.path])
 
 
 def _no_download(file, url):
@@ -41,3 +58,19 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     return (yield from _skipping(item))
+
+
+@pytest.fixture
+def put_data(monkeypatch, tmp_path):
+    """Writes a file of the data folder, compressed if its name says so; it passes for the one expected."""
+    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+
+    def put(path, content):
+        content = content.encode() if isinstance(content, str) else content
+        if path.endswith(".gz") and not path.endswith(".tar.gz"):
+            content = gzip.compress(content)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+        monkeypatch.setitem(data_sets.CHECKSUMS, path, hashlib.sha256(content).hexdigest())
+
+    return put

@@ -30,7 +30,7 @@ import numpy as np
 from asking import asked_to_be_quick
 
 from structune import RNAFolder
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.learning import ImplicitTuner, average_models
 from structune.rna import (
     Constraints,
@@ -48,9 +48,7 @@ MOST, FEW, SHORT, LONGEST, QUICK, HOLDOUT = 150, 40, 300, 400, 80, 0.25
 MOST_SOLVED = 20  # chains of one component, in weight
 TAUGHT = 1500  # pieces of sequences that energies are distilled with
 SHARES = 0.8, 0.2  # of structures, of energies
-TURNER = DataFile(
-    "rna/rna_turner2004.par", "bf281011ddf7b5b255b04f7284a62afc5c6e81033350e40d7e80fca73e97c5b9"
-)
+TURNER = "rna/rna_turner2004.par"
 PRECISIONS = {
     "base pairings": 1.1,
     "terminal mismatches": 5.8,

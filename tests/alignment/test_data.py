@@ -1,32 +1,28 @@
 """The reference alignments of proteins."""
 
-import hashlib
 import io
 import tarfile
 
 import pytest
 
-from structune.alignment import data as protein_alignments
 from structune.alignment.data import load_protein_alignments
 from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
 
 
-def test_references_are_read(monkeypatch, tmp_path):
+def test_references_are_read(put_data):
     files = {
         "b/sabre/ref/two": ">x\nAC-\n>y\nAcD\n",
         "b/sabre/in/two": ">x\nAC\n",
         "b/sabre/ref/one": ">x\nA\n>y\nA\n",
     }
-    (tmp_path / "alignment").mkdir()
-    path = tmp_path / "alignment" / "bench1.0_sabre.tar.gz"
-    with tarfile.open(path, mode="w:gz") as tar:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
         for name, text in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(text)
             tar.addfile(info, io.BytesIO(text.encode()))
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    monkeypatch.setitem(protein_alignments._SHA256, "sabre", hashlib.sha256(path.read_bytes()).hexdigest())
+    put_data("alignment/bench1.0_sabre.tar.gz", archive.getvalue())
     found = load_protein_alignments("sabre")
     assert list(found) == ["one", "two"]
     assert (found["two"].names, found["two"].rows) == (["x", "y"], ["AC-", "AcD"])

@@ -1,26 +1,14 @@
 """Where data files are looked for, and the loaders."""
 
-import hashlib
-
 import pooch
 import pytest
 
 from structune.errors import DataError
-from structune.files import data_sets as _files
+from structune.files import data_sets
 from structune.files.data_sets import DatasetUnavailable
 from structune.tagging.data.conll2000 import load_conll2000
 
-CONTENT = b"content"
-FILE = _files.DataFile(
-    "part/file.txt", hashlib.sha256(CONTENT).hexdigest(), "https://example.invalid/file.txt"
-)
-
-
-def put(folder, content=CONTENT):
-    path = folder / FILE.path
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-    return path
+FILE, URL = "part/file.txt", "https://example.invalid/file.txt"
 
 
 @pytest.fixture
@@ -35,44 +23,51 @@ def no_network(monkeypatch, tmp_path):
     return tmp_path / "cache"
 
 
-def test_the_data_folder_is_named_by_the_environment(monkeypatch, tmp_path):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    assert _files.data_folder() == tmp_path
-    path = put(tmp_path)
-    assert _files.find(FILE) == path
+def test_the_data_folder_is_named_by_the_environment(put_data, tmp_path):
+    put_data(FILE, "content")
+    assert data_sets.data_folder() == tmp_path
+    assert data_sets.find(FILE) == tmp_path / FILE
 
 
 def test_the_data_folder_lies_beside_a_checkout(monkeypatch, tmp_path):
     monkeypatch.delenv("STRUCTUNE_DATA", raising=False)
-    monkeypatch.setattr(_files, "_CHECKOUT", tmp_path / "checkout")
+    monkeypatch.setattr(data_sets, "_CHECKOUT", tmp_path / "checkout")
     (tmp_path / "checkout").mkdir()
     (tmp_path / "shared" / "data").mkdir(parents=True)
-    assert _files.data_folder() is None  # an installed package is no checkout
+    assert data_sets.data_folder() is None  # an installed package is no checkout
     (tmp_path / "checkout" / "pyproject.toml").touch()
-    assert _files.data_folder() == tmp_path / "shared" / "data"
+    assert data_sets.data_folder() == tmp_path / "shared" / "data"
 
 
-def test_checksums_are_verified(monkeypatch, tmp_path):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    put(tmp_path, b"something else")
+def test_checksums_are_verified(put_data, tmp_path):
+    put_data(FILE, "content")
+    (tmp_path / FILE).write_text("something else")
     with pytest.raises(DatasetUnavailable, match=r"file\.txt: found the SHA-256 checksum .* expected"):
-        _files.find(FILE)
+        data_sets.find(FILE)
 
 
-def test_what_cannot_be_had_is_said(monkeypatch, tmp_path, no_network):
+@pytest.mark.data
+def test_all_files_are_as_they_were():
+    """Their checksums are compared as they are found."""
+    for path in data_sets.CHECKSUMS:
+        data_sets.find(path)
+
+
+def test_what_cannot_be_had_is_said(put_data, monkeypatch, tmp_path, no_network):
+    put_data(FILE, "content")
     monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DatasetUnavailable, match=r"searched .*nowhere; set STRUCTUNE_DATA.*no network"):
-        _files.find(FILE)
+        data_sets.find(FILE, URL)
     with pytest.raises(DatasetUnavailable, match="set STRUCTUNE_DATA"):
-        _files.find(_files.DataFile(FILE.path, FILE.sha256))
+        data_sets.find(FILE)
 
 
-def test_downloads_are_cached(monkeypatch, tmp_path, no_network):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
+def test_downloads_are_cached(put_data, tmp_path, no_network):
+    put_data(FILE, "content")
     cached = no_network / "data" / "file.txt"
     cached.parent.mkdir(parents=True)
-    cached.write_bytes(CONTENT)
-    assert _files.find(FILE) == cached
+    (tmp_path / FILE).rename(cached)
+    assert data_sets.find(FILE, URL) == cached
 
 
 def test_subsets_are_checked():

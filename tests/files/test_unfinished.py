@@ -121,43 +121,16 @@ def test_what_was_left_stays_where_locks_do_not_tell(no_locks, tmp_path):
     assert names(tmp_path) == ["part-7", "unfinished"]
 
 
-@pytest.mark.parametrize(
-    ("then", "left"), [("writes", ["part-0", "unfinished"]), ("goes", []), ("finishes", [LAST, "part-0"])]
-)
-def test_another_process_takes_the_mark_before_it_is_locked(then, left, tmp_path, monkeypatch):
-    """And is then the one writer, or was."""
-    if sys.platform == "win32" and then != "writes":
-        pytest.skip("nobody can remove a mark that is open")
-    lock, others = shards._lock, []
-
-    def after_another(file):
-        monkeypatch.setattr(shards, "_lock", lock)
-        others.append(begun(tmp_path))
-        if then == "finishes":
-            finish(others[0], tmp_path)
-        elif then == "goes":
-            others.clear()
-        return lock(file)
-
-    monkeypatch.setattr(shards, "_lock", after_another)
-    with pytest.raises(DataError, match=BUSY):
-        UnfinishedFolder(tmp_path, NAMES, LAST)
-    assert names(tmp_path) == left
-    assert then != "writes" or others[0].is_open
-
-
-def test_another_process_finishes_before_the_mark_is_taken(tmp_path, monkeypatch):
+def test_another_process_finishes_before_the_mark_is_locked(tmp_path, monkeypatch):
     """What it has written is not taken for what was left, nor the folder for an empty one."""
-    writer, open_ = begun(tmp_path), shards._open
+    writer, lock = begun(tmp_path), shards._lock
     elsewhere(monkeypatch)
 
-    def after_the_end(path):
-        found = open_(path)
+    def after_the_end(mark):
         finish(writer, tmp_path)
-        path.touch()  # it may be killed before it can take the mark away
-        return path.open("ab"), found[1]
+        return lock(mark)
 
-    monkeypatch.setattr(shards, "_open", after_the_end)
+    monkeypatch.setattr(shards, "_lock", after_the_end)
     with pytest.raises(DataError, match="not empty"):
         UnfinishedFolder(tmp_path, NAMES, LAST)
     assert names(tmp_path) == [LAST, "part-0"]

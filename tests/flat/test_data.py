@@ -1,14 +1,10 @@
 """The flat data sets."""
 
-import gzip
-import hashlib
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
 from structune.errors import DataError
-from structune.flat import data as uci
 from structune.flat.data import UCI_SETS, load_uci
 
 # examples, features, test examples, classes
@@ -48,17 +44,9 @@ EXPECTED = {
 
 
 @pytest.fixture
-def put(monkeypatch, tmp_path):
+def put(put_data):
     """Makes a file of the data folder from its text."""
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    (tmp_path / "uci").mkdir()
-
-    def make(stem, text):
-        content = gzip.compress(text.encode())
-        (tmp_path / "uci" / f"{stem}.gz").write_bytes(content)
-        monkeypatch.setitem(uci._SHA256, stem, hashlib.sha256(content).hexdigest())
-
-    return make
+    return lambda stem, text: put_data(f"uci/{stem}.gz", text)
 
 
 def test_regression(put):

@@ -1,13 +1,9 @@
 """Genomes with known genes."""
 
-import gzip
-import hashlib
-
 import pytest
 
 from structune.errors import DataError
 from structune.files.data_sets import DatasetUnavailable
-from structune.genes import data as genes
 from structune.genes.data import load_genes, load_verified_genes
 from structune.genes.formats.record import Skipped
 
@@ -18,32 +14,18 @@ GFF = (
 )
 
 
-@pytest.fixture
-def place(monkeypatch, tmp_path):
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-
-    def placed(path, text):
-        packed = gzip.compress(text.encode())
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(packed)
-        assert path in genes._SHA256
-        monkeypatch.setitem(genes._SHA256, path, hashlib.sha256(packed).hexdigest())
-
-    return placed
-
-
-def test_defects_of_the_files_are_mended(place):
-    place("genes/bacteria/mgm2_Natronomonas_pharaonis_DSM_2160.gff.gz", GFF)
-    place("genes/bacteria/mgm2_Natronomonas_pharaonis_DSM_2160.fasta.gz", ">NC_007426\nACGTACGTAC\n")
+def test_defects_of_the_files_are_mended(put_data):
+    put_data("genes/bacteria/mgm2_Natronomonas_pharaonis_DSM_2160.gff.gz", GFF)
+    put_data("genes/bacteria/mgm2_Natronomonas_pharaonis_DSM_2160.fasta.gz", ">NC_007426\nACGTACGTAC\n")
     (found,) = load_genes("n_pharaonis")
     assert [(t.contig, t.exons) for t in found.transcripts] == [("NC_007426", ((0, 6),))]
     assert found.skipped == (Skipped("NC_007426", "NC_007426.1:9-2(+)", "across the origin"),)
 
 
-def test_verified_genes(place):
+def test_verified_genes(put_data):
     text = "NC_000913\tx\tCDS\t1\t6\t.\t+\t0\tgene_id=thrA start_codon=ATG pub_id={}\n"
     path = "genes/verified/Escherichia_coli_K_12_substr__MG1655_uid57779.verified.gff.gz"
-    place(path, text.format(1) + text.format(2))
+    put_data(path, text.format(1) + text.format(2))
     (found,) = load_verified_genes("e_coli")
     assert (found.name, found.contig, found.exons) == ("thrA", "NC_000913.3", ((0, 6),))
 
@@ -78,13 +60,6 @@ def test_the_sets(name, n_sequences, n_transcripts, n_genes, n_skipped):
     assert len(transcripts) == n_transcripts
     assert len({t.gene for t in transcripts}) == n_genes
     assert sum(len(one.skipped) for one in found) == n_skipped
-
-
-@pytest.mark.data
-def test_all_files_are_as_they_were():
-    """Their checksums are compared as they are found."""
-    for path in genes._SHA256:
-        genes._find(path)
 
 
 @pytest.mark.data

@@ -1,13 +1,9 @@
 """The OHSUMED ranking data."""
 
-import gzip
-import hashlib
-
 import numpy as np
 import pytest
 
 from structune.errors import DataError
-from structune.ranking import data as ohsumed
 from structune.ranking.data import load_ohsumed
 
 SIZES = [2570, 3076, 3573, 3538, 3383]
@@ -15,16 +11,11 @@ FOLDER = "ohsumed_querylevelnorm"
 
 
 @pytest.fixture
-def tiny(monkeypatch, tmp_path):
+def tiny(put_data):
     """A data folder in which part S3 has the query 3, and so on."""
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-    (tmp_path / "ranking" / FOLDER).mkdir(parents=True)
-    sums = []
     for part in range(1, 6):
-        content = gzip.compress(f"{part % 3} qid:{part} 1:0.5 2:{part} #docid = {10 * part}\n".encode())
-        (tmp_path / "ranking" / FOLDER / f"S{part}.txt.gz").write_bytes(content)
-        sums.append(hashlib.sha256(content).hexdigest())
-    monkeypatch.setitem(ohsumed._SHA256, FOLDER, tuple(sums))
+        text = f"{part % 3} qid:{part} 1:0.5 2:{part} #docid = {10 * part}\n"
+        put_data(f"ranking/{FOLDER}/S{part}.txt.gz", text)
 
 
 @pytest.mark.parametrize(("fold", "parts"), [(1, "12345"), (5, "51234")])

@@ -1,14 +1,10 @@
 """The RNA data sets."""
 
-import gzip
-import hashlib
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from structune.errors import DataError
-from structune.files.data_sets import DataFile
 from structune.rna import data as rna
 from structune.rna.data import RNAData, load_rna
 from structune.rna.formats.brackets import partners
@@ -17,22 +13,17 @@ TEXT = "id\tfamily\tsequence\tdotbracket\na\tf1\tGGAAACC\t((...))\nb\tf2\tACGN\t
 
 
 @pytest.fixture
-def put(monkeypatch, tmp_path):
+def put(monkeypatch, put_data):
     """Makes the data set "tiny" from the text of its file."""
-    monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
-
-    def make(text):
-        content = gzip.compress(text.encode())
-        (tmp_path / "tiny.tsv.gz").write_bytes(content)
-        file = DataFile("tiny.tsv.gz", hashlib.sha256(content).hexdigest())
-        monkeypatch.setitem(rna._FILES, "tiny", file)
-
-    return make
+    monkeypatch.setitem(rna._FILES, "tiny", "tiny.tsv.gz")
+    return lambda text: put_data("tiny.tsv.gz", text)
 
 
-def test_probed_sequences(put, monkeypatch):
-    put("set\tproject\tsequence\tfirst\treactivities\nr\tp 1\tACGUACGU\t2\t0.5,-1,2\n")
-    monkeypatch.setattr(rna, "_PROBED", rna._FILES["tiny"])
+def test_probed_sequences(put_data, monkeypatch):
+    put_data(
+        "rna/eterna_1m7.tsv.gz",
+        "set\tproject\tsequence\tfirst\treactivities\nr\tp 1\tACGUACGU\t2\t0.5,-1,2\n",
+    )
     monkeypatch.setattr(rna, "_PRIMER", 5)
     found = rna.load_probed()
     assert (len(found), found.projects, found.sequences) == (1, ["p 1"], ["ACGUACGU"])

@@ -8,12 +8,9 @@ from pathlib import PurePosixPath
 
 from structune.alignment.formats import ProteinAlignment, read_protein_alignments
 from structune.errors import DataError
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 
-_SHA256 = {
-    "sabre": "60e2d07118b6a4f419f4dc223085a0394f8de6569f664d8dfb90d2668b90adb0",
-    "prefab4": "e8081a44998b99c16c753518540cbb822656b24869a4055231021d67300bb8d8",
-}
+_SETS = ("sabre", "prefab4")
 
 
 def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
@@ -33,9 +30,9 @@ def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
     DatasetUnavailable
         A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
     """
-    if name not in _SHA256:
-        raise DataError(f"found the set {name!r}, expected one of {list(_SHA256)}")
-    path = find(DataFile(f"alignment/bench1.0_{name}.tar.gz", _SHA256[name]))
+    if name not in _SETS:
+        raise DataError(f"found the set {name!r}, expected one of {list(_SETS)}")
+    path = find(f"alignment/bench1.0_{name}.tar.gz")
     found = {}
     with tarfile.open(path) as archive:
         for member in archive.getmembers():

@@ -427,20 +427,20 @@ class UnfinishedFolder:
 def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
     """The mark of a folder that has nothing else in it any more."""
     # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
-    if not (path / _MARK).exists() or (path / last).exists():
+    was_left = (path / _MARK).exists()
+    if not was_left or (path / last).exists():
         _check_empty(path)
-    # The lock ends with its process, however that ends: a mark that is there and not locked was left. Between
-    # opening and locking another process may have taken the mark away; then the file has no name any more.
-    mark, is_left = _open(path / _MARK)
+    # the lock ends with its process, however that ends: a mark that is there and not locked was left
+    mark = (path / _MARK).open("ab")
     is_locked = _lock(mark)
-    if is_locked is False or (is_left and is_locked is None) or not _is_there(mark):
+    if is_locked is False or (was_left and is_locked is None):
         mark.close()
         doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
         raise DataError(f"{path}: found a folder that is being written{doubt}, expected a new one")
     try:
-        if is_left and not (path / last).exists():
+        if was_left and not (path / last).exists():
             _empty(path, names)
-        _check_empty(path)  # again: another process may have finished it before the mark was taken
+        _check_empty(path)  # again: another process may have finished it before the mark was locked
     except DataError:
         _remove(mark)
         raise
@@ -450,19 +450,6 @@ def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
 def _check_empty(path: Path) -> None:
     if any(found.name != _MARK for found in path.iterdir()):
         raise DataError(f"{path}: found a folder that is not empty, expected a new one")
-
-
-def _open(path: Path) -> tuple[IO[bytes], bool]:
-    with suppress(FileExistsError):
-        return path.open("xb"), False
-    return path.open("ab"), True
-
-
-def _is_there(file: IO[bytes]) -> bool:
-    """Whether an open file is still the one of its name."""
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
-    return False
 
 
 def _lock(file: IO[bytes]) -> bool | None:

@@ -24,6 +24,8 @@ from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Structure
 
 if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
     from structune.learning.tuning.problem import Tuner, TuningResult
 
 
@@ -52,51 +54,31 @@ class Location:
         return X - self.mean if self.mean.any() else X
 
 
-class Moments:
-    """Mean of rows that come block by block, and of numbers their squares about it (Chan et al. 1983)."""
-
-    def __init__(self) -> None:
-        self.weight, self.squares = 0.0, 0.0
-        self.mean: Any = 0.0
-
-    def add(self, values: FloatArray, weights: FloatArray) -> None:
-        weight = float(weights.sum())
-        if not weight:
-            return
-        # with weights W and V and means m and n, together: mean m + (n - m) V / (W + V), and squares about it
-        # S + T + (n - m)^2 W V / (W + V), where no large squares are subtracted from each other
-        mean, total = np.average(values, axis=0, weights=weights), self.weight + weight
-        step = mean - self.mean
-        if values.ndim == 1:
-            self.squares += float(weights @ (values - mean) ** 2 + step**2 * self.weight * weight / total)
-        self.mean = self.mean + step * (weight / total)
-        self.weight = total
-
-
 class Centre:
     """The mean of features that come block by block; 0 of sparse ones, which would lose their zeros."""
 
     def __init__(self, is_moved: bool) -> None:
         self._is_moved, self._n_features = is_moved, 0
         self._is_sparse: bool | None = None
-        self._of: dict[Any, Moments] = {}
+        self._of: dict[Any, StandardScaler] = {}
 
     def add(self, X: Any, weights: FloatArray, label: Any = None) -> None:
         """Features of some examples, which may have a label with a weight of its own."""
+        from sklearn.preprocessing import StandardScaler  # slow to import, and of no use to predictions
+
         is_sparse = not isinstance(X, np.ndarray)
         if self._is_sparse not in (None, is_sparse):
             raise DataError("found sparse and dense features, expected one of the two")
         self._is_sparse, self._n_features = is_sparse, X.shape[1]
-        if self._is_moved and not is_sparse:
-            self._of.setdefault(label, Moments()).add(X, weights)
+        if self._is_moved and not is_sparse and weights.any():
+            self._of.setdefault(label, StandardScaler(with_std=False)).partial_fit(X, sample_weight=weights)
 
     def mean(self, weight_of: Mapping[Any, float] = MappingProxyType({})) -> FloatArray:
         """Of all, with the weight of each label."""
-        moments = {label: m for label, m in self._of.items() if m.weight}  # others have no mean
-        weights = np.array([m.weight * weight_of.get(label, 1.0) for label, m in moments.items()])
-        if not weights.any():
+        weights = [each.n_samples_seen_ * weight_of.get(label, 1.0) for label, each in self._of.items()]
+        if not any(weights):
             return np.zeros(self._n_features)
-        return np.average([m.mean for m in moments.values()], axis=0, weights=weights)
+        return np.average([each.mean_ for each in self._of.values()], axis=0, weights=weights)
 
 
 @parameters

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, check_array
-from structune.flat.flat_estimator import Centre, Examples, FlatEstimator, Location, Moments
+from structune.flat.flat_estimator import Centre, Examples, FlatEstimator, Location
 from structune.flat.structure.linear import Linear
 from structune.flat.structure.shard import FlatShard
 from structune.learning.losses import Loss, SquaredLoss
@@ -160,17 +160,21 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         return X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
-        centre, outputs, self._n_outputs = Centre(self.fit_intercept), Moments(), None
+        from sklearn.preprocessing import StandardScaler  # slow to import, and of no use to predictions
+
+        centre, outputs, self._n_outputs = Centre(self.fit_intercept), StandardScaler(), None
         for X, y, weights, _ in blocks:
             if y.ndim == 2:
                 raise DataError(f"found {y.shape[1]} columns of outputs, expected one for shards")
             centre.add(X, weights)
-            outputs.add(y, weights)
-        if not outputs.weight:
+            if weights.any():
+                outputs.partial_fit(y[:, None], sample_weight=weights)
+        if not hasattr(outputs, "mean_"):
             raise DataError("found a weight of zero for every example, expected a positive one")
         # the deviation from the mean with an intercept, else from 0: E (y - o)^2 = var(y) + (mean - o)^2
-        offset = float(outputs.mean) if self.fit_intercept else 0.0
-        spread = float(np.sqrt(outputs.squares / outputs.weight + (outputs.mean - offset) ** 2))
+        mean, variance = float(outputs.mean_[0]), float(outputs.var_[0])
+        offset = mean if self.fit_intercept else 0.0
+        spread = float(np.sqrt(variance + (mean - offset) ** 2))
         # outputs that differ by rounding alone are constant, and stay in their unit
         is_spread = spread > np.finfo(float).eps * abs(offset)
         return Location(centre.mean(), offset, spread / _SPREAD if is_spread else 1.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from structune.errors import DataError
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.files.text import Lines
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.genbank import read_genbank
@@ -17,8 +17,6 @@ from structune.genes.formats.genomes import annotated
 from structune.genes.formats.gff import GeneAnnotation, parse_gff3
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
-_CHECKSUMS = Path(__file__).with_name("data.sha256")  # as sha256sum writes and checks them
-_SHA256 = {path: sha256 for sha256, path in map(str.split, _CHECKSUMS.read_text().splitlines())}
 _FILES = {  # the beginning of their names, and the ends: of GenBank, or of GFF3 and FASTA
     "fly_train": ("eukaryotes/examples_chr2L_genes", ".gb.train"),
     "fly_test": ("eukaryotes/examples_chr2L_genes", ".gb.test"),
@@ -107,7 +105,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
     if name not in _FILES:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
     begin, *ends = _FILES[name]
-    annotation, *sequences = [_find(f"genes/{begin}{end}.gz") for end in ends]
+    annotation, *sequences = [find(f"genes/{begin}{end}.gz") for end in ends]
     if not sequences:
         return list(read_genbank(annotation))
     return list(annotated(_read_annotation(annotation), read_dna(sequences[0]), annotation.name))
@@ -130,13 +128,9 @@ def load_verified_genes(name: str) -> tuple[Transcript, ...]:
     """
     if name not in _VERIFIED:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")
-    path = _find(f"genes/verified/{_VERIFIED[name]}.verified.gff.gz")
+    path = find(f"genes/verified/{_VERIFIED[name]}.verified.gff.gz")
     (transcripts,) = _read_annotation(path).transcripts.values()
     return transcripts
-
-
-def _find(path: str) -> Path:
-    return find(DataFile(path, _SHA256[path]))
 
 
 def _read_annotation(path: Path) -> GeneAnnotation:

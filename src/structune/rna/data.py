@@ -11,25 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.structure import FloatArray
 
 _COLUMNS = ["id", "family", "sequence", "dotbracket"]
-_TABLE = """
-s151rfam S151Rfam 3e9f5675a213d5c172414fb6d117d5497cde4a50c806d81444e8b69545d6f658
-tornado_train_a tornado_TrainSetA 5653e287b3c5df1b2a04c16c9fb9735e7f8f81be2921122a4ca126619fdb0601
-tornado_test_a tornado_TestSetA 0a190f3698cb328afe4776cadbd07da05029af5f2e9191f80e428055ae367dd2
-rfam1359 rfam1359 a1d08315d877c2dc451775f4dbc06508b855661d751f9a5f7ecae10daced3b9f
-archiveii archiveII 899ff8238d46cd9f4575453c206528c57635a4c803702ae8d8455cff9ea7970a
-rna3db rna3db fd486134a4e3fb686081d167b1ac4180b938ea94881aaf9cccea52e85345f3c5
-andronescu_test S-Processed-TES 973d88dae3435bb1599689b28d7341e39960068cabda09db0858941904da1e2c
-probed eterna_1m7 dc3b38df4310c881afe6d8770f591d0b2e43fd5681c4578b5777fc6351cf1dcb
-"""
 _FILES = {
-    name: DataFile(f"rna/{file}.tsv.gz", sha256)
-    for name, file, sha256 in map(str.split, _TABLE.strip().splitlines())
+    "s151rfam": "rna/S151Rfam.tsv.gz",
+    "tornado_train_a": "rna/tornado_TrainSetA.tsv.gz",
+    "tornado_test_a": "rna/tornado_TestSetA.tsv.gz",
+    "rfam1359": "rna/rfam1359.tsv.gz",
+    "archiveii": "rna/archiveII.tsv.gz",
+    "rna3db": "rna/rna3db.tsv.gz",
+    "andronescu_test": "rna/S-Processed-TES.tsv.gz",
 }
-_PROBED = _FILES.pop("probed")
 _PRIMER = 20  # bases at the end of probed sequences where the primer binds
 
 
@@ -121,7 +115,7 @@ def load_probed() -> ProbedData:
     DatasetUnavailable
         As `load_rna`.
     """
-    rows = _rows(find(_PROBED), ["set", "project", "sequence", "first", "reactivities"])
+    rows = _rows(find("rna/eterna_1m7.tsv.gz"), ["set", "project", "sequence", "first", "reactivities"])
     _, projects, sequences, starts, values = map(list, zip(*rows, strict=True))
     reactivities = [np.full(len(sequence), np.nan) for sequence in sequences]
     for row, first, known in zip(reactivities, map(int, starts), values, strict=True):

@@ -5,14 +5,11 @@ from __future__ import annotations
 from zipfile import ZipFile
 
 from structune.errors import DataError
-from structune.files.data_sets import DataFile, find
+from structune.files.data_sets import find
 from structune.tagging.conll import ConllData, read_conll
 
-_FILE = DataFile(
-    "sequence/conll2000.zip",
-    "01e65164f268366e7caa0db92332a1955d081908c87016e2c7640c3c5279b7cd",
-    "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip",
-)
+_FILE = "sequence/conll2000.zip"
+_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip"
 
 
 def load_conll2000(subset: str = "train") -> ConllData:
@@ -31,5 +28,5 @@ def load_conll2000(subset: str = "train") -> ConllData:
     """
     if subset not in ("train", "test"):
         raise DataError(f"found the subset {subset!r}, expected 'train' or 'test'")
-    with ZipFile(find(_FILE)) as archive, archive.open(f"conll2000/{subset}.txt") as file:
+    with ZipFile(find(_FILE, _URL)) as archive, archive.open(f"conll2000/{subset}.txt") as file:
         return read_conll(file, ("w", "pos", "y"))
