@@ -28,7 +28,8 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
     """Some sequences at a time, and the number of the first."""
     some, first, n_tokens = list[Sequence[Any]](), 0, 0
     for s, sequence in enumerate(X):
-        if type(sequence) is not list and not _is_sequence(sequence):
+        is_list = type(sequence) is list or isinstance(sequence, Sequence | np.ndarray)
+        if not is_list or isinstance(sequence, str):
             raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
         some.append(sequence)
         n_tokens += len(sequence)
@@ -36,10 +37,6 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
             yield first, some
             some, first, n_tokens = [], s + 1, 0
     yield first, some
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
 def _read(
@@ -55,19 +52,19 @@ def _read(
             given = list(chain.from_iterable(map(dict.values, tokens)))
             types = set(map(type, given))
             if types <= _PLAIN:
-                pairs = zip(chain.from_iterable(tokens), given, strict=True)
-                if types == {str}:
-                    return list(map(len, tokens)), Strings.of(list(map(join.join, pairs))), None
                 # a key that is no string raises here, or below as a name: the long way makes it one
-                names = [key + join + value if type(value) is str else key for key, value in pairs]
-                values = [1.0 if type(value) is str else value for value in given]
-                return list(map(len, tokens)), Strings.of(names), np.array(values, float)
+                keys = zip(chain.from_iterable(tokens), given, strict=True)
+                texts = [key + join + value if type(value) is str else key for key, value in keys]
+                strings, counts = Strings.of(texts), list(map(len, tokens))
+                if types == {str}:
+                    return counts, strings, None
+                return counts, strings, np.array([1.0 if type(v) is str else v for v in given], float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     if plain is not None:
         with suppress(TypeError):  # which the long way gives its place
             return _read([list(map(plain, sequence)) for sequence in sequences], first, join, None)
-    counts, names, values = list[int](), list[str](), list[float]()
+    counts, names, values = [], list[str](), list[float]()
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
             before = len(names)
@@ -343,11 +340,13 @@ class KnownRows(NamedTuple):
 
     def with_tokens(self) -> KnownRows:
         """Without sequences that have no tokens, and so no rows."""
+        if np.count_nonzero(self.lengths) == self.lengths.size:
+            return self
         return self._replace(lengths=self.lengths[self.lengths > 0])
 
 
 def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
-    if rows.values is None or np.isfinite(rows.values).all():
+    if rows.values is None or np.count_nonzero(np.isfinite(rows.values)) == rows.values.size:
         return
     for bad in np.flatnonzero(~np.isfinite(rows.values) & (rows.columns >= 0))[:1]:
         row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1

@@ -29,21 +29,18 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Self:
-        """A byte of 0 after each; `TypeError` if one is no string."""
+        """A byte of 0 before each and after the last; `TypeError` if one is no string."""
         if isinstance(strings, cls):
             return strings
-        # Joined by bytes of 0, which end strings in one search. UTF-8 has a byte of 0 in the character 0
-        # alone.
-        joined = "\0".join([*strings, "\0" * BEYOND])
+        # Bytes of 0 between strings are found in one search. UTF-8 has a byte of 0 in the character 0 alone.
+        joined = "\0".join(["", *strings, "\0" * BEYOND])
         buffer = np.frombuffer(bytearray(joined.encode(errors=_ERRORS)), np.uint8)
-        ends = (buffer == 0).nonzero()[0]
-        if ends.size == len(strings) + BEYOND:
-            ends = ends[: len(strings)]
+        marks = (buffer == 0).nonzero()[0]
+        if marks.size == len(strings) + 1 + BEYOND:
+            marks = marks[: len(strings) + 1]
         else:  # a string with a 0 in it
-            ends = np.cumsum([len(string.encode(errors=_ERRORS)) + 1 for string in strings]) - 1
-        starts = np.zeros(ends.size, np.int64)
-        np.add(ends[:-1], 1, out=starts[1:])
-        found = cls(buffer, starts, ends)
+            marks = np.cumsum([0, *(len(string.encode(errors=_ERRORS)) + 1 for string in strings)])
+        found = cls(buffer, marks[:-1] + 1, marks[1:])
         found._decoded = strings
         return found
 
@@ -62,7 +59,7 @@ class Strings(Sequence[str]):
     @classmethod
     def joined(cls, left: Strings, a: IntArray, separator: str, right: Strings, b: IntArray) -> Self:
         """``left[a[i]] + separator + right[b[i]]`` for all i."""
-        # A byte of 0 after each, as `of` has it.
+        # A byte of 0 after each.
         middle = np.frombuffer(separator.encode(errors=_ERRORS), np.uint8).copy()
         sizes = (left.ends - left.starts)[a] + middle.size + (right.ends - right.starts)[b]
         ends = np.cumsum(sizes + 1) - 1
