@@ -53,18 +53,19 @@ def _read(
             types = set(map(type, given))
             if types <= _PLAIN:
                 # a key that is no string raises here, or below as a name: the long way makes it one
-                keys = zip(chain.from_iterable(tokens), given, strict=True)
-                texts = [key + join + value if type(value) is str else key for key, value in keys]
-                strings, counts = Strings.of(texts), list(map(len, tokens))
+                pairs = zip(chain.from_iterable(tokens), given, strict=True)
+                counts = list(map(len, tokens))
                 if types == {str}:
-                    return counts, strings, None
-                return counts, strings, np.array([1.0 if type(v) is str else v for v in given], float)
+                    return counts, Strings.of(list(map(join.join, pairs))), None
+                names = [key + join + value if type(value) is str else key for key, value in pairs]
+                values = [1.0 if type(value) is str else value for value in given]
+                return counts, Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     if plain is not None:
         with suppress(TypeError):  # which the long way gives its place
             return _read([list(map(plain, sequence)) for sequence in sequences], first, join, None)
-    counts, names, values = [], list[str](), list[float]()
+    counts, names, values = [], [], []
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
             before = len(names)

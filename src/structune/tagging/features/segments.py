@@ -21,7 +21,6 @@ import numpy as np
 from structune.errors import DataError
 from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.strings import Categorical
 from structune.tagging.features.templates import Shape
 
 SegmentFunction = Callable[[list[str], int, int], Iterable[str]]
@@ -156,9 +155,8 @@ class Tokens:
 
     @cached_property
     def shapes(self) -> list[str]:
-        column = Shape("w").view(Categorical.from_values(self.words))
-        shapes = list(column.categories)
-        return [shapes[code] for code in column.codes.tolist()]
+        shapes = {word: Shape("w").view(word) or "" for word in set(self.words)}
+        return [shapes[word] for word in self.words]
 
 
 class KnownAttributes:
