@@ -91,27 +91,26 @@ def layout_of(
     """
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
         separator = preferred
-    is_open, metadata = separator == AUTO, comment == AUTO
     for what, value in (("separator", separator), ("comment", comment)):
         if value is not None and (not isinstance(value, str) or (what == "separator" and not value)):
             raise DataError(f"{what}={value!r}: expected characters (--separator: or tab, or whitespace)")
+    is_open, metadata = separator == AUTO, comment == AUTO
     given = None if is_open or separator is None else _SEPARATORS.get(separator, separator)
     mark = None if metadata else comment or None
     lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
     if is_open and (found := foreign(lines)):
         raise DataError(
             f"{name}: found what looks like {found}, expected a token and its columns a line. If these are "
-            "columns, give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
+            f"columns, g{_OPTIONS[1:]}"
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    header = False
-    if len(rows) > 1 and head.startswith(rows[0]):
-        split = ([_split(row, by) for row in rows] for by in separators)
-        header = any(  # a single name, which may be a token, needs a look
-            (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
-            for found in split
-        )
+    splits = [[_split(row, by) for row in rows] for by in separators]
+    # A single name, which may be a token, needs a look.
+    header = (len(rows) > 1 and head.startswith(rows[0])) and any(
+        (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
+        for found in splits
+    )
     if is_open and len(rows) > 1 and not any(firsts[1:]):
         _check_sentence_column(rows, header, name)
     if header:
@@ -120,8 +119,7 @@ def layout_of(
         given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
     # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
-    numbered = _numbered(lines, separators)
-    if numbered is not None:
+    if numbered := _numbered(lines, separators):
         by, names = numbered
         layout = replace(
             layout, separator=by, comment="#" if metadata else mark, metadata=False, numbered=True
@@ -184,8 +182,7 @@ def _numbered(
     for by in separators if rows else ():
         split = [_split(row, by) for row in rows]
         are_numbers = _are_numbers(split)
-        # Half of the rows are enough: a few broken ones are to be named by their line, not to hide the
-        # format.
+        # Half of the rows are enough: a few broken ones are to be named by their line, not hide the format.
         if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
             return by, names
         if are_numbers:

@@ -163,8 +163,7 @@ def read_conll(
         A file object may be binary or text.
     columns : sequence of str, optional
         Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
-        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
+        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any columns by their names.
     separator : str or None
         What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
         the first lines tells tabs from white space, and all lines must have the same number of columns.
@@ -174,8 +173,8 @@ def read_conll(
     Raises
     ------
     DataError
-        Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens, is
-        of another format, or can be read in two ways.
+        Names the file and line of too few columns or of bytes that are not UTF-8; or the file holds no
+        tokens, is of another format, or can be read in two ways.
 
     Warns
     -----
