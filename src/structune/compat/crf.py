@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,13 +13,11 @@ import numpy as np
 from structune.compat.tagger import JOIN, Tagger, as_labels, as_plain, as_tokens, tokens_of
 from structune.errors import DataError, warn
 from structune.files.models import check_class
-from structune.learning.estimator import Encoded
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import table_of_items
 from structune.tagging.metrics import token_scores
-from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
 
 _ONLINE = ("ap", "pa", "arow")
@@ -155,14 +153,13 @@ class CRF(Parameters):
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
         table = table_of_items(tokens, JOIN, as_plain)
-        chain = Chain.build(
-            table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
-        )
+        examples = tagger._encode_training(table, labels)
         if self.min_freq:
-            counts = np.zeros(chain.n_weights)
-            chain.features(chain.encode(table, labels), counts)
-            chain, _ = chain.keep(counts >= self.min_freq)
-        tagger._fit_encoded(Encoded(chain, chain.encode(table, labels), None, {"skipped_": []}))
+            counts = np.zeros(examples.structure.n_weights)
+            examples.structure.features(examples.shard, counts)
+            chain, _ = examples.structure.keep(counts >= self.min_freq)
+            examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
+        tagger._fit_encoded(examples)
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)

@@ -16,13 +16,7 @@ JOIN = ":"  # between a key and its value
 
 
 def as_tokens(X: Any) -> list[list[Any]]:
-    """Sequences of tokens, as lists.
-
-    Parameters
-    ----------
-    X : iterable of sequences
-        Lists of dicts or of lists of strings, or ``pycrfsuite.ItemSequence``.
-    """
+    """Sequences of dicts or of lists of strings, or ``pycrfsuite.ItemSequence``s, as lists of tokens."""
     return [tokens_of(xseq) for xseq in as_list(X, "sequences")]
 
 
@@ -76,12 +70,7 @@ class Info(NamedTuple):
 
 
 class Tagger:
-    """A fitted tagger, one sequence at a time.
-
-    Parameters
-    ----------
-    model : SequenceTagger
-    """
+    """A fitted `SequenceTagger`, one sequence at a time."""
 
     def __init__(self, model: SequenceTagger) -> None:
         self.model = model
@@ -103,13 +92,7 @@ class Tagger:
         return self.predict([self._tokens])[0]
 
     def marginal(self, y: str, pos: int) -> float:
-        """Probability of a label of a token.
-
-        Raises
-        ------
-        DataError
-            No such label, or no such token.
-        """
+        """Probability of a label of a token; `DataError` if there is no such label or token."""
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
         if y not in self.model.classes_ or not 0 <= pos < len(self._tokens):
@@ -125,7 +108,7 @@ class Tagger:
         Raises
         ------
         DataError
-            Labels that the model does not know, or not as many as tokens.
+            A label that the model does not know, or not as many as tokens.
         """
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 from structune.errors import DataError
@@ -38,6 +37,7 @@ _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS
 COUNT = re.compile(r"[0-9]{1,9}")
 _TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_NEWICK = re.compile(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)")
 _SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
@@ -223,10 +223,9 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
         is_odd = is_first and row[-1] not in others and _COMMENT.fullmatch(row[0])
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
-            line = " ".join(row)
             raise DataError(
-                f"{name}: found {line!r}, which may be a token or a comment. Give --comment '#' if it is a "
-                "comment, and --comment '' if there are none (in Python comment='#' or None)"
+                f"{name}: found {' '.join(row)!r}, which may be a token or a comment. Give --comment '#' if "
+                "it is a comment, and --comment '' if there are none (in Python comment='#' or None)"
             )
 
 
@@ -286,10 +285,7 @@ def _separator(
 
 def _unpadded(fields: Sequence[str]) -> list[str]:
     """Fields without the blanks around them, and without empty ones at the end."""
-    found = [field.strip(" \v\f") for field in fields]
-    while found and not found[-1]:
-        found.pop()
-    return found
+    return "\t".join(field.strip(" \v\f") for field in fields).rstrip("\t").split("\t")
 
 
 def words_of(line: str) -> list[str]:
@@ -311,24 +307,14 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     return bool(names) and are_known and not is_tag and all(row[-1:] != rows[0][-1:] for row in rows[1:])
 
 
-@dataclass(frozen=True)
 class _Head:
-    """The first lines of a file."""
+    """The first lines of a file, and what is in those that are not blank."""
 
-    text: str
-    rows: list[str]  # that are not blank
-
-    @cached_property
-    def words(self) -> list[list[str]]:
-        return list(map(words_of, self.rows))
-
-    @cached_property
-    def widths(self) -> set[int]:
-        return set(map(len, self.words))
-
-    @cached_property
-    def tabbed(self) -> list[list[str]]:
-        return [row.split("\t") for row in self.rows]
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.text = "\n".join(lines).lstrip("\n")
+        self.rows = [line for line in lines if not is_blank(line)]
+        self.words, self.tabbed = list(map(words_of, self.rows)), [row.split(TAB) for row in self.rows]
+        self.widths = set(map(len, self.words))
 
     def has(self, pattern: str) -> bool:
         return re.search(pattern, self.text, re.MULTILINE) is not None
@@ -339,7 +325,7 @@ _Test = Callable[[_Head], bool]
 
 def foreign(lines: Sequence[str]) -> str | None:
     """What a text is that has no columns."""
-    head = _Head("\n".join(lines).lstrip("\n"), [line for line in lines if not is_blank(line)])
+    head = _Head(lines)
     if not head.rows:
         return None
     found = looks_like(head.text[:HEAD])
@@ -390,10 +376,6 @@ def _is_phylip(head: _Head) -> bool:
     return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
 
 
-def _is_newick(head: _Head) -> bool:
-    return re.match(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)", "".join(head.rows)) is not None
-
-
 def _are_bases(head: _Head) -> bool:
     """Whether rows are numbers of bases, letters, and partners that agree."""
     rows = [row for row in head.words if row[0][0] != "#"]
@@ -405,9 +387,10 @@ def _are_bases(head: _Head) -> bool:
 
 def _are_reactivities(head: _Head) -> bool:
     # SHAPE files number bases from 1 and write -999 where nothing was measured.
-    are_counted = [row[0] for row in head.words] == [str(k + 1) for k in range(len(head.rows))]
+    if [row[0] for row in head.words] != [str(k + 1) for k in range(len(head.rows))]:
+        return False
     is_long = len(head.words[0]) == 2 and len(head.rows) >= _LEAST_COLUMNS
-    return are_counted and (is_long or any("-999" in row for row in head.words))
+    return is_long or any("-999" in row for row in head.words)
 
 
 def _is_csv(head: _Head) -> bool:
@@ -436,7 +419,7 @@ _NEEDS: dict[str, _Test] = {
     "BPSEQ": _are_bases,
     "FASTQ": _is_fastq,
     "PHYLIP": _is_phylip,
-    "Newick": _is_newick,
+    "Newick": lambda head: bool(_NEWICK.match("".join(head.rows))),
     "reactivities": _are_reactivities,
     "CSV": _is_csv,
 }

@@ -111,13 +111,7 @@ class ConllData:
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
-        """The data with one more, last column, such as the predicted labels.
-
-        Parameters
-        ----------
-        name : str
-        sentences : sequence of sequences
-            One value a token, nested in sentences.
+        """The data with one more, last column, such as the predicted labels: one value a token.
 
         Raises
         ------
@@ -327,15 +321,15 @@ class ColumnLines:
                 "label's last, or make a file of other columns"
             )
         self.n_columns, separator, comment = len(names), _bytes(layout.separator), _bytes(layout.comment)
-        mark, skipped, is_numbered = comment or b"#", self._skipped, layout.numbered
+        skipped, is_numbered = self._skipped, layout.numbered
         last, length, number = n_lines, 0, 0  # tokens of the sentence; what numbers a token
         line_number = before = 0  # lines, and those of earlier pieces
         # All fields go into one list: a list for each line would take twice the time.
         texts, flat, lengths, lines = _Texts(), list[str](), array("q"), array("q")
         for piece in self._whole_pieces():
             for line_number, line in enumerate(piece.splitlines(), before + 1):
-                is_marked = line.startswith(mark)
-                if is_marked and (comment or (layout.metadata and not length and _is_metadata(line))):
+                is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
+                if is_metadata or (comment and line.startswith(comment)):
                     skipped["comment"] += 1
                     continue
                 is_blank, begins = not line.strip() or line.startswith(_DOCSTART), False
@@ -564,7 +558,9 @@ class Reader:
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        read = _open(source, columns, reading.separator, comment, self.separator)
+        read = ColumnLines(
+            source, columns, _or_auto(reading.separator), _or_auto(comment), preferred=self.separator
+        )
         read.tells_comments = reading.comment is None and bool(comment)
         read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
         return read
@@ -605,7 +601,7 @@ def read_training(
 def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader, Iterator[ConllData], Layout]:
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
-    read = _open(path, given, learning.separator, learning.comment)
+    read = ColumnLines(path, given, _or_auto(learning.separator), _or_auto(learning.comment))
     # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
@@ -634,15 +630,8 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     return reader, _told_empty(named, reader.inputs), read.layout
 
 
-def _open(
-    source: Any,
-    columns: Sequence[str] | None,
-    separator: str | None,
-    comment: str | None,
-    preferred: str | None = None,
-) -> ColumnLines:
-    separator, comment = (AUTO if given is None else given for given in (separator, comment))
-    return ColumnLines(source, columns, separator, comment, preferred)
+def _or_auto(given: str | None) -> str:
+    return AUTO if given is None else given
 
 
 def _n_lines(token: int) -> int:

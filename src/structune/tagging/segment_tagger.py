@@ -205,15 +205,15 @@ class SegmentTagger(LabelPredictions):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        shard, lengths = self._encode(X)
-        tags, _ = self.chain_.best(self.coef_, shard)
-        return LabelSequences(map(self._labelled, cut(tags, lengths)))
+        return LabelSequences(map(self._labelled, self._best_tags(X)))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
+        return [[one for one in self._read(tags) if one[0] != OUTSIDE] for tags in self._best_tags(X)]
+
+    def _best_tags(self, X: Any) -> list[IntArray]:
         shard, lengths = self._encode(X)
-        tags, _ = self.chain_.best(self.coef_, shard)
-        return [[one for one in self._read(row) if one[0] != OUTSIDE] for row in cut(tags, lengths)]
+        return cut(self.chain_.best(self.coef_, shard)[0], lengths)
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
         """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.

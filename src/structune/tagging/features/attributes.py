@@ -101,15 +101,14 @@ def _numbered(
 def _append(token: Any, join: str, names: list[str], values: list[float]) -> None:
     if isinstance(token, Mapping):
         _append_mapping(token, "", join, names, values)
-    elif isinstance(token, Iterable) and not isinstance(token, str | bytes):
-        attributes = list(token)
-        wrong = [a for a in attributes if not isinstance(a, str)]
-        if wrong:
-            raise TypeError(f"found the attribute {wrong[0]!r}, expected a string")
-        names += attributes
-        values += [1.0] * len(attributes)
-    else:
+        return
+    if not isinstance(token, Iterable) or isinstance(token, str | bytes):
         raise TypeError(f"found {token!r}, expected a list of strings or a dict")
+    for attribute in token:
+        if not isinstance(attribute, str):
+            raise TypeError(f"found the attribute {attribute!r}, expected a string")
+        names.append(attribute)
+        values.append(1.0)
 
 
 def _append_mapping(
@@ -205,11 +204,10 @@ class AttributeTable:
         Parameters
         ----------
         X : iterable of sequences
-            A token is an iterable of strings (each an attribute of value 1) or a mapping. In a mapping a
-            number is the value of the attribute named by the key, a string becomes the attribute
-            ``key=string``, a bool counts as 0 or 1, and a nested mapping has its names prefixed with
-            ``key=``. A list, tuple or array of strings is several attributes ``key=string``, and one of
-            numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
+            A token is an iterable of strings, attributes of value 1, or a mapping. There a number or bool is
+            the value of the attribute named by the key, a string, or each of several, the attribute
+            ``key=string``, and what a nested mapping has begins with ``key=``. A list, tuple or array of
+            numbers has the values of the attributes ``key:0``, ``key:1``, ...
         join : str
             What stands between a key and a string.
 
@@ -290,19 +288,22 @@ class AttributeTable:
             raise DataError(
                 f"columns {name!r}: found the shape {array.shape}, expected {self.n_tokens} rows, one a token"
             )
-        names = column_names(name, array.shape[1])
+        names, n = column_names(name, array.shape[1]), self.n_tokens
         if not set(names).isdisjoint(self.names):
             raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
-        # Each row gets its new entries behind those that it has.
-        indptr = self.indptr + np.arange(self.indptr.size) * len(names)
-        is_new = np.ones(indptr[-1], dtype=bool)
-        rows = np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))
-        is_new[np.arange(self.indices.size) + len(names) * rows] = False
-        columns, values = np.empty(is_new.size, np.int32), np.empty(is_new.size)
-        columns[~is_new], values[~is_new] = self.indices, 1.0 if self.values is None else self.values
-        columns[is_new] = np.tile(np.arange(len(names)) + len(self.names), self.n_tokens)
-        values[is_new] = array.ravel()
-        return AttributeTable(self.lengths, indptr, columns, values, [*self.names, *names])
+        values = np.ones(self.indices.size) if self.values is None else self.values
+        columns = np.tile(np.arange(len(names)), n), np.arange(n + 1) * len(names)
+        both = scipy.sparse.hstack((
+            scipy.sparse.csr_array((values, self.indices, self.indptr), (n, len(self.names))),
+            scipy.sparse.csr_array((array.ravel(), *columns), array.shape),
+        ), format="csr")  # fmt: skip
+        return AttributeTable(
+            self.lengths,
+            both.indptr.astype(np.int64),
+            both.indices.astype(np.int32),
+            both.data,
+            [*self.names, *names],
+        )
 
     def used(self) -> AttributeTable:
         """The same table without the columns that no token has."""
@@ -361,7 +362,7 @@ def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
 def table_of_items(X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None) -> AttributeTable:
     """As `AttributeTable.from_items`. Tokens that are no flat lists or dicts go through `plain` first."""
     names = Names()
-    rows = _numbered(X, lambda strings: names.enter(strings, strings.__getitem__), join, plain)
+    rows = _numbered(X, names.enter, join, plain)
     values = None if rows.values is None else _unless_ones(rows.values)
     return AttributeTable(rows.lengths, rows.indptr, rows.columns, values, names.strings)
 

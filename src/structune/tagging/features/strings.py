@@ -114,8 +114,7 @@ class Names:
         """The names of a list, which is kept as it is."""
         names = cls()
         for first in range(0, len(strings), _AT_A_TIME):
-            some = strings[first : first + _AT_A_TIME]
-            names.enter(Strings.of(some), some.__getitem__)
+            names.enter(Strings.of(strings[first : first + _AT_A_TIME]))
         names.strings = strings
         return names
 
@@ -126,25 +125,10 @@ class Names:
         """The number of each, -1 for those that are not here."""
         return self._number(strings, np.empty(0, np.int32))[0]
 
-    def enter(self, strings: Strings, name_of: Callable[[int], str]) -> Numbers:
-        """The number of each; those that are not here are entered, as ``name_of(i)`` has them."""
-        self._make_room(strings)
-        new = np.empty(len(strings), np.int32)
-        numbers, n = self._number(strings, new)
-        self.strings += map(name_of, new[: n - len(self)].tolist())
-        return numbers
-
-    def _number(self, strings: Strings, new: Numbers) -> tuple[Numbers, int]:
-        out = np.empty(len(strings), np.int32)
-        self._used, n = kernels.number(
-            strings.buffer, strings.starts, strings.ends, self._seed, self._slots, self._records,
-            self._used, len(self), out, new,
-        )  # fmt: skip
-        return out, n
-
-    def _make_room(self, strings: Strings) -> None:
-        # A record is one word and the string's bytes, at most so many words; slots are kept at most half
-        # full.
+    def enter(self, strings: Strings) -> Numbers:
+        """The number of each; those that are not here are entered."""
+        # A record is one word and the string's bytes, at most so many words; at most half
+        # of the slots are kept full.
         n_bytes = int((strings.ends - strings.starts).sum())
         n, words = len(self) + len(strings), self._used + 2 * len(strings) + n_bytes // 8
         if words > self._records.size:
@@ -154,6 +138,18 @@ class Names:
         if 2 * n > self._slots.size:
             self._slots = np.zeros(1 << (2 * n).bit_length(), np.uint64)
             kernels.fill_slots(self._seed, self._slots, self._records, self._used)
+        new = np.empty(len(strings), np.int32)
+        numbers, n = self._number(strings, new)
+        self.strings += map(strings.__getitem__, new[: n - len(self)].tolist())
+        return numbers
+
+    def _number(self, strings: Strings, new: Numbers) -> tuple[Numbers, int]:
+        out = np.empty(len(strings), np.int32)
+        self._used, n = kernels.number(
+            strings.buffer, strings.starts, strings.ends, self._seed, self._slots, self._records,
+            self._used, len(self), out, new,
+        )  # fmt: skip
+        return out, n
 
 
 @dataclass(frozen=True)

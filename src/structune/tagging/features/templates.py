@@ -199,7 +199,13 @@ class Boundary(Template):
         return Categorical(beyond.astype(np.int32) - 1, Strings.of([self.text])).compact()
 
 
-_VIEWS = {None: Token, "lower": Lower, "shape": Shape, "prefix": Prefix, "suffix": Suffix}
+_VIEWS: dict[str | None, Any] = {
+    None: Token,
+    "lower": Lower,
+    "shape": Shape,
+    "prefix": Prefix,
+    "suffix": Suffix,
+}
 
 
 def parse_template(text: str) -> Template:
@@ -231,10 +237,13 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
     """
     parsed = list[Template]()
     for item in [templates] if isinstance(templates, str) else templates:
-        for word in [item] if isinstance(item, Template) else filter(None, re.split(r"[\s,]+", item)):
-            match = None if isinstance(word, Template) else _WINDOW.search(word)
+        if isinstance(item, Template):
+            parsed.append(item)
+            continue
+        for word in filter(None, re.split(r"[\s,]+", item)):
+            match = _WINDOW.search(word)
             if match is None:
-                parsed.append(word if isinstance(word, Template) else parse_template(word))
+                parsed.append(parse_template(word))
                 continue
             first, last = int(match[1]), int(match[2])
             if first > last:
