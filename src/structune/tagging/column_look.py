@@ -79,15 +79,10 @@ def layout_of(
     comment: str | None = AUTO,
     preferred: str | None = None,
 ) -> Layout:
-    """How a file is read, by its first lines, which are `head`; `name` is that of the file, for errors.
+    """How a file is read, by its first lines; `DataError` for other formats, and for two readings.
 
-    `columns` are the first ones, where they have been named; `separator` and `comment` are as the user gives
-    them, and `preferred` is the separator of the training data, where a look finds two.
-
-    Raises
-    ------
-    DataError
-        Another format, or two readings.
+    `columns` are the first ones, where they have been named, and `preferred` is the separator of the training
+    data, where a look finds two.
     """
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
         separator = preferred

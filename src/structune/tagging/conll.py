@@ -70,7 +70,7 @@ class ConllData:
     name : str
         Of the file.
     separator : str
-        Of columns, where they are written: a tab if values hold spaces or are empty.
+        Of columns that are written: a tab if values hold spaces or are empty.
     """
 
     columns: dict[str, list[str]]
@@ -251,9 +251,8 @@ class SkippedLinesWarning(UserWarning):
 class ColumnLines:
     """Reads the lines of a column file, once.
 
-    `columns` name the first columns, or any where the format names its own, as CoNLL-U does; with None all
-    are read as ``c0``, ``c1``, ... `separator` and `comment` are "auto" to have a look, which takes the
-    `preferred` separator where it finds two; `layout` is what a look has found before.
+    `columns`, `separator` and `comment` are those of `read_conll`, `preferred` is the separator where a look
+    finds two, and `layout` is what a look has found before.
     """
 
     def __init__(

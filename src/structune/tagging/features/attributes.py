@@ -386,10 +386,9 @@ def _table_of(X: Any) -> AttributeTable | None:
 
 
 def known_rows(X: Any, names: Names, join: str = "=", plain: Plain | None = None) -> KnownRows:
-    """The attributes of any of these forms of input that have a name, and a number, among `names`.
+    """The attributes of any of these forms of input by their numbers among `names`, -1 for others.
 
-    `join` and `plain` are those of `table_of_items`. Numbers that are not finite are refused, as in tables,
-    but not those of attributes without a name here.
+    Numbers that are not finite are refused, as in tables, but not those of attributes without a name here.
     """
     if isinstance(X, KnownRows):
         return X

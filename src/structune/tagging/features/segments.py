@@ -51,14 +51,7 @@ class SegmentReader:
         gazetteers: Mapping[str, Collection[str]] | None = None,
         function: SegmentFunction | None = None,
     ) -> SegmentReader:
-        """The reader for tables with columns of these names.
-
-        Raises
-        ------
-        DataError
-            Gazetteers that are not lists of strings by name, a template that no name has, or something that
-            needs words, and no template that has them.
-        """
+        """The reader for tables with columns of these names, some of which need to be words."""
         entries = check_gazetteers({} if gazetteers is None else gazetteers)
         templates = _WORD_TEMPLATES if words is None else (words,)
         found = next((t for t in templates if any(name.startswith(f"{t}=") for name in names)), None)
@@ -156,10 +149,7 @@ class Tokens:
 
 
 class KnownAttributes:
-    """The attributes of segments that have weights, by what is looked for.
-
-    ``texts`` and ``shapes`` have the columns of each text, and no column for what longer ones begin with.
-    """
+    """The columns of each known text and shape, and no column for what longer ones begin with."""
 
     def __init__(self, names: Sequence[str], gazetteers: Mapping[str, frozenset[str]]) -> None:
         self.columns = {name: a for a, name in enumerate(names)}

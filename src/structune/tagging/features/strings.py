@@ -96,12 +96,7 @@ class Strings(Sequence[str]):
 
 
 class Names:
-    """Distinct strings, numbered in the order in which they are first met.
-
-    Attributes
-    ----------
-    strings : sequence of str
-    """
+    """Distinct `strings`, numbered in the order in which they are first met."""
 
     def __init__(self) -> None:
         self.strings: Any = []

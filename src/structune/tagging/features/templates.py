@@ -199,13 +199,7 @@ class Boundary(Template):
         return Categorical(beyond.astype(np.int32) - 1, Strings.of([self.text])).compact()
 
 
-_VIEWS: dict[str | None, Any] = {
-    None: Token,
-    "lower": Lower,
-    "shape": Shape,
-    "prefix": Prefix,
-    "suffix": Suffix,
-}
+_VIEWS: dict[str, Any] = {view.__name__.lower(): view for view in (Lower, Shape, Prefix, Suffix)}
 
 
 def parse_template(text: str) -> Template:
@@ -224,7 +218,7 @@ def parse_template(text: str) -> Template:
             raise DataError(f"found the template {text!r}, expected {_EXPECTED}")
         column, offset, view, affix, size = match.groups()
         given = (column, int(offset), *([] if size is None else [int(size)]))
-        parts.append(_VIEWS[affix or view](*given))
+        parts.append(_VIEWS.get(affix or view, Token)(*given))
     return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 

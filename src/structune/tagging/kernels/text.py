@@ -82,23 +82,11 @@ def _is_record(record, place, text, at, end):
 
 @kernel
 def number(buffer, starts, ends, seed, slots, records, used, n, out, new):
-    """Numbers of the strings ``starts:ends`` of the buffer; those not in the table are entered, if asked to.
+    """Write the numbers of the strings ``starts:ends`` of the buffer to `out`, -1 for those not in the table.
 
-    Parameters
-    ----------
-    buffer : uint8
-        At least seven bytes longer than the last string.
-    slots : uint64, a power of two
-    used, n : int
-        Words of `records`, and strings in the table.
-    out : int32, (n_strings,)
-        Gets the numbers, -1 for strings that are not in the table.
-    new : int32, (n_strings,) or (0,)
-        Gets which strings were entered; where it is empty, none are.
-
-    Returns
-    -------
-    used, n : int
+    If there is room in `new` they are entered, and it gets which. The buffer is at least seven bytes longer
+    than the last string, and the number of slots is a power of two. `used` and `n`, which are returned as
+    they are then, are words of `records`, and strings in the table.
     """
     text, slot, record = cells(buffer), cells(slots), cells(records)
     first, last, mask = n, starts.size - 1, uint64(slots.size - 1)
