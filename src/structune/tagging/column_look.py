@@ -96,7 +96,7 @@ def layout_of(
     if is_open and (found := foreign(lines)):
         raise DataError(
             f"{name}: found what looks like {found}, expected a token and its columns a line. If these are "
-            f"columns, g{_OPTIONS[1:]}"
+            "columns, give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
