@@ -61,21 +61,16 @@ def test_what_they_mean():
     def tagger(**params):
         return CRF(**params)._tagger()
 
-    assert (
-        tagger().get_params() == SequenceTagger(penalty=2.0, boundary=False, transitions="seen").get_params()
-    )
-    assert (
-        tagger(c2=0.25, all_possible_states=True).get_params()
-        == tagger(c2=0.25).set_params(states="all", penalty=0.5).get_params()
-    )
+    expected = SequenceTagger(penalty=2.0, boundary=False, transitions="seen")
+    assert tagger().get_params() == expected.get_params()
+    all_states = tagger(c2=0.25, all_possible_states=True)
+    assert all_states.get_params() == expected.set_params(states="all", penalty=0.5).get_params()
     assert tagger(all_possible_transitions=True, max_iterations=7).transitions == "all"
     assert tagger(max_iterations=7).run.max_iterations == 7
     assert tagger(c2=0.0).penalty < 1e-6
     with pytest.warns(CompatibilityWarning, match="algorithm='pa' learns online"):
-        assert (
-            tagger(algorithm="pa", c=4.0).get_params()
-            == tagger().set_params(loss="margin", penalty=0.25).get_params()
-        )
+        online = tagger(algorithm="pa", c=4.0)
+    assert online.get_params() == tagger().set_params(loss="margin", penalty=0.25).get_params()
     with pytest.warns(CompatibilityWarning, match="no effect has max_iterations"):
         assert tagger(algorithm="ap", max_iterations=7).run is None  # epochs are no passes
 

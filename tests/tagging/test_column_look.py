@@ -103,28 +103,12 @@ def test_the_separator_is_that_of_the_whole_file():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        (
-            "New York\tB-LOC\nLos Angeles\tB\n",
-            None,
-            "found 2 columns between tabs and 3 between white space. Give",
-        ),
-        ("a\t\tO\nb\t\tO\n", None, "3 columns between tabs and 2 between white space. Give --separator tab"),
+        ("New York\tB-LOC\nLos Angeles\tB\n", None, "found 2 columns between tabs and 3 between white"),
+        ("a\t\tO\nb\t\tO\n", None, "3 columns between tabs and 2 between white space. Give --sep"),
         ("New York \tB\nis \tO\n", None, "found 'New York ' between tabs, with a space at its end"),
-        (
-            "# chapter one\nthe DT O\n",
-            None,
-            "found '# chapter one', which may be a token or a comment. Give --comm",
-        ),
-        (
-            "the DT O\nNew York NNP O\n",
-            ["w", "pos", "y"],
-            "<input>:2: found 4 columns, and 3 in the lines before",
-        ),
-        (
-            "the DT O\n# a b c d\n",
-            ["w"],
-            "--comment '#' (in Python comment='#') skips lines that begin with #",
-        ),
+        ("# chapter one\nthe DT O\n", None, "found '# chapter one', which may be a token or a comment"),
+        ("the DT O\nNew York NNP O\n", ["w", "pos", "y"], "<input>:2: found 4 columns, and 3 in the"),
+        ("the DT O\n# a b c d\n", ["w"], "--comment '#' (in Python comment='#') skips lines"),
     ],
 )
 def test_two_readings(text, columns, message):
@@ -199,9 +183,8 @@ def test_conllu_with_odd_numbers(ids, lengths):
         with pytest.warns(SkippedLinesWarning, match="read as CoNLL-U") as told:
             blocks = list(read_conll_blocks(io.StringIO(_conllu(ids)), ["form"], n_lines=n_lines))
         assert [n for block in blocks for n in block.lengths] == lengths
-        assert [w for block in blocks for w in block.columns["form"]] == [
-            f"w{n}" for n in ids if n is not None
-        ]
+        words = [w for block in blocks for w in block.columns["form"]]
+        assert words == [f"w{n}" for n in ids if n is not None]
     joined = "numbers of tokens begin again without a blank line, where sentences end: 2"
     assert (joined in str(told[0].message)) == (len(lengths) == 3)
 
@@ -272,7 +255,7 @@ def test_names_of_columns_that_were_given():
 
 
 def test_numbers_of_many_digits():
-    assert read(f"{'9' * 5000} a O\n1 b O\n", ["w"]).n_tokens == 2
+    assert read(f"{'9' * 4301} a O\n1 b O\n", ["w"]).n_tokens == 2
 
 
 @pytest.mark.parametrize("text", ["# 1\nthe DT\na DT\n\n# 2\nb NN\n", "#sent 12\nthe DT\n"])

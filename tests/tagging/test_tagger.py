@@ -88,11 +88,8 @@ def test_empty_sequences_have_empty_predictions():
     rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
     given, x = (AttributeTable.from_csr(rows, lengths) for lengths in ([2, 1], [0, 2, 0, 0, 1, 0]))
     model = tagger().fit(given, [["a", "b"], ["a"]])
-    for method, empty in (
-        (model.predict, []),
-        (model.predict_marginals, []),
-        (model.predict_nbest, [([], 1.0)]),
-    ):
+    methods = {model.predict: [], model.predict_marginals: [], model.predict_nbest: [([], 1.0)]}
+    for method, empty in methods.items():
         first, second = method(given)
         assert method(x) == [empty, first, empty, empty, second, empty]
     assert model.score(x, [[], ["a", "b"], [], [], ["a"], []]) == model.score(given, [["a", "b"], ["a"]])
@@ -115,10 +112,8 @@ def test_embeddings_in_dicts_are_columns_of_one_group():
     rng = np.random.default_rng(0)
     arrays, y = [rng.normal(size=(n, 3)) for n in (4, 1, 5)], [list("abab"), ["a"], list("bbaab")]
     words = [[{"w": "xyz"[k % 3]} for k in range(len(array))] for array in arrays]
-    both = [
-        [token | {"e": row} for token, row in zip(*pair, strict=True)]
-        for pair in zip(words, arrays, strict=True)
-    ]
+    pairs = [zip(*pair, strict=True) for pair in zip(words, arrays, strict=True)]
+    both = [[token | {"e": row} for token, row in pair] for pair in pairs]
     lists = [[{**token, "e": token["e"].tolist()} for token in sequence] for sequence in both]
     table = AttributeTable.from_items(words).with_columns("e", np.concatenate(arrays))
     model = tagger(run=Run(tolerance=1e-8)).fit(table, y)
@@ -164,10 +159,7 @@ def test_training_data_that_is_refused(x, y, message):
         ({"forbidden": "bio", "outside": "drop"}, "outside='drop': expected one of"),
         ({"forbidden": "bio", "outside": "trim", "loss": "margin"}, "outside='trim' makes labels unknown"),
         ({"forbidden": "bio"}, "rules out the labels of all 4 sequences: .*the label 'D' does not fit"),
-        (
-            {"forbidden": [("D", "N")], "outside": "error"},
-            "sequence 0, token 1: found the label 'N' after 'D'",
-        ),
+        ({"forbidden": [("D", "N")], "outside": "error"}, "sequence 0, token 1: found the label 'N' after"),
     ],
 )
 def test_options_that_are_refused(options, message):
@@ -217,11 +209,8 @@ def test_attributes_of_a_fitted_model():
 
 def test_a_penalty_by_group():
     model = tagger(penalty={"w": 0.1, "transitions": 7}, run=Run(tolerance=1e-8)).fit(X, Y)
-    assert dict(zip(model.group_names_, model.penalty_, strict=True)) == {
-        "w": 0.1,
-        "bias": 1,
-        "transitions": 7,
-    }
+    found = dict(zip(model.group_names_, model.penalty_, strict=True))
+    assert found == {"w": 0.1, "bias": 1, "transitions": 7}
     names = model.chain_.weight_names()
     precision = [0.1 if n.startswith("w=") else 1.0 if n.startswith("bias") else 7.0 for n in names]
     assert_allclose(model.coef_, exact_fit(risk_of(model), np.array(precision)), atol=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,7 +18,6 @@ from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import table_of_items
 from structune.tagging.metrics import token_scores
-from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
 
 _ONLINE = ("ap", "pa", "arow")
@@ -45,23 +44,22 @@ class CRF(Parameters):
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}
-        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``: by one solver
-        here, to its minimum. The others learn online, sequence by sequence, and are not here: they warn, and
-        minimise the loss of which they take steps, the margin loss, with a penalty of ``1 / c``.
+        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``.
+        The others learn online, and are not here: they warn, and minimise the loss of which they take steps,
+        the margin loss, with a penalty of ``1 / c``.
     min_freq : float, optional
         Weights of attribute-label pairs and of transitions whose values add up to less in the training data
         are left out.
     all_possible_states, all_possible_transitions : bool, optional
         Whether pairs and transitions that the training data do not have get weights, too.
     c1 : float, optional
-        Of the L1 penalty ``c1 * |w|``; 0 by default. What learns online has none.
+        Of the L1 penalty ``c1 * |w|``; 0 by default, and of online algorithms.
     c2 : float, optional
         Of the L2 penalty; 1 by default.
     max_iterations : int, optional
-        1000 by default. Of what learns online they are epochs, and have no effect: minimising takes more.
+        1000 by default. Has no effect on online algorithms, of which they are epochs.
     num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
-        Have no effect, as those below: they steer solvers that are not here. A warning tells of any that is
-        given.
+        Have no effect, as those below: they steer solvers that are not here. A warning tells of those given.
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates : optional
     calibration_max_trials, pa_type, error_sensitive, averaging, variance, gamma, trainer_cls : optional
     c : float, optional
@@ -69,8 +67,8 @@ class CRF(Parameters):
     verbose : bool
         Prints a line an iteration.
     model_filename : path, optional
-        Where `fit` saves the model, in structune's own format. A file that is there, of structune or of
-        CRFsuite, is loaded when something is predicted before any `fit`.
+        Where `fit` saves the model. A file that is there, of structune or of CRFsuite, is loaded when
+        something is predicted before any `fit`.
     keep_tempfiles : bool
         Has no effect: there are no temporary files.
 
@@ -137,8 +135,8 @@ class CRF(Parameters):
             Of dicts or lists of strings, or ``pycrfsuite.ItemSequence``.
         y : list of lists of str
         X_dev, y_dev : optional
-            Held-out sequences and their labels. With `verbose` the scores of each label there are printed;
-            what is learned does not depend on them, as it does not with CRFsuite.
+            Held-out sequences and their labels, whose scores are printed with `verbose`. What is learned does
+            not depend on them.
 
         Raises
         ------
@@ -155,14 +153,13 @@ class CRF(Parameters):
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
         table = table_of_items(tokens, JOIN, as_plain)
-        chain = Chain.build(
-            table, labels, states=tagger.states, transitions=tagger.transitions, boundary=tagger.boundary
-        )
+        examples = tagger._encode_training(table, labels)
         if self.min_freq:
-            counts = np.zeros(chain.n_weights)
-            chain.features(chain.encode(table, labels), counts)
-            chain, _ = chain.keep(counts >= self.min_freq)
-        tagger._fit_chain(chain, table, labels)
+            counts = np.zeros(examples.structure.n_weights)
+            examples.structure.features(examples.shard, counts)
+            chain, _ = examples.structure.keep(counts >= self.min_freq)
+            examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
+        tagger._fit_encoded(examples)
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)

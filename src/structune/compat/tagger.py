@@ -16,13 +16,7 @@ JOIN = ":"  # between a key and its value
 
 
 def as_tokens(X: Any) -> list[list[Any]]:
-    """Sequences of tokens, as lists.
-
-    Parameters
-    ----------
-    X : iterable of sequences
-        Lists of dicts or of lists of strings, or ``pycrfsuite.ItemSequence``.
-    """
+    """Sequences of dicts or of lists of strings, or ``pycrfsuite.ItemSequence``s, as lists of tokens."""
     return [tokens_of(xseq) for xseq in as_list(X, "sequences")]
 
 
@@ -42,11 +36,9 @@ def as_labels(y: Any) -> list[list[Any]]:
 
 
 def as_plain(item: Any) -> Any:
-    """A token with bytes as text, for `table_of_items` and `known_rows`.
+    """A token with bytes as text; with `JOIN` its attributes have the names that python-crfsuite gives them.
 
-    With `JOIN` its attributes have the names that python-crfsuite gives them: ``key:value`` of a string, and
-    of each string in a list or set; ``key:name`` of what is in a dict below. A list or array of numbers,
-    which python-crfsuite refuses, is the attributes ``key:0``, ``key:1``, ... with these values.
+    A list or array of numbers, which that refuses, is the attributes ``key:0``, ``key:1``, ...
     """
     if isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping):
         return list(map(_decoded, item))
@@ -76,12 +68,7 @@ class Info(NamedTuple):
 
 
 class Tagger:
-    """A fitted tagger, one sequence at a time.
-
-    Parameters
-    ----------
-    model : SequenceTagger
-    """
+    """A fitted `SequenceTagger`, one sequence at a time."""
 
     def __init__(self, model: SequenceTagger) -> None:
         self.model = model
@@ -103,13 +90,7 @@ class Tagger:
         return self.predict([self._tokens])[0]
 
     def marginal(self, y: str, pos: int) -> float:
-        """Probability of a label of a token.
-
-        Raises
-        ------
-        DataError
-            No such label, or no such token.
-        """
+        """Probability of a label of a token; `DataError` if there is no such label or token."""
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
         if y not in self.model.classes_ or not 0 <= pos < len(self._tokens):
@@ -125,7 +106,7 @@ class Tagger:
         Raises
         ------
         DataError
-            Labels that the model does not know, or not as many as tokens.
+            A label that the model does not know, or not as many as tokens.
         """
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 from structune.errors import DataError
@@ -38,6 +37,7 @@ _ATTRIBUTE = re.compile(r"[^=]+=.*|.*[^\\]:[-+]?[\d.]+(?:[eE][-+]?\d+)?|__[BE]OS
 COUNT = re.compile(r"[0-9]{1,9}")
 _TAG = re.compile(r"[A-Z][A-Z\d$-]*|[^\w\s]+")
 _RESIDUES = re.compile(r"[A-Za-z*.-]+")
+_NEWICK = re.compile(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)")
 _SENTENCE = re.compile(r"[\"'(]?(\w).*\w *[.!?\u3002\uff01\uff1f][\"')]?")
 _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a bar
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
@@ -79,22 +79,17 @@ def layout_of(
     comment: str | None = AUTO,
     preferred: str | None = None,
 ) -> Layout:
-    """How a file is read, by its first lines, which are `head`; `name` is that of the file, for errors.
+    """How a file is read, by its first lines; `DataError` for other formats, and for two readings.
 
-    `columns` are the first ones, where they have been named; `separator` and `comment` are as the user gives
-    them, and `preferred` is the separator of the training data, where a look finds two.
-
-    Raises
-    ------
-    DataError
-        Another format, or two readings.
+    `columns` are the first ones, where they have been named, and `preferred` is the separator of the training
+    data, where a look finds two.
     """
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
         separator = preferred
-    is_open, metadata = separator == AUTO, comment == AUTO
     for what, value in (("separator", separator), ("comment", comment)):
         if value is not None and (not isinstance(value, str) or (what == "separator" and not value)):
             raise DataError(f"{what}={value!r}: expected characters (--separator: or tab, or whitespace)")
+    is_open, metadata = separator == AUTO, comment == AUTO
     given = None if is_open or separator is None else _SEPARATORS.get(separator, separator)
     mark = None if metadata else comment or None
     lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
@@ -105,13 +100,12 @@ def layout_of(
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    header = False
-    if len(rows) > 1 and head.startswith(rows[0]):
-        split = ([_split(row, by) for row in rows] for by in separators)
-        header = any(  # a single name, which may be a token, needs a look
-            (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
-            for found in split
-        )
+    splits = [[_split(row, by) for row in rows] for by in separators]
+    # A single name, which may be a token, needs a look.
+    header = (len(rows) > 1 and head.startswith(rows[0])) and any(
+        (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
+        for found in splits
+    )
     if is_open and len(rows) > 1 and not any(firsts[1:]):
         _check_sentence_column(rows, header, name)
     if header:
@@ -120,8 +114,7 @@ def layout_of(
         given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
     )
     # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
-    numbered = _numbered(lines, separators)
-    if numbered is not None:
+    if numbered := _numbered(lines, separators):
         by, names = numbered
         layout = replace(
             layout, separator=by, comment="#" if metadata else mark, metadata=False, numbered=True
@@ -184,8 +177,7 @@ def _numbered(
     for by in separators if rows else ():
         split = [_split(row, by) for row in rows]
         are_numbers = _are_numbers(split)
-        # Half of the rows are enough: a few broken ones are to be named by their line, not to hide the
-        # format.
+        # Half of the rows are enough: a few broken ones are to be named by their line, not hide the format.
         if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
             return by, names
         if are_numbers:
@@ -226,10 +218,9 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
         is_odd = is_first and row[-1] not in others and _COMMENT.fullmatch(row[0])
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
-            line = " ".join(row)
             raise DataError(
-                f"{name}: found {line!r}, which may be a token or a comment. Give --comment '#' if it is a "
-                "comment, and --comment '' if there are none (in Python comment='#' or None)"
+                f"{name}: found {' '.join(row)!r}, which may be a token or a comment. Give --comment '#' if "
+                "it is a comment, and --comment '' if there are none (in Python comment='#' or None)"
             )
 
 
@@ -289,10 +280,7 @@ def _separator(
 
 def _unpadded(fields: Sequence[str]) -> list[str]:
     """Fields without the blanks around them, and without empty ones at the end."""
-    found = [field.strip(" \v\f") for field in fields]
-    while found and not found[-1]:
-        found.pop()
-    return found
+    return "\t".join(field.strip(" \v\f") for field in fields).rstrip("\t").split("\t")
 
 
 def words_of(line: str) -> list[str]:
@@ -314,24 +302,14 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     return bool(names) and are_known and not is_tag and all(row[-1:] != rows[0][-1:] for row in rows[1:])
 
 
-@dataclass(frozen=True)
 class _Head:
-    """The first lines of a file."""
+    """The first lines of a file, and what is in those that are not blank."""
 
-    text: str
-    rows: list[str]  # that are not blank
-
-    @cached_property
-    def words(self) -> list[list[str]]:
-        return list(map(words_of, self.rows))
-
-    @cached_property
-    def widths(self) -> set[int]:
-        return set(map(len, self.words))
-
-    @cached_property
-    def tabbed(self) -> list[list[str]]:
-        return [row.split("\t") for row in self.rows]
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.text = "\n".join(lines).lstrip("\n")
+        self.rows = [line for line in lines if not is_blank(line)]
+        self.words, self.tabbed = list(map(words_of, self.rows)), [row.split(TAB) for row in self.rows]
+        self.widths = set(map(len, self.words))
 
     def has(self, pattern: str) -> bool:
         return re.search(pattern, self.text, re.MULTILINE) is not None
@@ -342,7 +320,7 @@ _Test = Callable[[_Head], bool]
 
 def foreign(lines: Sequence[str]) -> str | None:
     """What a text is that has no columns."""
-    head = _Head("\n".join(lines).lstrip("\n"), [line for line in lines if not is_blank(line)])
+    head = _Head(lines)
     if not head.rows:
         return None
     found = looks_like(head.text[:HEAD])
@@ -393,10 +371,6 @@ def _is_phylip(head: _Head) -> bool:
     return len(rows) >= n_rows > 0 and len("".join(rows[0][1:])) == n_columns >= _LEAST_COLUMNS
 
 
-def _is_newick(head: _Head) -> bool:
-    return re.match(r"\((?=[^;]*[(:])[^;]*,[^;]*\)[^;]*;(?:\(|\Z)", "".join(head.rows)) is not None
-
-
 def _are_bases(head: _Head) -> bool:
     """Whether rows are numbers of bases, letters, and partners that agree."""
     rows = [row for row in head.words if row[0][0] != "#"]
@@ -408,9 +382,10 @@ def _are_bases(head: _Head) -> bool:
 
 def _are_reactivities(head: _Head) -> bool:
     # SHAPE files number bases from 1 and write -999 where nothing was measured.
-    are_counted = [row[0] for row in head.words] == [str(k + 1) for k in range(len(head.rows))]
+    if [row[0] for row in head.words] != [str(k + 1) for k in range(len(head.rows))]:
+        return False
     is_long = len(head.words[0]) == 2 and len(head.rows) >= _LEAST_COLUMNS
-    return are_counted and (is_long or any("-999" in row for row in head.words))
+    return is_long or any("-999" in row for row in head.words)
 
 
 def _is_csv(head: _Head) -> bool:
@@ -439,7 +414,7 @@ _NEEDS: dict[str, _Test] = {
     "BPSEQ": _are_bases,
     "FASTQ": _is_fastq,
     "PHYLIP": _is_phylip,
-    "Newick": _is_newick,
+    "Newick": lambda head: bool(_NEWICK.match("".join(head.rows))),
     "reactivities": _are_reactivities,
     "CSV": _is_csv,
 }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -19,31 +21,15 @@ from structune.errors import DataError, ModelFileError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, save, source_name
 from structune.running.memory import batch_memory
-from structune.structure import IntArray, place_of
+from structune.structure import place_of
 from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.strings import BEYOND, Names, Numbers, Strings
 from structune.tagging.features.templates import (
     Template,
     extract,
     parse_templates,
     symbol_templates,
     text_templates,
-)
-from structune.tagging.kernels.text import (
-    AT,
-    COMMENTS,
-    DOCSTART,
-    EMPTY,
-    FOUND,
-    JOINED,
-    LENGTH,
-    LINE,
-    RANGES,
-    SENTENCES,
-    TOKENS,
-    WIDTH,
-    split,
 )
 
 if TYPE_CHECKING:
@@ -53,17 +39,18 @@ TOKEN = 4000  # bytes that the columns and attributes of a token take
 _BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
 ALL = 1 << 62  # lines, more than any file has
-_LINES = re.compile(rb"\r\n|\r|\n")
-# Lines that begin with #. The look behind comes after the #, which is thus found by one search for a byte.
-_MARKED = re.compile(rb"#(?<![^\r\n]#)[^\r\n]*")
 _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
 _BOM = b"\xef\xbb\xbf"
+_DOCSTART = b"-DOCSTART-"
+_JOINT = re.compile(
+    rb"\d+([-.])\d+(?=\s|\Z)"
+)  # numbers of CoNLL-U: 2-3 of multiword tokens, 4.1 of empty nodes
+_FIRST_NUMBER = re.compile(rb"\d{1,18}")
 _NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
-_METADATA = ("line of metadata", "lines of metadata")
 _QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
-    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"\r\n]|"")*")(?=[\r\n]|%b|\Z)' % (by, begin, by), re.M)
-    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\r\n\t]*""'))
+    by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"]|"")*")(?=%b|\Z)' % (by, begin, by))
+    for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\t]*""'))
 }
 _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
@@ -83,7 +70,7 @@ class ConllData:
     name : str
         Of the file.
     separator : str
-        Of columns, where they are written: a tab if values hold spaces or are empty.
+        Of columns that are written: a tab if values hold spaces or are empty.
     """
 
     columns: dict[str, list[str]]
@@ -124,13 +111,7 @@ class ConllData:
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
-        """The data with one more, last column, such as the predicted labels.
-
-        Parameters
-        ----------
-        name : str
-        sentences : sequence of sequences
-            One value a token, nested in sentences.
+        """The data with one more, last column, such as the predicted labels: one value a token.
 
         Raises
         ------
@@ -176,8 +157,7 @@ def read_conll(
         A file object may be binary or text.
     columns : sequence of str, optional
         Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
-        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
+        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any columns by their names.
     separator : str or None
         What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
         the first lines tells tabs from white space, and all lines must have the same number of columns.
@@ -187,8 +167,8 @@ def read_conll(
     Raises
     ------
     DataError
-        Names the file and line with too few columns or bytes that are not UTF-8; the file holds no tokens, is
-        of another format, or can be read in two ways.
+        Names the file and line of too few columns or of bytes that are not UTF-8; or the file holds no
+        tokens, is of another format, or can be read in two ways.
 
     Warns
     -----
@@ -217,21 +197,7 @@ def read_conll_blocks(
         raise DataError(f"n_lines={n_lines}: expected at least 1")
     read = ColumnLines(source, columns, separator, comment)
     read.tell_numbers(read.columns[0] if read.columns else "id", "Name it id")
-    yield from data_blocks(read, n_lines)
-
-
-def data_blocks(read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
-    """The same of lines that are open."""
-    separator = None
-    for values, lengths, lines in read.blocks(min(n_lines, ALL)):
-        if separator is None:
-            needs_tabs = read.layout.separator == TAB and any(
-                not value or _BREAKS.search(value) for value in set(chain.from_iterable(values.values()))
-            )
-            separator = TAB if needs_tabs else read.layout.written
-        yield ConllData(values, lengths, lines, read.name, separator)
-    if separator is None:
-        raise DataError(f"{read.name}: found no tokens, expected lines of columns")
+    yield from read.blocks(min(n_lines, ALL))
 
 
 def write_conll(
@@ -267,7 +233,7 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
     for name, values in data.columns.items():
         for value in set(values):
             is_empty = value in blank[name] and (by_words or all(blank.values()))
-            if breaks.search(value) or is_empty or value.startswith(DOCSTART.decode()):
+            if breaks.search(value) or is_empty or value.startswith(_DOCSTART.decode()):
                 raise DataError(
                     f"column {name!r}, token {values.index(value)}: found {value!r}, "
                     f"expected a value without line breaks and the separator {separator!r}"
@@ -285,9 +251,8 @@ class SkippedLinesWarning(UserWarning):
 class ColumnLines:
     """Reads the lines of a column file, once.
 
-    `columns` name the first columns, or any where the format names its own, as CoNLL-U does; with None all
-    are read as ``c0``, ``c1``, ... `separator` and `comment` are "auto" to have a look, which takes the
-    `preferred` separator where it finds two; `layout` is what a look has found before.
+    `columns`, `separator` and `comment` are those of `read_conll`, `preferred` is the separator where a look
+    finds two, and `layout` is what a look has found before.
     """
 
     def __init__(
@@ -306,10 +271,10 @@ class ColumnLines:
         ):
             raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
-        self._head = b""
+        self.n_columns = 0  # of the last line that was read
+        self._skipped, self._head = Counter[str](), b""
         self._pieces = line_blocks(source, _PIECE)
         self._is_new = layout is None
-        self._state = np.zeros(12, np.int64)
         if layout is not None:
             self.layout = layout
             return
@@ -327,18 +292,25 @@ class ColumnLines:
             head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
         )
 
-    def blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
-        """The strings of each column, the tokens of each sentence, and the line of each token, from 1, up to
-        the first sentence that ends after so many lines."""
+    def blocks(self, n_lines: int) -> Iterator[ConllData]:
+        """The sentences, in blocks that end with the first that ends after so many lines."""
+        separator = None
         try:
-            yield from self._blocks(n_lines)
+            for columns, lengths, lines in self._sentences(n_lines):
+                if separator is None:
+                    values = set(chain.from_iterable(columns.values()))
+                    has_breaks = any(not value or _BREAKS.search(value) for value in values)
+                    separator = TAB if has_breaks and self.layout.separator == TAB else self.layout.written
+                yield ConllData(columns, np.array(lengths), np.array(lines), self.name, separator)
         except DataError as error:
             raise named_by_look(error, self._head, COLUMNS) from None
+        if separator is None:
+            raise DataError(f"{self.name}: found no tokens, expected lines of columns")
 
-    def _blocks(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
+    def _sentences(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], array[int], array[int]]]:
+        """The strings of each column, the tokens of each sentence, and the line of each token."""
         layout, names, given = self.layout, self.layout.names, self.columns
-        self._reads_all = given is None
-        self._read = list(given or ())  # those of all are not known yet
+        self._reads_all, self._read = given is None, list(given or ())  # those of all are not known yet
         if names and given is not None and set(given) <= set(names):
             self._read = list(names[: 1 + max(map(names.index, given))])
         elif names and given is not None and not numbers_tokens(given[0]):
@@ -347,180 +319,146 @@ class ColumnLines:
                 f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
                 "label's last, or make a file of other columns"
             )
-        self._state[WIDTH] = len(names)
-        self._separator, self._comment = _bytes(layout.separator), _bytes(layout.comment)
-        self._block = _Block(self._read)
-        state, last = self._state, n_lines
-        for number, text in enumerate(self._pieces):
-            if number == 0 and self.layout.header:
-                text = text[len(re.split(rb"[\r\n]", text, maxsplit=1)[0]) :]
-            if _BOM in text:  # of files that were put together
-                text = re.sub(rb"(?m)^\xef\xbb\xbf", b"", text)
-            self._refuse_quotes(text)
-            marked = list(_MARKED.finditer(text))
-            self._has_marks = bool(marked)
-            found = [line.start() for line in marked if layout.metadata and _is_metadata(line[0])]
-            self._metadata = np.array(found, np.int64)
-            buffer = np.frombuffer(bytearray(text + b"\n" * BEYOND), np.uint8)
-            state[AT] = 0
-            n_lines_of_text = 1 + text.count(b"\n") + text.count(b"\r")
-            while state[AT] < len(text):
-                self._split(text, buffer, n_lines_of_text, last)
-                if state[LINE] >= last and not state[LENGTH]:
-                    yield from self._taken()
-                    last = int(state[LINE]) + n_lines
-        # The last sentence may end with the file.
-        unended = state[[LENGTH]]
-        self._block.lengths.append(unended[unended > 0])
+        self.n_columns, separator, comment = len(names), _bytes(layout.separator), _bytes(layout.comment)
+        skipped, is_numbered = self._skipped, layout.numbered
+        last, length, number = n_lines, 0, 0  # tokens of the sentence; what numbers a token
+        line_number = before = 0  # lines, and those of earlier pieces
+        # All fields go into one list: a list for each line would take twice the time.
+        texts, flat, lengths, lines = _Texts(), list[str](), array("q"), array("q")
+        for piece in self._whole_pieces():
+            for line_number, line in enumerate(piece.splitlines(), before + 1):
+                is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
+                if is_metadata or (comment and line.startswith(comment)):
+                    skipped["comment"] += 1
+                    continue
+                is_blank, begins = not line.strip() or line.startswith(_DOCSTART), False
+                if is_numbered and not is_blank:
+                    if joint := _JOINT.match(line):
+                        skipped[joint[1].decode()] += 1
+                        continue
+                    # Numbers that begin again at 0 or 1 begin a sentence, even without a blank line.
+                    found, previous = _FIRST_NUMBER.match(line), number
+                    number = int(found[0]) if found else -1
+                    begins = length > 0 and 0 <= number <= min(previous, 1)
+                    skipped["joined"] += begins
+                if length and (is_blank or (begins and names)):
+                    lengths.append(length)
+                    length = 0
+                    if line_number >= last:
+                        yield self._columns_of(flat), lengths, lines
+                        last = line_number + n_lines
+                        texts, flat, lengths, lines = _Texts(), list[str](), array("q"), array("q")
+                if is_blank:
+                    continue
+                fields = line.split(separator)
+                if b'"' in line:
+                    self._refuse_quotes(line, f"{self.name}:{line_number}")
+                if len(fields) != self.n_columns or not self._read:
+                    self._check_width(len(fields), f"{self.name}:{line_number}", piece)
+                del fields[len(self._read) :]
+                try:
+                    flat += map(texts.__getitem__, fields)
+                except UnicodeDecodeError as error:
+                    what = f"found the bytes {error.object!r}, expected UTF-8 text"
+                    raise DataError(f"{self.name}:{line_number}: {what}") from error
+                lines.append(line_number)
+                length += 1
+            before = line_number
+        if length:
+            lengths.append(length)
         self._tell()
-        yield from self._taken()
+        if lengths:
+            yield self._columns_of(flat), lengths, lines
+
+    def _columns_of(self, flat: list[str]) -> dict[str, list[str]]:
+        """The columns that were asked for, of the fields of all tokens."""
+        n, places = len(self._read), {name: k for k, name in enumerate(self._read)}
+        return {name: flat[places[name] :: n] for name in self.columns or ()}
+
+    def _whole_pieces(self) -> Iterator[bytes]:
+        """Lines with tokens, some at a time."""
+        for k, piece in enumerate(self._pieces):
+            if k == 0 and self.layout.header:
+                piece = piece[len(re.split(rb"[\r\n]", piece, maxsplit=1)[0]) :]
+            # Files that were put together have marks of byte order within.
+            yield re.sub(rb"(?m)^\xef\xbb\xbf", b"", piece) if _BOM in piece else piece
+
+    def _refuse_quotes(self, line: bytes, place: str) -> None:
+        """CSV has quotes around fields, which are part of values here."""
+        layout = self.layout
+        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
+        # Quotes are no syntax here: taking them for values would make features of punctuation.
+        if pattern is not None and (found := pattern.search(line)):
+            raise DataError(
+                f"{place}: found {found[1].decode(errors='replace')}, which looks like CSV with "
+                "quotes. Save the file with tabs and without quotes"
+            )
+
+    def _check_width(self, n: int, place: str, piece: bytes) -> None:
+        """Name all columns by the first line, if none are named; raise `DataError` for wrong lines."""
+        layout, hint = self.layout, ""
+        if layout.comment is None and re.search(rb"(?:^|[\r\n])#", piece):  # if a look was had
+            hint = "; --comment '#' (in Python comment='#') skips lines that begin with #"
+        if not self._read:
+            if n > _MOST_COLUMNS:
+                raise DataError(
+                    f"{place}: found {n:,} columns, expected at most {_MOST_COLUMNS:,}, "
+                    "or the names of the first ones, which are to be read"
+                )
+            self._read = self.columns = [f"c{k}" for k in range(n)]
+        n_wanted = len(self._read)
+        is_odd = layout.even and 0 < self.n_columns != n
+        if is_odd and (layout.names or (n >= n_wanted and not self._reads_all)):
+            known = "in CoNLL-U, which the file looks like" if layout.names else "in the lines before"
+            is_wide = n >= n_wanted and not self._reads_all
+            way_out = "With --separator (separator=) lines may have different numbers of columns"
+            raise DataError(
+                f"{place}: found {n} columns, and {self.n_columns} {known}. Columns are separated "
+                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{hint}"
+            )
+        if is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
+            least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
+            raise DataError(f"{place}: found {n} columns, expected {least}{n_wanted} ({names}){hint}")
+        self.n_columns = n
 
     def _tell(self) -> None:
         """Warn of what was skipped because of a look."""
-        layout, counts = self.layout, self._state[[COMMENTS, RANGES, EMPTY]].tolist()
-        if not (layout.metadata or layout.numbered or self.tells_comments):
-            counts[0] = 0
-        skipped = [
-            f"{n:,} {one if n == 1 else many}"
-            for n, one, many in (
-                (counts[0], *(("comment", "comments") if self.tells_comments else _METADATA)),
-                (counts[1], "multiword token", "multiword tokens"),
-                (counts[2], "empty node", "empty nodes"),
-                (layout.header, "line with names of columns", ""),
+        layout, skipped = self.layout, self._skipped
+        n_comments = skipped["comment"] if layout.metadata or layout.numbered or self.tells_comments else 0
+        comment = "comment{s}" if self.tells_comments else "line{s} of metadata"
+        parts = [
+            f"{n:,} {what.format(s='s' * (n > 1))}"
+            for n, what in (
+                (n_comments, comment),
+                (skipped["-"], "multiword token{s}"),
+                (skipped["."], "empty node{s}"),
+                (int(layout.header), "line with names of columns"),
             )
             if n
         ]
-        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(skipped)}"] * bool(skipped)
-        if n_joined := int(self._state[JOINED]):
+        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(parts)}"] * bool(parts)
+        if skipped["joined"]:
             ends = "where sentences end" if layout.names else "within sentences"
-            told.append(f"numbers of tokens begin again without a blank line, {ends}: {n_joined:,}")
+            told.append(f"numbers of tokens begin again without a blank line, {ends}: {skipped['joined']:,}")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
-
-    @property
-    def n_columns(self) -> int:
-        """Of the last line that was read."""
-        return int(self._state[WIDTH])
 
     def tell_numbers(self, column: str, advice: str) -> None:
         """Warn of a first column that numbers tokens, where it has another name."""
         if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
             warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
 
-    def _taken(self) -> Iterator[tuple[dict[str, list[str]], IntArray, IntArray]]:
-        """The sentences that have been read, if there are any."""
-        block, self._block = self._block, _Block(self._read)
-        lengths = np.concatenate(block.lengths)
-        if lengths.size:
-            values = block.values()
-            yield {name: values[name] for name in self.columns or ()}, lengths, np.concatenate(block.lines)
 
-    def _split(self, text: bytes, buffer: NDArray[np.uint8], n_lines: int, last: int) -> None:
-        """Read to the end of the piece, which has so many lines, or of a block."""
-        state, n_columns = self._state, len(self._read)
-        state[TOKENS] = state[SENTENCES] = 0
-        # At most one token a line, and each field takes a byte and what separates it.
-        n = min(n_lines, len(text) // max(n_columns, 1)) + 1
-        starts, ends = np.empty((2, n_columns, n), np.int64)
-        lines, lengths = np.empty((2, n), np.int64)
-        split(
-            buffer, len(text), self._separator, self._comment,
-            self._metadata, self.layout.numbered, bool(self.layout.names), self._reads_all,
-            self.layout.even, last, starts, ends, lines, lengths, state,
-        )  # fmt: skip
-        n = int(state[TOKENS])
-        self._block.enter(
-            text, buffer, starts[:, :n], ends[:, :n], lines[:n] + 1, lambda token: self._place(lines[token])
-        )
-        self._block.lengths.append(lengths[: state[SENTENCES]].copy())
-        if state[FOUND]:
-            self._take_columns(int(state[FOUND]))
-            state[FOUND] = 0
+class _Texts(dict[bytes, str]):
+    """Each distinct field as text, in memory once."""
 
-    def _take_columns(self, n_found: int) -> None:
-        """Name all columns by the first line of them; other lines where the kernel stops are wrong."""
-        place, n_wanted, layout = self._place(self._state[LINE]), len(self._read), self.layout
-        is_wide = n_found >= n_wanted and not self._reads_all
-        if self._read and layout.even and (layout.names or is_wide):
-            known = "in the lines before" if not layout.names else "in CoNLL-U, which the file looks like"
-            way_out = "With --separator (separator=) lines may have different numbers of columns"
-            raise DataError(
-                f"{place}: found {n_found} columns, and {self._state[WIDTH]} {known}. Columns are separated "
-                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{self._hint()}"
-            )
-        if self._read:
-            least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
-            expected = f"expected {least}{n_wanted} ({names})"
-            raise DataError(f"{place}: found {n_found} columns, {expected}{self._hint()}")
-        if n_found > _MOST_COLUMNS:
-            raise DataError(
-                f"{place}: found {n_found:,} columns, expected at most {_MOST_COLUMNS:,}, "
-                "or the names of the first ones, which are to be read"
-            )
-        self._read = self.columns = [f"c{k}" for k in range(n_found)]
-        self._block = _Block(self._read)
-
-    def _refuse_quotes(self, text: bytes) -> None:
-        """CSV has quotes around fields, which are part of values here."""
-        layout = self.layout
-        pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
-        # Quotes are no syntax here: taking them for values would make features of punctuation.
-        if b'"' in text and pattern is not None and (found := pattern.search(text)):
-            line = int(self._state[LINE]) + len(_LINES.findall(text, 0, found.start(1)))
-            raise DataError(
-                f"{self._place(line)}: found {found[1].decode(errors='replace')}, which looks like CSV with "
-                "quotes. Save the file with tabs and without quotes"
-            )
-
-    def _hint(self) -> str:
-        """What may be done about other columns, if a look was had."""
-        if self.layout.comment is not None or not self._has_marks:
-            return ""
-        return "; --comment '#' (in Python comment='#') skips lines that begin with #"
-
-    def _place(self, line: int) -> str:
-        return f"{self.name}:{line + 1}"
+    def __missing__(self, field: bytes) -> str:
+        text = self[field] = field.decode()
+        return text
 
 
-class _Block:
-    """Sentences: the distinct strings of all columns, and their numbers."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns, self.names = columns, Names()
-        self._numbers = list[Numbers]()  # a row a column
-        self.lengths, self.lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-
-    def values(self) -> dict[str, list[str]]:
-        """The strings of each column, each distinct one in memory once."""
-        distinct = np.array(self.names.strings, dtype=object)
-        return {
-            column: [text for numbers in self._numbers for text in distinct[numbers[k]].tolist()]
-            for k, column in enumerate(self._columns)
-        }
-
-    def enter(
-        self,
-        text: bytes,
-        buffer: NDArray[np.uint8],
-        starts: IntArray,
-        ends: IntArray,
-        lines: IntArray,
-        place: Callable[[int], str],
-    ) -> None:
-        """Add the fields of tokens, a row a column."""
-        first, last = starts.ravel(), ends.ravel()
-        self.lines.append(lines)
-
-        def decoded(k: int) -> str:
-            field = text[first[k] : last[k]]
-            try:
-                return field.decode()
-            except UnicodeDecodeError as error:
-                what = f"found the bytes {field!r}, expected UTF-8 text"
-                raise DataError(f"{place(k % starts.shape[1])}: {what}") from error
-
-        numbers = self.names.enter(Strings(buffer, first, last), decoded)
-        self._numbers.append(numbers.reshape(starts.shape))
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
 
 
 def _is_metadata(line: bytes) -> bool:
@@ -534,10 +472,6 @@ def numbers_tokens(column: str) -> bool:
 
 def _named(separator: str | None) -> str:
     return "white space" if separator is None else "tabs" if separator == "\t" else repr(separator)
-
-
-def _bytes(text: str | None) -> NDArray[np.uint8]:
-    return np.frombuffer(bytearray((text or "").encode()), np.uint8)
 
 
 # --- as models see them -------------------------------------------------------------------------------------
@@ -592,7 +526,7 @@ class Reader:
         """A file with a label column, some sentences at a time."""
         read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return self._told(data_blocks(read, _n_lines(TOKEN)), read)
+        return self._told(read.blocks(_n_lines(TOKEN)), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """A file with all its columns, among them the model's inputs; each token takes so many bytes."""
@@ -610,7 +544,7 @@ class Reader:
 
     def _renamed(self, read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
         names = self.inputs
-        for data in data_blocks(read, n_lines):
+        for data in read.blocks(n_lines):
             found = list(data.columns.values())
             if len(found) < len(names):
                 raise DataError(
@@ -623,7 +557,9 @@ class Reader:
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        read = _open(source, columns, reading.separator, comment, self.separator)
+        read = ColumnLines(
+            source, columns, _or_auto(reading.separator), _or_auto(comment), preferred=self.separator
+        )
         read.tells_comments = reading.comment is None and bool(comment)
         read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
         return read
@@ -656,7 +592,7 @@ def read_training(
 
     def again() -> Iterator[ConllData]:
         for path, layout in zip(paths, layouts, strict=True):
-            yield from data_blocks(ColumnLines(path, reader.columns, layout=layout), n_lines)
+            yield from ColumnLines(path, reader.columns, layout=layout).blocks(n_lines)
 
     return reader, all_blocks(), again
 
@@ -664,7 +600,7 @@ def read_training(
 def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader, Iterator[ConllData], Layout]:
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
-    read = _open(path, given, learning.separator, learning.comment)
+    read = ColumnLines(path, given, _or_auto(learning.separator), _or_auto(learning.comment))
     # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
@@ -672,7 +608,7 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
         if read.columns is not None:
             warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
     read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
-    blocks = data_blocks(read, n_lines)
+    blocks = read.blocks(n_lines)
     first = next(blocks)
     is_named = given is not None or read.layout.names
     n = len(first.columns)
@@ -693,15 +629,8 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     return reader, _told_empty(named, reader.inputs), read.layout
 
 
-def _open(
-    source: Any,
-    columns: Sequence[str] | None,
-    separator: str | None,
-    comment: str | None,
-    preferred: str | None = None,
-) -> ColumnLines:
-    separator, comment = (AUTO if given is None else given for given in (separator, comment))
-    return ColumnLines(source, columns, separator, comment, preferred)
+def _or_auto(given: str | None) -> str:
+    return AUTO if given is None else given
 
 
 def _n_lines(token: int) -> int:

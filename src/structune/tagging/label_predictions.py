@@ -25,15 +25,9 @@ class LabelSequences(list[list[str]]):
 
 
 class LabelPredictions(StructuredEstimator):
-    """Marginals, and the most probable outputs, of sequences of which some may be empty.
+    """Marginals, and the most probable outputs, of sequences of which some may be empty."""
 
-    Attributes
-    ----------
-    classes_ : list of str
-        Labels of the structure's marginals.
-    """
-
-    classes_: list[str]
+    classes_: list[str]  # labels of the structure's marginals
 
     @property
     def _predicting(self) -> Any:

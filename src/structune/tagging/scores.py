@@ -83,23 +83,18 @@ def _tell_unknown(known: list[str], found: set[str]) -> None:
 def _scores_table(title: str, what: str, scores: Scores) -> Table:
     """Precision, recall and F1 of each label or segment type, and of all."""
     table = new_table(title, [what], ["precision", "recall", "F1", "support"])
-    filled(table, map(_score_row, scores.by_name)).add_section()
-    return filled(table, [_score_row(scores.overall)])
-
-
-def _score_row(score: Score) -> list[str]:
-    return [score.name, *(f"{value:.4f}" for value in score[1:4]), f"{score.support:,}"]
+    *rows, last = (
+        [score.name, *(f"{value:.4f}" for value in score[1:4]), f"{score.support:,}"]
+        for score in scores.rows()
+    )
+    filled(table, rows).add_section()
+    return filled(table, [last])
 
 
 def _as_dict(scores: Scores) -> dict[str, Any]:
-    return {
-        "by_name": {score.name: _values(score) for score in scores.by_name},
-        "overall": _values(scores.overall),
-    }
-
-
-def _values(score: Score) -> dict[str, Any]:
-    return {name: value for name, value in score._asdict().items() if name != "name"}
+    values = [dict(zip(Score._fields[1:], score[1:], strict=True)) for score in scores.rows()]
+    names = [score.name for score in scores.by_name]
+    return {"by_name": dict(zip(names, values, strict=False)), "overall": values[-1]}
 
 
 # --- pages ------------------------------------------------------------------------------------------------

@@ -60,13 +60,12 @@ class SegmentTagger(LabelPredictions):
         Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default
         ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
     gazetteers : dict of str to collection of str, optional
-        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry, in
-        the same case. Lists set after `fit` hold in prediction.
+        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry.
+        Lists set after `fit` hold in prediction.
     segment_features : callable, optional
         Function that computes features of your own. It is called with the words of a sequence (list of str),
-        and start and stop of a segment, and returns a list of str such as ``"initials=JFK"``. It is called
-        for all segments up to the longest: make it quick. It is no part of model files; set it again after
-        loading.
+        and start and stop of each segment up to the longest, and returns a list of str such as
+        ``"initials=JFK"``. It is no part of model files; set it again after loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
     cv : float, int, or splitter
@@ -206,15 +205,15 @@ class SegmentTagger(LabelPredictions):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of the most probable segments of each sequence, in the scheme of the training set."""
-        shard, lengths = self._encode(X)
-        tags, _ = self.chain_.best(self.coef_, shard)
-        return LabelSequences(map(self._labelled, cut(tags, lengths)))
+        return LabelSequences(map(self._labelled, self._best_tags(X)))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """The most probable segments of each sequence, as (label, start, stop)."""
+        return [[one for one in self._read(tags) if one[0] != OUTSIDE] for tags in self._best_tags(X)]
+
+    def _best_tags(self, X: Any) -> list[IntArray]:
         shard, lengths = self._encode(X)
-        tags, _ = self.chain_.best(self.coef_, shard)
-        return [[one for one in self._read(row) if one[0] != OUTSIDE] for row in cut(tags, lengths)]
+        return cut(self.chain_.best(self.coef_, shard)[0], lengths)
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
         """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.

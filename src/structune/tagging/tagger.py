@@ -16,7 +16,7 @@ from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import check_weights, place_of
-from structune.tagging.features.attributes import AttributeTable, as_table, known_rows
+from structune.tagging.features.attributes import as_table, known_rows
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import LeftOut, Rules, as_rules, check_lengths, fit_to_rules
@@ -73,8 +73,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Whether starts and ends of sequences have weights.
     order : {1, 2}
         Number of labels before a token's own that its score depends on. With 2, three labels in a row have
-        weights, too, chosen as `transitions` says: the group ``trigrams``. Time then grows with the cube of
-        the number of labels.
+        weights, too: the group ``trigrams``. Time then grows with the cube of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Transitions of labels that cannot happen, in training and in prediction. "bio" and "bioes": those that
         break this scheme, such as O to I-x. In a list, None as a label stands for the start or end. Set after
@@ -120,8 +119,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     skipped_ : list of (int, str)
         Training sequences that were left out, and why; at most a thousand.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
-        "infeasible" if constraints could not be met.
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 
@@ -155,8 +153,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Parameters
         ----------
         X : list of sequences, AttributeTable, or (matrix, lengths)
-            A sequence is a list of tokens, a token a list of strings or a dict; or it is an array of numbers.
-            Arrays, and matrices, sparse or dense, have one row a token; their weights are one group.
+            A sequence is a list of tokens, a token a list of strings or a dict. Or it is an array of numbers,
+            one row a token, as a matrix, sparse or dense, has one; their weights are one group.
         y : list of sequences of labels
             A label is a str; None where it is unknown; a set or list of str where it is one of these.
         sample_weight : array-like, shape (n_sequences,), optional
@@ -168,7 +166,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         DataError
             Names the sequence and token that cannot be used.
         """
-        self._fit(self._encode_training(X, y, sample_weight, groups))
+        return self._fit_encoded(self._encode_training(X, y, sample_weight, groups))
+
+    def _fit_encoded(self, examples: Encoded) -> Self:
+        self._fit(examples)
         self._drop_unused()
         return self
 
@@ -184,13 +185,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         left_out = LeftOut()
         kept, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
         left_out.report(self.forbidden)
-        if kept.size < len(table):
-            sample_weight = None if sample_weight is None else check_weights(sample_weight, len(table))[kept]
-            if groups is not None:
-                groups = np.asarray(groups)
-                if groups.shape != (len(table),):
-                    raise DataError(f"found groups of shape {groups.shape}, expected ({len(table)},)")
-                groups = groups[kept]
+        if (n := len(table)) > kept.size:
+            sample_weight = None if sample_weight is None else check_weights(sample_weight, n)[kept]
+            if groups is not None and np.shape(groups) != (n,):
+                raise DataError(f"found groups of shape {np.shape(groups)}, expected ({n},)")
+            groups = None if groups is None else np.asarray(groups)[kept]
             table = table.take(kept)
         chain = chain_class(self.order).build(
             table,
@@ -205,12 +204,6 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _keep_encoded(self, examples: Encoded) -> None:
         super()._keep_encoded(examples)
         self._keep_chain(examples.structure)
-
-    def _fit_chain(self, chain: Chain, table: AttributeTable, y: Any) -> Self:
-        """Learn the weights of a chain that is there."""
-        self._fit(Encoded(chain, chain.encode(table, y), None, {"skipped_": []}))
-        self._drop_unused()
-        return self
 
     def _adopt(self, model: Self) -> None:
         super()._adopt(model)

@@ -89,10 +89,7 @@ def test_empty_inputs():
         ([[{"a": {"b": None}}]], "found None for the attribute 'a=b', expected a number or a string"),
         ([[["a"]], [{"b": 1}, {"a": float("nan")}]], "sequence 1, token 1: attribute 'a' has the value nan"),
         ([[{"a": 10**400}]], "sequence 0, token 0: int too large"),
-        (
-            [[{}], [{}, {"e": [1.0, "x"]}]],
-            "sequence 1, token 1: found [1.0, 'x'] for the attribute 'e', expected",
-        ),
+        ([[{}], [{}, {"e": [1.0, "x"]}]], "sequence 1, token 1: found [1.0, 'x'] for the attribute 'e', exp"),
         ([[{"e": {1, 2}}]], "sequence 0, token 0: found {1, 2} for the attribute 'e', expected strings only"),
         ([[["a"]] * 2000, [["a"], [3]]], "sequence 1, token 1: found the attribute 3"),
     ],

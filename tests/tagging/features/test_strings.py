@@ -38,7 +38,7 @@ batches = st.lists(st.lists(texts | st.sampled_from(["\ud800", "é", "naïve\0"]
 def test_names_are_numbered_as_they_are_met(batches, others):
     names, expected = Names(), {}
     for batch in batches:
-        found = names.enter(Strings.of(batch), batch.__getitem__).tolist()
+        found = names.enter(Strings.of(batch)).tolist()
         assert found == [expected.setdefault(name, len(expected)) for name in batch]
     assert names.strings == list(expected)
     assert names.find(Strings.of(others)).tolist() == [expected.get(name, -1) for name in others]
@@ -51,7 +51,7 @@ def test_the_table_grows():
     names, expected = Names(), {}
     for numbers in batches.tolist():
         batch = [f"w[{number % 7}]={number}" for number in numbers]
-        found = names.enter(Strings.of(batch), batch.__getitem__).tolist()
+        found = names.enter(Strings.of(batch)).tolist()
         assert found == [expected.setdefault(name, len(expected)) for name in batch]
     assert names.strings == list(expected)
     assert Names.of(names.strings).find(Strings.of(names.strings)).tolist() == list(range(len(names)))

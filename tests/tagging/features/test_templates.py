@@ -92,10 +92,8 @@ values = st.text("aB1|=- é", max_size=3)
 def corpora(draw):
     lengths = draw(st.lists(st.integers(0, 5), max_size=5))
     size = sum(lengths)
-    columns = {
-        name: draw(st.lists(values, min_size=size, max_size=size)) for name in ("w", "pos", "a.b", "é")
-    }
-    return columns, lengths
+    column = st.lists(values, min_size=size, max_size=size)
+    return {name: draw(column) for name in ("w", "pos", "a.b", "é")}, lengths
 
 
 @given(st.lists(templates, max_size=6, unique=True), corpora())

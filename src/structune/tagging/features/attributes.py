@@ -28,7 +28,8 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
     """Some sequences at a time, and the number of the first."""
     some, first, n_tokens = list[Sequence[Any]](), 0, 0
     for s, sequence in enumerate(X):
-        if type(sequence) is not list and not _is_sequence(sequence):
+        is_list = type(sequence) is list or isinstance(sequence, Sequence | np.ndarray)
+        if not is_list or isinstance(sequence, str):
             raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
         some.append(sequence)
         n_tokens += len(sequence)
@@ -36,10 +37,6 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
             yield first, some
             some, first, n_tokens = [], s + 1, 0
     yield first, some
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
 
 def _read(
@@ -55,19 +52,20 @@ def _read(
             given = list(chain.from_iterable(map(dict.values, tokens)))
             types = set(map(type, given))
             if types <= _PLAIN:
-                pairs = zip(chain.from_iterable(tokens), given, strict=True)
-                if types == {str}:
-                    return list(map(len, tokens)), Strings.of(list(map(join.join, pairs))), None
                 # a key that is no string raises here, or below as a name: the long way makes it one
+                pairs = zip(chain.from_iterable(tokens), given, strict=True)
+                counts = list(map(len, tokens))
+                if types == {str}:
+                    return counts, Strings.of(list(map(join.join, pairs))), None
                 names = [key + join + value if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
-                return list(map(len, tokens)), Strings.of(names), np.array(values, float)
+                return counts, Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     if plain is not None:
         with suppress(TypeError):  # which the long way gives its place
             return _read([list(map(plain, sequence)) for sequence in sequences], first, join, None)
-    counts, names, values = list[int](), list[str](), list[float]()
+    counts, names, values = [], [], []
     for s, sequence in enumerate(sequences, first):
         for t, token in enumerate(sequence):
             before = len(names)
@@ -103,15 +101,14 @@ def _numbered(
 def _append(token: Any, join: str, names: list[str], values: list[float]) -> None:
     if isinstance(token, Mapping):
         _append_mapping(token, "", join, names, values)
-    elif isinstance(token, Iterable) and not isinstance(token, str | bytes):
-        attributes = list(token)
-        wrong = [a for a in attributes if not isinstance(a, str)]
-        if wrong:
-            raise TypeError(f"found the attribute {wrong[0]!r}, expected a string")
-        names += attributes
-        values += [1.0] * len(attributes)
-    else:
+        return
+    if not isinstance(token, Iterable) or isinstance(token, str | bytes):
         raise TypeError(f"found {token!r}, expected a list of strings or a dict")
+    for attribute in token:
+        if not isinstance(attribute, str):
+            raise TypeError(f"found the attribute {attribute!r}, expected a string")
+        names.append(attribute)
+        values.append(1.0)
 
 
 def _append_mapping(
@@ -207,11 +204,10 @@ class AttributeTable:
         Parameters
         ----------
         X : iterable of sequences
-            A token is an iterable of strings (each an attribute of value 1) or a mapping. In a mapping a
-            number is the value of the attribute named by the key, a string becomes the attribute
-            ``key=string``, a bool counts as 0 or 1, and a nested mapping has its names prefixed with
-            ``key=``. A list, tuple or array of strings is several attributes ``key=string``, and one of
-            numbers is the values of the attributes ``key:0``, ``key:1``, ...; a set is of strings.
+            A token is an iterable of strings, attributes of value 1, or a mapping. There a number or bool is
+            the value of the attribute named by the key, a string, or each of several, the attribute
+            ``key=string``, and what a nested mapping has begins with ``key=``. A list, tuple or array of
+            numbers has the values of the attributes ``key:0``, ``key:1``, ...
         join : str
             What stands between a key and a string.
 
@@ -292,19 +288,22 @@ class AttributeTable:
             raise DataError(
                 f"columns {name!r}: found the shape {array.shape}, expected {self.n_tokens} rows, one a token"
             )
-        names = column_names(name, array.shape[1])
+        names, n = column_names(name, array.shape[1]), self.n_tokens
         if not set(names).isdisjoint(self.names):
             raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
-        # Each row gets its new entries behind those that it has.
-        indptr = self.indptr + np.arange(self.indptr.size) * len(names)
-        is_new = np.ones(indptr[-1], dtype=bool)
-        rows = np.repeat(np.arange(self.n_tokens), np.diff(self.indptr))
-        is_new[np.arange(self.indices.size) + len(names) * rows] = False
-        columns, values = np.empty(is_new.size, np.int32), np.empty(is_new.size)
-        columns[~is_new], values[~is_new] = self.indices, 1.0 if self.values is None else self.values
-        columns[is_new] = np.tile(np.arange(len(names)) + len(self.names), self.n_tokens)
-        values[is_new] = array.ravel()
-        return AttributeTable(self.lengths, indptr, columns, values, [*self.names, *names])
+        values = np.ones(self.indices.size) if self.values is None else self.values
+        columns = np.tile(np.arange(len(names)), n), np.arange(n + 1) * len(names)
+        both = scipy.sparse.hstack((
+            scipy.sparse.csr_array((values, self.indices, self.indptr), (n, len(self.names))),
+            scipy.sparse.csr_array((array.ravel(), *columns), array.shape),
+        ), format="csr")  # fmt: skip
+        return AttributeTable(
+            self.lengths,
+            both.indptr.astype(np.int64),
+            both.indices.astype(np.int32),
+            both.data,
+            [*self.names, *names],
+        )
 
     def used(self) -> AttributeTable:
         """The same table without the columns that no token has."""
@@ -343,11 +342,13 @@ class KnownRows(NamedTuple):
 
     def with_tokens(self) -> KnownRows:
         """Without sequences that have no tokens, and so no rows."""
+        if np.count_nonzero(self.lengths) == self.lengths.size:
+            return self
         return self._replace(lengths=self.lengths[self.lengths > 0])
 
 
 def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
-    if rows.values is None or np.isfinite(rows.values).all():
+    if rows.values is None or np.count_nonzero(np.isfinite(rows.values)) == rows.values.size:
         return
     for bad in np.flatnonzero(~np.isfinite(rows.values) & (rows.columns >= 0))[:1]:
         row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
@@ -361,7 +362,7 @@ def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
 def table_of_items(X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None) -> AttributeTable:
     """As `AttributeTable.from_items`. Tokens that are no flat lists or dicts go through `plain` first."""
     names = Names()
-    rows = _numbered(X, lambda strings: names.enter(strings, strings.__getitem__), join, plain)
+    rows = _numbered(X, names.enter, join, plain)
     values = None if rows.values is None else _unless_ones(rows.values)
     return AttributeTable(rows.lengths, rows.indptr, rows.columns, values, names.strings)
 
@@ -385,10 +386,9 @@ def _table_of(X: Any) -> AttributeTable | None:
 
 
 def known_rows(X: Any, names: Names, join: str = "=", plain: Plain | None = None) -> KnownRows:
-    """The attributes of any of these forms of input that have a name, and a number, among `names`.
+    """The attributes of any of these forms of input by their numbers among `names`, -1 for others.
 
-    `join` and `plain` are those of `table_of_items`. Numbers that are not finite are refused, as in tables,
-    but not those of attributes without a name here.
+    Numbers that are not finite are refused, as in tables, but not those of attributes without a name here.
     """
     if isinstance(X, KnownRows):
         return X

@@ -21,7 +21,6 @@ import numpy as np
 from structune.errors import DataError
 from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.features.strings import Categorical
 from structune.tagging.features.templates import Shape
 
 SegmentFunction = Callable[[list[str], int, int], Iterable[str]]
@@ -52,14 +51,7 @@ class SegmentReader:
         gazetteers: Mapping[str, Collection[str]] | None = None,
         function: SegmentFunction | None = None,
     ) -> SegmentReader:
-        """The reader for tables with columns of these names.
-
-        Raises
-        ------
-        DataError
-            Gazetteers that are not lists of strings by name, a template that no name has, or something that
-            needs words, and no template that has them.
-        """
+        """The reader for tables with columns of these names, some of which need to be words."""
         entries = check_gazetteers({} if gazetteers is None else gazetteers)
         templates = _WORD_TEMPLATES if words is None else (words,)
         found = next((t for t in templates if any(name.startswith(f"{t}=") for name in names)), None)
@@ -103,40 +95,36 @@ class SegmentReader:
         """Names of what the user's function says of a segment."""
         assert self.function is not None
         found = self.function(words, start, stop)
-        is_list = isinstance(found, Iterable) and not isinstance(found, str)
-        strings = list(found) if is_list else []
-        if not is_list or not all(isinstance(one, str) for one in strings):
+        strings = list(found) if isinstance(found, Iterable) and not isinstance(found, str) else [None]
+        if not all(isinstance(one, str) for one in strings):
             raise DataError(
                 f"segment_features: found {found!r} for {words[start:stop]}, expected a list of str"
             )
         names = [f"segment.{one}" for one in strings]
-        for name in names:
-            if name.startswith(_OURS):
-                raise DataError(f"segment_features: found {name[8:]!r}, expected none of {_OURS}")
+        if wrong := [name[8:] for name in names if name.startswith(_OURS)]:
+            raise DataError(f"segment_features: found {wrong[0]!r}, expected none of {_OURS}")
         return names
 
     def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
         """The segments of up to `longest` tokens that have known attributes, and these."""
         found = list[tuple[int, int, int]]()  # stop, length, column
         for first, end in pairwise(tokens.offsets.tolist()):
-            for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
-                for start in range(first, end if prefixes else first):
+            sentence = tokens.words[first:end]
+            for start in range(first, end):
+                last = min(start + longest, end)
+                for words, prefixes in ((tokens.words, known.texts), (tokens.shapes, known.shapes)):
                     # Words are joined one by one, and the search ends where no known text begins so: most
                     # starts end at once.
-                    text = ""
-                    for stop in range(start + 1, min(start + longest, end) + 1):
-                        text = words[start] if stop == start + 1 else f"{text} {words[stop - 1]}"
-                        here = prefixes.get(text)
-                        if here is None:
-                            break
+                    text, stop = words[start], start + 1
+                    while (here := prefixes.get(text)) is not None:
                         found += ((stop, stop - start, column) for column in here)
-            if self.function is not None:
-                sentence = tokens.words[first:end]
-                for start in range(first, end):
-                    for stop in range(start + 1, min(start + longest, end) + 1):
-                        names = self._own(sentence, start - first, stop - first)
-                        columns = (known.columns[name] for name in names if name in known.columns)
-                        found += ((stop, stop - start, column) for column in columns)
+                        if stop == last:
+                            break
+                        text, stop = f"{text} {words[stop]}", stop + 1
+                for stop in range(start + 1, last + 1) if self.function is not None else ():
+                    names = self._own(sentence, start - first, stop - first)
+                    columns = (known.columns[name] for name in names if name in known.columns)
+                    found += ((stop, stop - start, column) for column in columns)
         # By rising stop and length: a segment's key is (last token) * step + length.
         step, (stops, lengths, known_columns) = longest + 1, np.array(found, np.int64).reshape(-1, 3).T
         keys = (stops - 1) * step + lengths
@@ -156,26 +144,20 @@ class Tokens:
 
     @cached_property
     def shapes(self) -> list[str]:
-        column = Shape("w").view(Categorical.from_values(self.words))
-        shapes = list(column.categories)
-        return [shapes[code] for code in column.codes.tolist()]
+        shapes = {word: Shape("w").view(word) or "" for word in set(self.words)}
+        return [shapes[word] for word in self.words]
 
 
 class KnownAttributes:
-    """The attributes of segments that have weights, by what is looked for.
-
-    ``texts`` and ``shapes`` have the columns of each text, and no column for what longer ones begin with.
-    """
+    """The columns of each known text and shape, and no column for what longer ones begin with."""
 
     def __init__(self, names: Sequence[str], gazetteers: Mapping[str, frozenset[str]]) -> None:
         self.columns = {name: a for a, name in enumerate(names)}
-        self.texts: dict[str, list[int]] = {}
-        self.shapes: dict[str, list[int]] = {}
+        self.texts, self.shapes = dict[str, list[int]](), dict[str, list[int]]()
         for name, a in self.columns.items():
-            if name.startswith(TEXT):
-                _enter(self.texts, name.removeprefix(TEXT), a)
-            elif name.startswith(SHAPE):
-                _enter(self.shapes, name.removeprefix(SHAPE), a)
+            for begin, known in ((TEXT, self.texts), (SHAPE, self.shapes)):
+                if name.startswith(begin):
+                    _enter(known, name.removeprefix(begin), a)
         for name, entries in gazetteers.items():
             column = self.columns.get(GAZETTEER + name)
             for entry in entries if column is not None else ():
@@ -202,10 +184,8 @@ def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:
 
 def _enter(prefixes: dict[str, list[int]], text: str, column: Any) -> None:
     """Let the text have the column, and all that it begins with be there."""
-    at = text.find(" ")
-    while at >= 0:
+    for at in (at for at, letter in enumerate(text) if letter == " "):
         prefixes.setdefault(text[:at], [])
-        at = text.find(" ", at + 1)
     prefixes.setdefault(text, []).append(column)
 
 

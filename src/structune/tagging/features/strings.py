@@ -29,21 +29,18 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Self:
-        """A byte of 0 after each; `TypeError` if one is no string."""
+        """A byte of 0 before each and after the last; `TypeError` if one is no string."""
         if isinstance(strings, cls):
             return strings
-        # Joined by bytes of 0, which end strings in one search. UTF-8 has a byte of 0 in the character 0
-        # alone.
-        joined = "\0".join([*strings, "\0" * BEYOND])
+        # Bytes of 0 between strings are found in one search. UTF-8 has a byte of 0 in the character 0 alone.
+        joined = "\0".join(["", *strings, "\0" * BEYOND])
         buffer = np.frombuffer(bytearray(joined.encode(errors=_ERRORS)), np.uint8)
-        ends = (buffer == 0).nonzero()[0]
-        if ends.size == len(strings) + BEYOND:
-            ends = ends[: len(strings)]
+        marks = (buffer == 0).nonzero()[0]
+        if marks.size == len(strings) + 1 + BEYOND:
+            marks = marks[: len(strings) + 1]
         else:  # a string with a 0 in it
-            ends = np.cumsum([len(string.encode(errors=_ERRORS)) + 1 for string in strings]) - 1
-        starts = np.zeros(ends.size, np.int64)
-        np.add(ends[:-1], 1, out=starts[1:])
-        found = cls(buffer, starts, ends)
+            marks = np.cumsum([0, *(len(string.encode(errors=_ERRORS)) + 1 for string in strings)])
+        found = cls(buffer, marks[:-1] + 1, marks[1:])
         found._decoded = strings
         return found
 
@@ -62,7 +59,7 @@ class Strings(Sequence[str]):
     @classmethod
     def joined(cls, left: Strings, a: IntArray, separator: str, right: Strings, b: IntArray) -> Self:
         """``left[a[i]] + separator + right[b[i]]`` for all i."""
-        # A byte of 0 after each, as `of` has it.
+        # A byte of 0 after each.
         middle = np.frombuffer(separator.encode(errors=_ERRORS), np.uint8).copy()
         sizes = (left.ends - left.starts)[a] + middle.size + (right.ends - right.starts)[b]
         ends = np.cumsum(sizes + 1) - 1
@@ -99,12 +96,7 @@ class Strings(Sequence[str]):
 
 
 class Names:
-    """Distinct strings, numbered in the order in which they are first met.
-
-    Attributes
-    ----------
-    strings : sequence of str
-    """
+    """Distinct `strings`, numbered in the order in which they are first met."""
 
     def __init__(self) -> None:
         self.strings: Any = []
@@ -117,8 +109,7 @@ class Names:
         """The names of a list, which is kept as it is."""
         names = cls()
         for first in range(0, len(strings), _AT_A_TIME):
-            some = strings[first : first + _AT_A_TIME]
-            names.enter(Strings.of(some), some.__getitem__)
+            names.enter(Strings.of(strings[first : first + _AT_A_TIME]))
         names.strings = strings
         return names
 
@@ -129,25 +120,10 @@ class Names:
         """The number of each, -1 for those that are not here."""
         return self._number(strings, np.empty(0, np.int32))[0]
 
-    def enter(self, strings: Strings, name_of: Callable[[int], str]) -> Numbers:
-        """The number of each; those that are not here are entered, as ``name_of(i)`` has them."""
-        self._make_room(strings)
-        new = np.empty(len(strings), np.int32)
-        numbers, n = self._number(strings, new)
-        self.strings += map(name_of, new[: n - len(self)].tolist())
-        return numbers
-
-    def _number(self, strings: Strings, new: Numbers) -> tuple[Numbers, int]:
-        out = np.empty(len(strings), np.int32)
-        self._used, n = kernels.number(
-            strings.buffer, strings.starts, strings.ends, self._seed, self._slots, self._records,
-            self._used, len(self), out, new,
-        )  # fmt: skip
-        return out, n
-
-    def _make_room(self, strings: Strings) -> None:
-        # A record is one word and the string's bytes, at most so many words; slots are kept at most half
-        # full.
+    def enter(self, strings: Strings) -> Numbers:
+        """The number of each; those that are not here are entered."""
+        # A record is one word and the string's bytes, at most so many words; at most half
+        # of the slots are kept full.
         n_bytes = int((strings.ends - strings.starts).sum())
         n, words = len(self) + len(strings), self._used + 2 * len(strings) + n_bytes // 8
         if words > self._records.size:
@@ -157,6 +133,18 @@ class Names:
         if 2 * n > self._slots.size:
             self._slots = np.zeros(1 << (2 * n).bit_length(), np.uint64)
             kernels.fill_slots(self._seed, self._slots, self._records, self._used)
+        new = np.empty(len(strings), np.int32)
+        numbers, n = self._number(strings, new)
+        self.strings += map(strings.__getitem__, new[: n - len(self)].tolist())
+        return numbers
+
+    def _number(self, strings: Strings, new: Numbers) -> tuple[Numbers, int]:
+        out = np.empty(len(strings), np.int32)
+        self._used, n = kernels.number(
+            strings.buffer, strings.starts, strings.ends, self._seed, self._slots, self._records,
+            self._used, len(self), out, new,
+        )  # fmt: skip
+        return out, n
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable, as_lengths
 from structune.tagging.features.strings import Categorical, Strings
 
@@ -93,11 +93,12 @@ class Token(Template):
 
     def read_token(self, corpus: _Corpus) -> Categorical:
         """As `read`, but the categories may be more than those that occur."""
-        return self.view(corpus.column(self)).take(corpus.rows(self.offset))
+        column = corpus.column(self)
+        return (column if type(self) is Token else column.map(self.view)).take(corpus.rows(self.offset))
 
-    def view(self, column: Categorical) -> Categorical:
-        """What the template sees of the column."""
-        return column
+    def view(self, value: str) -> str | None:
+        """What the template sees of a value; None where it gives no attribute."""
+        return value
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class Lower(Token):
     def __str__(self) -> str:
         return f"{super().__str__()}.lower"
 
-    def view(self, column: Categorical) -> Categorical:
-        return column.map(str.lower)
+    def view(self, value: str) -> str | None:
+        return value.lower()
 
 
 @dataclass(frozen=True)
@@ -122,34 +123,33 @@ class Shape(Token):
     def __str__(self) -> str:
         return f"{super().__str__()}.shape"
 
-    def view(self, column: Categorical) -> Categorical:
-        return column.map(_shape)
+    def view(self, value: str) -> str | None:
+        symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
+        return "".join(symbol for symbol, _ in groupby(symbols))
 
 
 @dataclass(frozen=True)
-class Prefix(Token):
+class _Affix(Token):
+    size: int = 3
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.{type(self).__name__.lower()}{self.size}"
+
+
+@dataclass(frozen=True)
+class Prefix(_Affix):
     """The first `size` characters of a token, ``w[0].prefix3``; no attribute where it has fewer."""
 
-    size: int = 3
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}.prefix{self.size}"
-
-    def view(self, column: Categorical) -> Categorical:
-        return column.map(lambda value: value[: self.size] if len(value) >= self.size else None)
+    def view(self, value: str) -> str | None:
+        return value[: self.size] if len(value) >= self.size else None
 
 
 @dataclass(frozen=True)
-class Suffix(Token):
+class Suffix(_Affix):
     """The last `size` characters of a token, ``w[0].suffix3``; no attribute where it has fewer."""
 
-    size: int = 3
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}.suffix{self.size}"
-
-    def view(self, column: Categorical) -> Categorical:
-        return column.map(lambda value: value[-self.size :] if len(value) >= self.size else None)
+    def view(self, value: str) -> str | None:
+        return value[-self.size :] if len(value) >= self.size else None
 
 
 @dataclass(frozen=True, init=False)
@@ -199,6 +199,9 @@ class Boundary(Template):
         return Categorical(beyond.astype(np.int32) - 1, Strings.of([self.text])).compact()
 
 
+_VIEWS: dict[str, Any] = {view.__name__.lower(): view for view in (Lower, Shape, Prefix, Suffix)}
+
+
 def parse_template(text: str) -> Template:
     """The template with this text, the inverse of ``str(template)``.
 
@@ -214,11 +217,8 @@ def parse_template(text: str) -> Template:
         if match is None:
             raise DataError(f"found the template {text!r}, expected {_EXPECTED}")
         column, offset, view, affix, size = match.groups()
-        if affix is not None:
-            parts.append((Prefix if affix == "prefix" else Suffix)(column, int(offset), int(size)))
-        else:
-            make = {None: Token, "lower": Lower, "shape": Shape}[view]
-            parts.append(make(column, int(offset)))
+        given = (column, int(offset), *([] if size is None else [int(size)]))
+        parts.append(_VIEWS.get(affix or view, Token)(*given))
     return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 
@@ -229,9 +229,8 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
     conjunction moves in all of them, so that ``w[0..1]|p[0..1]`` is ``w[0]|p[0]`` and ``w[1]|p[1]``. A
     template given twice counts once.
     """
-    items = [templates] if isinstance(templates, str) else templates
     parsed = list[Template]()
-    for item in items:
+    for item in [templates] if isinstance(templates, str) else templates:
         if isinstance(item, Template):
             parsed.append(item)
             continue
@@ -245,8 +244,7 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
                 raise DataError(
                     f"found the window {word!r}, expected its first offset to be at most its last"
                 )
-            offsets = range(first, last + 1)
-            parsed += [parse_template(word.replace(match[0], f"[{offset}]")) for offset in offsets]
+            parsed += [parse_template(word.replace(match[0], f"[{k}]")) for k in range(first, last + 1)]
     return list(dict.fromkeys(parsed))
 
 
@@ -283,8 +281,7 @@ def extract(
     parsed = parse_templates(templates)
     corpus = _Corpus(columns, as_lengths(lengths))
     codes = np.empty((corpus.n_tokens, len(parsed)), dtype=np.int32)
-    names: list[Strings] = []
-    n_names = 0
+    names, n_names = list[Strings](), 0
     for k, template in enumerate(parsed):
         values = template.read(corpus)
         # Codes of all templates share one numbering: those of a template follow those of the one before.
@@ -292,23 +289,23 @@ def extract(
         names.append(template.names(values.categories))
         n_names += len(names[-1])
     given = codes >= 0
-    indptr = np.concatenate(([0], np.cumsum(given.sum(axis=1))))
+    indptr = offsets_of(given.sum(axis=1))
     return AttributeTable(corpus.lengths, indptr, codes[given], None, Strings.chained(names))
 
 
 class _Corpus:
     """The columns that templates read, and where each token's neighbours are."""
 
-    def __init__(self, columns: Mapping[str, Sequence[str]], lengths: NDArray[np.int64]) -> None:
+    def __init__(self, columns: Mapping[str, Sequence[str]], lengths: IntArray) -> None:
         self.columns, self.lengths = columns, lengths
         self.n_tokens = int(lengths.sum())
         starts = np.cumsum(lengths) - lengths
         self.first = np.repeat(starts, lengths)
         self.last = np.repeat(starts + lengths - 1, lengths)
         self._categoricals: dict[str, Categorical] = {}
-        self._rows: dict[int, NDArray[np.int64]] = {}
+        self._rows: dict[int, IntArray] = {}
 
-    def rows(self, offset: int) -> NDArray[np.int64]:
+    def rows(self, offset: int) -> IntArray:
         """Each token's neighbour at the offset, -1 where the sequence ends before it."""
         if offset not in self._rows:
             rows = np.arange(self.n_tokens) + offset
@@ -339,11 +336,6 @@ class _Corpus:
                     f"column {name!r}, token {row}: found {values[row]!r}, expected a string"
                 ) from None
         return self._categoricals[name]
-
-
-def _shape(value: str) -> str:
-    symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
-    return "".join(symbol for symbol, _ in groupby(symbols))
 
 
 def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
@@ -378,10 +370,6 @@ def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
         Column of the words.
     tags : sequence of str
         Columns of what is known about each word, such as its part of speech.
-
-    Returns
-    -------
-    list of Template
 
     Raises
     ------

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -53,6 +53,8 @@ from structune.tagging.structure.shard import (
     token_costs,
     wrong_tokens,
 )
+
+_FEW = 1 << 10  # attributes of tokens, which take longer to lay out than to score one by one
 
 
 class Chain(Structure):
@@ -687,13 +689,15 @@ class Chain(Structure):
         self.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
         rows = rows.with_tokens()
         _, indptr, columns, values = rows
-        if columns.size >= self.pairs.n_dense or indptr.size * self._n_states > self._block_cells:
+        are_many = columns.size >= max(self.pairs.n_dense, _FEW)
+        if are_many or indptr.size * self._n_states > self._block_cells:
             return self.best(w, self.encode(rows))[0]
         # A shard takes longer to lay out than a few tokens take to label, and full rows of all dense
         # attributes would be made to read some.
         labels, best = np.empty(indptr.size - 1, np.int64), np.empty(rows.lengths.size)
         scores = self.pairs.few_scores(w, indptr, columns, values)
-        self._viterbi(self._move_scores(w), offsets_of(rows.lengths), scores, labels, best)
+        offsets = np.fromiter(accumulate(rows.lengths.tolist(), initial=0), np.int64, best.size + 1)
+        self._viterbi(self._move_scores(w), offsets, scores, labels, best)
         return labels
 
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
