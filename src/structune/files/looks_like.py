@@ -10,7 +10,7 @@ from contextlib import suppress
 from structune.errors import DataError
 
 HEAD = 1 << 13  # bytes that tell what a file looks like
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _GFF = rf"[^\t\n]+\t[^\t\n]*\t[^\t\n]+\t\d+\t\d+\t(?:{_NUMBER}|\.)\t[-+.?]\t[012.]"
 _PAIRS = r"[.()\[\]{}<>&]"
 _BASES = r"[ACGUTNXacgutnx&]"
