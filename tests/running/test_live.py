@@ -92,6 +92,12 @@ def test_errors_come_after_the_results_before_them():
     with pytest.raises(ZeroDivisionError):
         list(live_map(range(10), work, 2, int, 1, 1))
     assert list(live_map([], work, 2, int, 1, 1)) == []
+    for broken in ("size", "needed"):
+        asked = {"size": int, "needed": float, broken: lambda item: 1 // (5 - item)}
+        seen = []
+        with pytest.raises(ZeroDivisionError):
+            seen.extend(live_map(range(10), list, 2, most_size=1, most_items=1, **asked))
+        assert seen == [[0], [1], [2], [3], [4]]
 
 
 @pytest.mark.parametrize("most", [1, 2])

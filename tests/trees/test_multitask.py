@@ -10,7 +10,7 @@ from structune.files.models import read_model, save_model
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.running import Run
 from structune.structure import Groups
-from structune.trees import learner
+from structune.trees import tree_fit
 from structune.trees.tree_fit import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
@@ -57,7 +57,7 @@ def test_folds_hold_out_every_example_once(n, monkeypatch):
             )
         return choose_priors(tree, splits, *args, **options)
 
-    monkeypatch.setattr(learner, "choose_priors", spy)
+    monkeypatch.setattr(tree_fit, "choose_priors", spy)
     data = {"a": drawn(n, 0), "b": drawn(n, 1), "c": drawn(1, 2)}
     model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], cv=4).fit(data)
     assert len(held) == (min(n, 4) if n > 1 else 0)

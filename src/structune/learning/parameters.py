@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from structune.errors import DataError
-from structune.running.executors import PreparedRun, Run
+from structune.running.executors import PreparedRun, Run, make_executor
 
 T = TypeVar("T")
 TOLERANCE = 1e-4  # of a fit, relative to where it starts: at w = 0; solvers and tuners agree on it
@@ -282,7 +282,15 @@ class FitsOnExecutor(Parameters):
             if name.rpartition("__")[2] not in _MAY_CHANGE:
                 work[name] = _as_told(value)
         work["tolerance"] = self._fit_tolerance  # of `run` the only part that changes what is learned
-        return run.prepared(self.n_jobs, verbose, work, self._fit_tolerance)
+        kept = run.checkpoint
+        if kept is not None:
+            from structune.running.checkpoints import Checkpoint
+
+            kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
+        executor = make_executor(self.n_jobs, run.executor)
+        return PreparedRun(
+            executor, run.max_seconds, kept, run.max_iterations, self._fit_tolerance, verbose, work
+        )
 
 
 def _as_told(value: Any) -> Any:

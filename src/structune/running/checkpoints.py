@@ -21,7 +21,7 @@ from structune.files.models import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
-_LAYOUT = 4  # another one is that of another release
+_LAYOUT = 5  # another one is that of another release
 _MOST_COUNTED = 1 << 53  # of anything that a state counts
 _LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")
@@ -42,10 +42,7 @@ class Restored(dict[str, Any]):
         return found
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """An array of it, of which kernels trust the length, of numbers that work may leave.
-
-        None stands for any length.
-        """
+        """An array of it, of numbers that work may leave; None in its shape stands for any length."""
         found = self.get(name)
         if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
             sizes = zip(found.shape, shape, strict=True)
@@ -95,9 +92,8 @@ class CheckpointWarning(UserWarning):
 class Checkpoint:
     """A file that holds the state of one training, replaced at intervals by a newer one.
 
-    There are states of *fits*, by what they were given, and of the *search* around them. A fit that is asked
-    for again with the same input goes on from its state. A new state of the search has what its fits gave, so
-    the states of those that it began are dropped then.
+    There are states of *fits*, by what they were given, and of the *search* around them, whose new state has
+    what its fits gave: theirs are dropped then.
 
     Parameters
     ----------
@@ -132,12 +128,7 @@ class Checkpoint:
         self._failed = self.is_done = False
 
     def begin(self, identity: Mapping[str, Any]) -> None:
-        """Read the file, if there is one.
-
-        Parameters
-        ----------
-        identity : mapping of str to str or float
-            What the work is: its settings, its data.
+        """Read the file, if there is one; `identity` says what the work is: its settings, its data.
 
         Raises
         ------

@@ -31,13 +31,7 @@ _changed, _held = threading.Condition(), list[float]()  # bytes of the large wor
 
 
 def batch_memory() -> int:
-    """Bytes that the examples may take that a thread works through at once.
-
-    Raises
-    ------
-    DataError
-        ``STRUCTUNE_MEMORY`` is no number of megabytes.
-    """
+    """Bytes that the examples may take that a thread works through at once."""
     given = os.environ.get(VARIABLE, str(_MEGABYTES))
     if not (given.isdecimal() and int(given)):
         raise DataError(f"{VARIABLE}={given!r}: expected a whole number of megabytes")
@@ -61,10 +55,9 @@ def batches(
 
 
 def require_memory(needed: float, what: str, expected: str) -> None:
-    """Refuse work that needs more bytes than there are, where the system tells.
+    """Refuse the work `what` if it needs more bytes than there are, where the system tells.
 
-    The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
-    `expected`.
+    `expected` says what would need less.
     """
     if needed > _SMALL and needed > (free := _free()):
         raise DataError(
@@ -83,7 +76,7 @@ def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
         yield
         return
     with _changed:
-        # one that needs more than there is goes on to its refusal when nobody else holds anything
+        # work that needs more than there is goes on to its refusal when nobody else holds anything
         _changed.wait_for(lambda: not _held or needed + sum(_held) <= _free())
         require_memory(needed, what, expected)
         _held.append(needed)

@@ -49,22 +49,13 @@ class Monitor:
         0 is silent; 1 shows progress bars on a terminal; 2 prints every record too.
     max_seconds : float, optional
         From the creation of the monitor.
-
-    Attributes
-    ----------
-    history : list of dict
-        A record per iteration.
-    checkpoint : Checkpoint or None
-        Where work keeps its state.
-    passes : object or None
-        Counts the passes over the data: those `spent` so far, to which it can `add` those of earlier work.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
         self.verbose, self.max_seconds = verbose, max_seconds
-        self.history: list[dict[str, Any]] = []
-        self.checkpoint: Checkpoint | None = None
-        self.passes: Any = None
+        self.history: list[dict[str, Any]] = []  # a record per iteration
+        self.checkpoint: Checkpoint | None = None  # where work keeps its state
+        self.passes: Any = None  # counts passes: those `spent`, to which it can `add` those of earlier work
         self._fits: list[str] = []  # whose states no search has replaced
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
@@ -128,10 +119,7 @@ class Monitor:
         return Kept(self._restored(self.checkpoint, key), lambda state: self._keep(key, state))
 
     def kept_search(self, name: str) -> Kept:
-        """The same for a search, whose states replace those of the fits that it begins.
-
-        It keeps what is new only: fits that it has to ask for again go on from their states.
-        """
+        """The same for a search, whose states replace those of the fits that it begins."""
         if self.checkpoint is None:
             return Kept()
         key, n, checkpoint = f"{_SEARCH} {name}", len(self._fits), self.checkpoint

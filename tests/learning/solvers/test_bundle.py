@@ -15,9 +15,14 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers import bundle as module
-from structune.learning.solvers.bundle import Bundle, CuttingPlanes, maximize_on_simplex, minimize_bundle
+from structune.learning.solvers.bundle import (
+    Bundle,
+    CuttingPlanes,
+    SeenOutputs,
+    maximize_on_simplex,
+    minimize_bundle,
+)
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.seen_outputs import SeenOutputs
 from structune.running.monitor import FitStopped, Monitor
 from tiny import Budget, Fuse, small
 

@@ -232,7 +232,7 @@ def test_the_bfgs_matrix(n_steps):
     curvatures = LbfgsCurvatures(SCALE)
     curvatures.pairs = Pairs(N, 4)
     for step in STEPS[:n_steps]:
-        curvatures.add(step, A @ step)
+        curvatures.pairs.add(step, A @ step)
     w, slope = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 3.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
     active, quadratic = curvatures.at(w, slope)
     assert active.tolist() == [0, 1, 2, 5, 6]

@@ -173,5 +173,5 @@ class _Rounds:
         if status in STOPPED:  # in a round, whose objective is another
             value, gradient = risk.value_and_gradient(w)
             self.objective = value + planes.prior(w)
-            self.gradient = gradient + self.precision * (w - planes.center)
+            self.gradient = gradient + planes.pull(w)
         return Solution(w, self.objective, self.gradient, self.n, status)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +41,7 @@ def fit_l2(
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
     with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
-    ``l1_i |w_i - center_i|`` is added, an elastic net: see `minimize_composite`.
+    ``l1_i |w_i - center_i|`` is added, an elastic net.
 
     Parameters
     ----------
@@ -68,9 +68,6 @@ def fit_l2(
 
     Notes
     -----
-    L-BFGS scales variables by the square root of what a Newton step on the diagonal would use, at the start.
-    The full power begins faster and ends slower: features that occur together share their curvature.
-
     Bundle methods need some precision everywhere: with them, weights that have none get a hundredth of the
     mean of the others.
     """
@@ -128,7 +125,8 @@ def penalised(risk: Risk, precision: FloatArray) -> Objective:
 
 def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
     """What `minimize_smooth` divides variables by; 1 for a weight that nothing moves."""
-    # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower
+    # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower, as
+    # features that occur together share their curvature
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)
     return np.asarray(diagonal**-0.25)
 
@@ -195,24 +193,28 @@ def elastic_net_path(
     """
     shares = np.where(precision > 0, 1.0, 0.0) if l1 is None else l1
     start = None
+
+    def fit_at(factor: float, start: FloatArray | None) -> Solution:
+        return fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+
     if factors is None:
         if not (0 < least < 1 and n_factors >= 2 and shares.any()):
             raise DataError(
                 f"n_factors={n_factors}, least={least}: expected 2 at least, a share, and l1 > 0 somewhere"
             )
-        most, start = _most(risk, precision, shares, tolerance, monitor)
+        most, start = _most(risk, shares, fit_at)
         factors = np.geomspace(most, least * most, n_factors).tolist()
     elif not all(np.isfinite(t) and t >= 0 for t in factors):
         raise DataError(f"factors={factors!r}: expected finite numbers >= 0")
     for factor in factors:
-        fit = fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+        fit = fit_at(factor, start)
         yield factor, fit
         fit.check()
         start = fit.w
 
 
 def _most(
-    risk: Risk, precision: FloatArray, shares: FloatArray, tolerance: float, monitor: Monitor | None
+    risk: Risk, shares: FloatArray, fit_at: Callable[[float, FloatArray], Solution]
 ) -> tuple[float, FloatArray]:
     """The smallest factor that leaves no weight with an l1 penalty, and the weights without one there."""
     # Weights of the penalty t l1 stay at zero where |d loss / d w_i| <= t l1_i for all of them, the weights
@@ -225,7 +227,7 @@ def _most(
 
     factor = leaving(start)
     while True:
-        fit = fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+        fit = fit_at(factor, start)
         fit.check()
         start = fit.w
         if not start[held].any():

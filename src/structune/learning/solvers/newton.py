@@ -31,21 +31,16 @@ def minimize_newton(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps, one at least.
+    """Minimise a convex `objective`, a risk plus a Gaussian prior, by damped Newton steps, one at least.
 
     Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
-    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
-    make a gradient look small though the way is long. A quadratic takes one step. The risk gives the Hessian,
-    a matrix or products for conjugate gradients; `objective` is the sum, `precision` that of the prior. The
-    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features. A
+    quadratic takes one step. The risk gives the Hessian, as a matrix or by products.
     """
-    monitor, n_steps = monitor or Monitor(), 0
+    monitor = monitor or Monitor()
     # the gradient at zero tells data apart: start and precisions of two splits may be the same
     name = None if monitor.checkpoint is None else risk.at_zero.name
-    kept = monitor.kept_fit(start, precision, tolerance, name)
-    if kept.state is not None:
-        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-    path = Descent(objective, start, monitor, n_steps)
+    path = Descent(objective, start, monitor, monitor.kept_fit(start, precision, tolerance, name))
 
     def step() -> str:
         if not path.norm:
@@ -69,7 +64,7 @@ def minimize_newton(
             return "converged"
         return "" if moved else "stalled"
 
-    return path.run(step, max_iterations, kept)
+    return path.run(step, max_iterations)
 
 
 # --- linear systems ---------------------------------------------------------------------------------------
@@ -90,14 +85,13 @@ class LinearSolution:
 
 
 class HessianSystem:
-    """(C + H) x = b at one w, H the Hessian of the risk: by conjugate gradients while C + H is positive.
+    """(C + H) x = b at one w, H the Hessian of the risk, by conjugate gradients or MINRES."""
 
-    Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
-    negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
-    function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
-    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
-    L-BFGS has learned of C + H on its way to `w` makes it better.
-    """
+    # Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
+    # negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
+    # function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
+    # a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
+    # L-BFGS has learned of C + H on its way to `w` makes it better.
 
     def __init__(
         self,

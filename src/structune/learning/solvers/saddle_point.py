@@ -123,9 +123,8 @@ def minimize_saddle_point(
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
     check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
-    search = _Search(
-        objective, constraints, gamma, np.ones_like(start) if scale is None else scale, tolerance
-    )
+    scale = np.ones_like(start) if scale is None else scale
+    search = _Search(objective, constraints, gamma, scale, tolerance)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
@@ -143,15 +142,10 @@ def minimize_saddle_point(
             fit = search.minimise(w, beta, first, max_iterations, monitor)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
-            monitor.record(
-                "saddle point",
-                objective=end.objective,
-                violation=end.violation,
-                evaluations=search.objective.n,
-                multipliers=beta.tolist(),
-            )
-            # a minimum of L that meets all constraints is the constrained minimum: its penalties are zero
-            # there
+            told = {"objective": end.objective, "violation": end.violation}
+            told |= {"evaluations": search.objective.n, "multipliers": beta.tolist()}
+            monitor.record("saddle point", **told)
+            # a minimum of L that meets all constraints is the constrained minimum: its penalties are 0 there
             if not end.violation and (free or fit.status != "iterations"):
                 status = "converged"
                 break
@@ -175,16 +169,8 @@ def minimize_saddle_point(
     assert best is not None
     if status == "iterations" and best.violation:
         status = "infeasible"
-    return SaddlePoint(
-        best.w,
-        best.objective,
-        best.gradient,
-        search.objective.n,
-        status,
-        multipliers=beta,
-        constraint_values=best.values,
-        n_rounds=n_rounds,
-    )
+    found = best.w, best.objective, best.gradient, search.objective.n, status
+    return SaddlePoint(*found, multipliers=beta, constraint_values=best.values, n_rounds=n_rounds)
 
 
 def fit_constrained(
@@ -196,10 +182,9 @@ def fit_constrained(
     tolerance: float = TOLERANCE,
     **options: Any,
 ) -> SaddlePoint:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints; the risk is that of a smooth loss.
+    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 of a smooth loss by `minimize_saddle_point`.
 
-    Best `start` is what `fit_l2` gives: then the first round is over at once. Options are those of
-    `minimize_saddle_point`.
+    Best `start` is what `fit_l2` gives: then the first round is over at once.
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
@@ -251,8 +236,7 @@ class _Search:
         """Values, slopes and excesses of the constraints."""
         found = [constraint.value_and_gradient(w) for constraint in self.constraints]
         values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
-        # within a hundredth of gamma counts as met: the minimum of L lies on the boundary, up to its
-        # tolerance
+        # within a hundredth of gamma is met: the minimum of L lies on the boundary, up to its tolerance
         return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
 
     def evaluate(self, w: FloatArray) -> _Iterate:
@@ -308,11 +292,9 @@ class _Search:
         return not self.last_violation or self.last_violation > _PROMISING * before
 
     def projected(self, w: FloatArray) -> FloatArray:
-        """`w` after some projections on the plane of the constraint that is violated most.
-
-        Off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that meets
-        convex constraints with half of gamma to spare, the objective unseen (Polyak 1969).
-        """
+        """`w` after some projections on the plane of the constraint that is violated most (Polyak 1969)."""
+        # off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that
+        # meets convex constraints with half of gamma to spare, the objective unseen
         for _ in range(_PROJECTIONS):
             values, slopes, excess = self.constrain(w)
             j = int(np.argmax(excess))

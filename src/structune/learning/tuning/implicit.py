@@ -142,7 +142,7 @@ class _Search:
         self.passes = PassCount.of(monitor, *problem.risks)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
-        self.points: list[HyperGradient] = []  # of the best outcome, one a split
+        self.points: Sequence[Start] = []  # of the best outcome, one a split
         self.n_evaluations = 0
         # hyperparameters: a log precision a group and, with a parent, gamma between 0 and 1, without a prior
         # and in steps of a quarter
@@ -156,6 +156,7 @@ class _Search:
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
+        self.accuracy = _LEAST_ACCURATE  # of the first outcome
         self.rest: FloatArray | float = 0.0  # curvature that the models have not
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
@@ -166,7 +167,7 @@ class _Search:
     def run(self) -> str:
         try:
             if self.best is None:
-                self.best, self.points = self.evaluate(self.first, _LEAST_ACCURATE)
+                self.best, self.points = self.evaluate(self.first, self.accuracy)
                 self._keep_move()
             while True:
                 self.move()
@@ -279,46 +280,36 @@ class _Search:
     def _keep_move(self) -> None:
         best = self.best
         assert best is not None
-        numbers = {name: getattr(self, name) for name in _KEPT}
-        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
-        parts = [{**vars(point), **vars(point.response), "w": point.fit.w} for point in self.points]
-        points = {name: np.array([part[name] for part in parts]) for name in self._shapes()}
-        pairs = {f"pairs {k}": p.fit.pairs.rows() for k, p in enumerate(self.points) if p.fit.pairs}
-        told = {**numbers, **rest, **points, **pairs, "d": best.d, "accuracy": best.accuracy}
+        told: dict[str, Any] = {name: getattr(self, name) for name in _KEPT}
+        told |= {"d": best.d, "accuracy": best.accuracy}
+        if isinstance(self.rest, np.ndarray):
+            told["rest"] = self.rest
+        for k, point in enumerate(self.points):
+            told |= {f"w {k}": point.fit.w, f"x {k}": point.x, f"tolerance {k}": point.tolerance}
+            if point.fit.pairs:
+                told[f"pairs {k}"] = point.fit.pairs.rows()
         self.kept.keep(lambda: told)
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the arrays that a checkpoint has of each point."""
-        n_weights, k = self.problem.full.n_weights, self.low.size
-        coupled = (k,) * (1 + (len(self.problem.groups) <= MOST_COUPLED))
-        return {
-            **dict.fromkeys(("value", "tolerance"), ()),
-            **dict.fromkeys(("w", "x"), (n_weights,)),
-            **dict.fromkeys(("linear", "length"), (k, GRID.size)),
-            "gradient": (k,),
-            "coupling": coupled,
-        }
-
     def _restore(self, state: Restored) -> None:
-        k, n_splits = self.low.size, len(self.problem.splits)
-        d, self.radius = state.array("d", k), state.entry("radius", float)
-        inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
+        """Begin at the best point of earlier work, with its fits, whose held-out losses come anew."""
+        k, n = self.low.size, self.problem.full.n_weights
+        self.first, self.radius = state.array("d", k), state.entry("radius", float)
+        inside = np.all((self.low - _OUTSIDE <= self.first) & (self.first <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
             raise state.refuse("found a point out of bounds, or a radius that no search has")
-        points = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
-        for at in range(n_splits):
-            value, tolerance, w, x, linear, length, gradient, coupling = (rows[at] for rows in points)
+        points = []
+        for at in range(len(self.problem.splits)):
+            w, x = state.array(f"w {at}", n), state.array(f"x {at}", n)
             pairs = f"pairs {at}"
-            known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
-            # nobody asks a start for its objective or gradient: they are evaluated again
+            known = Pairs.from_rows(state.array(pairs, None, 2, n)) if pairs in state else None
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
-            response, own = Response(linear, length, coupling), self._parts(d)[0]
-            found = HyperGradient(float(value), gradient, response, own, fit, x, 0, float(tolerance))
-            self.points.append(found)
-        self.best = self._outcome(d, self.points, state.entry("accuracy", float))
+            tolerance = state.entry(f"tolerance {at}", float)
+            points.append(Start(self._parts(self.first)[0], fit, x, tolerance))
+        self.points = points
+        self.accuracy, self.peak_gain = state.entry("accuracy", float), state.entry("peak_gain", float)
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
-        self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
-        self.peak_gain = state.entry("peak_gain", float)
+        # the best point is evaluated again, but counts once
+        self.n_evaluations, self.n_moves = max(0, state.count("n_evaluations") - 1), state.count("n_moves")
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
@@ -332,7 +323,7 @@ class _Search:
             "accuracy": accuracy,
         }
         parents = [split.parent for split in self.problem.splits]
-        starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
+        starts: Sequence[Start | None] = self.points or [None] * len(parents)
         shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
@@ -378,7 +369,7 @@ class _Search:
 def _of_risks(
     risks: tuple[Risk, Risk],
     parent: FloatArray | None,
-    start: HyperGradient | None,
+    start: Start | None,
     groups: Groups,
     log_precision: FloatArray,
     gamma: float,
@@ -497,9 +488,9 @@ def of_precisions(
 ) -> tuple[FloatArray, FloatArray]:
     """The curves of log precisions, if the Hessian on the training part is diagonal.
 
-    A weight that is `away` from the mean of its prior is then b / (c + h) away, and goes with c. `slope` is
-    that of the held-out loss as the weight goes, `weight` the diagonal of the Hessian on the held-out part.
+    `slope` is that of the held-out loss as a weight goes, `weight` the diagonal of its Hessian.
     """
+    # A weight that is `away` from the mean of its prior is b / (c + h) away, and goes with c:
     # b / (c + h) with the precision c e^s is w - move, move = w c (e^s - 1) / (c e^s + h); what the loss
     # changes to first order is slope . move, and the weighted norm of the moves is their length: t(s) is that
     # length in units of what a small step of s has, with the sign of s
@@ -517,21 +508,23 @@ def of_precisions(
 
 
 @dataclass(frozen=True)
-class HyperGradient:
-    """A held-out loss as a function of the hyperparameters, at one point.
+class Start:
+    """Where a fit on the training part ended, from which one at a point nearby may begin."""
 
-    These are the log precisions and, where the prior has its mean at gamma times the weights of a parent,
-    gamma, the last.
-    """
+    log_precision: FloatArray
+    fit: Solution
+    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
+    tolerance: float  # of the fit whose value a tighter fit confirmed
+
+
+@dataclass(frozen=True)
+class HyperGradient(Start):
+    """A held-out loss as a function of the log precisions and, of a prior with a parent, gamma, the last."""
 
     value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
     response: Response  # how the value changes, by the curvature of Gauss and Newton
-    log_precision: FloatArray
-    fit: Solution  # on the training part
-    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
     n_products: int  # with the Hessian, that it took
-    tolerance: float  # of the fit whose value a tighter fit confirmed
 
 
 def hypergradient(
@@ -540,7 +533,7 @@ def hypergradient(
     log_precision: FloatArray,
     gamma: float = 0.0,
     *,
-    start: HyperGradient | None = None,
+    start: Start | None = None,
     tolerance: float = TOLERANCE,
     cg_tolerance: float = 0.01,
     accuracy: float = ACCURACY,
@@ -548,10 +541,9 @@ def hypergradient(
 ) -> HyperGradient:
     """Held-out loss of the weights fitted with exp(`log_precision`), its gradient in that, and a model of it.
 
-    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
-    the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
-    gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
-    first iterates, and L-BFGS what it knew of the curvature.
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. `start`
+    from a point nearby, gives the fit and the system their first iterates, and L-BFGS what it knew of the
+    curvature.
 
     The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
     right-hand side. Where the fit goes on to a quarter of its tolerance and the corrected value moves by more
@@ -573,18 +565,21 @@ def hypergradient(
         # is the value as accurate as it is told? A tighter fit may correct it by no more than that
         tolerance = min(tolerance, fits.fit.gradient_norm / at_zero)
         fits.go_on(_TIGHTER * tolerance)
-        first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
+        first, value = value, fits.corrected(split.heldout.value(fits.fit.w))
         if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
             break
         known, tolerance = value, _TIGHTER * tolerance
     gradient, response = fits.slopes()
-    assert fits.x is not None
     fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
-    return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
+    return HyperGradient(log_precision, fit, fits.x, tolerance, value, gradient, response, fits.n_products)
 
 
 class _Fits:
     """Fits on the training part, each from where the one before ended, and what their end tells."""
+
+    fit: Solution
+    system: FactoredSystem | HessianSystem
+    x: Any = None
 
     def __init__(
         self,
@@ -592,39 +587,27 @@ class _Fits:
         groups: Groups,
         log_precision: FloatArray,
         gamma: float,
-        start: HyperGradient | None,
+        start: Start | None,
         monitor: Monitor | None,
     ) -> None:
-        self.heldout = split.heldout
-        self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
+        self.split, self.groups, self.monitor = split, groups, monitor
         self.precision = groups.spread(np.exp(log_precision))
-        self.w = None if start is None else start.fit.w
-        self.x = None if start is None else start.x
+        self.center = None if split.parent is None else gamma * split.parent
+        self.w: FloatArray | None = None
         self.pairs: Pairs | None = None
-        if start is not None and start.fit.pairs is not None:
-            before = groups.spread(np.exp(start.log_precision))
-            self.pairs = start.fit.pairs.under(self.precision - before)
+        if start is not None:
+            self.w, self.x = start.fit.w, start.x
+            if start.fit.pairs is not None:
+                before = groups.spread(np.exp(start.log_precision))
+                self.pairs = start.fit.pairs.under(self.precision - before)
         self.n_evaluations = self.n_products = 0
-        self.fit: Solution
-        self.system: FactoredSystem | HessianSystem
-
-    @property
-    def _center(self) -> FloatArray | None:
-        return None if self.split.parent is None else self.gamma * self.split.parent
 
     def go_on(self, tolerance: float) -> None:
         """Fit to a tolerance."""
         # from the weights and the curvature of before: of a point nearby only the prior's share C s of each
         # pair is another, which `Pairs.under` has exchanged
-        fit = fit_l2(
-            self.split.train,
-            self.precision,
-            self.w,
-            center=self._center,
-            tolerance=tolerance,
-            pairs=self.pairs,
-            monitor=self.monitor,
-        )
+        shared: dict[str, Any] = {"center": self.center, "pairs": self.pairs, "monitor": self.monitor}
+        fit = fit_l2(self.split.train, self.precision, self.w, tolerance=tolerance, **shared)
         fit.check()
         self.fit, self.w, self.pairs = fit, fit.w, fit.pairs
         self.n_evaluations += fit.n_evaluations
@@ -632,10 +615,10 @@ class _Fits:
     def solve(self, tolerance: float) -> float:
         """The held-out loss; and the system that tells how it moves with the fit is solved."""
         # the last solution is a good start, as x changes little between fits and between points
-        w, pairs = self.fit.w, self.pairs
+        w = self.fit.w
         try:
-            loss, gradient = self.heldout.value_and_gradient(w)
-            self.system = system_at(self.split.train, self.precision, w, self.monitor, pairs)
+            loss, gradient = self.split.heldout.value_and_gradient(w)
+            self.system = system_at(self.split.train, self.precision, w, self.monitor, self.pairs)
             solved = self.system.solve(gradient, self.x, tolerance=tolerance)
         except STOPS as stop:
             raise FitStopped(stop_status(stop), w) from None
@@ -645,28 +628,22 @@ class _Fits:
     def corrected(self, loss: float) -> float:
         """The held-out loss at the optimum, which lies (C + H)^-1 r away, r the gradient that is left."""
         # l_H(w - (C + H)^-1 r) = l_H(w) - x' r + O(r^2), with the x of the system that is solved anyway
-        assert self.x is not None
         return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
 
     def slopes(self) -> tuple[FloatArray, Response]:
-        """Of the held-out loss in the hyperparameters, and how it changes further off.
-
-        A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, and by c w_p / (c + h) with
-        gamma, if h is all that the Hessian has.
-        """
-        assert self.x is not None
-        center, parent, x, c = self._center, self.split.parent, self.x, self.precision
-        away, total = self.fit.w if center is None else self.fit.w - center, self.system.diagonal
-        weight = self.heldout.variance(self.fit.w)
-        gradient = -self.groups.sum(x * c * away)
+        """Of the held-out loss in the hyperparameters, and how it changes further off."""
+        # A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, if h is all that the Hessian
+        # has, and the fit by (C + H)^-1 C w_p with gamma: linear in it, so the slope in it is x'C w_p.
+        parent, x, c, total = self.split.parent, self.x, self.precision, self.system.diagonal
+        away = self.fit.w if self.center is None else self.fit.w - self.center
+        weight = self.split.heldout.variance(self.fit.w)
+        gradient, moves = -self.groups.sum(x * c * away), -c * away / total
         linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
-        moves = -c * away / total
-        if parent is None:
-            return gradient, Response(linear, length, self._coupling(moves, None, weight))
-        # d/dgamma of the mean of the prior is w_p, so the fit moves by (C + H)^-1 C w_p: linear in gamma
-        gradient = np.append(gradient, np.sum(x * c * parent))
-        linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
-        return gradient, Response(linear, length, self._coupling(moves, c * parent / total, weight))
+        of_gamma = None
+        if parent is not None:
+            gradient, of_gamma = np.append(gradient, np.sum(x * c * parent)), c * parent / total
+            linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
+        return gradient, Response(linear, length, self._coupling(moves, of_gamma, weight))
 
     def _coupling(self, moves: FloatArray, of_gamma: FloatArray | None, weight: FloatArray) -> FloatArray:
         """The curvature of the held-out loss as each group goes by `moves`; between many groups, none."""
@@ -678,7 +655,7 @@ class _Fits:
             diagonal = self.groups.sum(weight * moves * moves)
             return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
         # G_jk = m_j' H_H m_k, m_j the moves of group j: Gauss and Newton, without the curvature of w(d)
-        product, n = self.heldout.linearize(self.fit.w), len(self.groups)
+        product, n = self.split.heldout.linearize(self.fit.w), len(self.groups)
         rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
         if of_gamma is not None:
             rows.append(along(product(of_gamma)))
