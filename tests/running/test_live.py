@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from structune.running import live
-from structune.running.live import live_map
+from structune.running import memory
+from structune.running.memory import live_map
 
 
 def test_results_come_in_order_and_hold_all():
@@ -103,7 +103,7 @@ def test_errors_come_after_the_results_before_them():
 @pytest.mark.parametrize("most", [1, 2])
 def test_work_waits_for_the_memory_of_results_that_nobody_has_used(monkeypatch, most):
     tables = weakref.WeakSet()
-    monkeypatch.setattr(live, "available_memory", lambda: 70 + 100 * most)
+    monkeypatch.setattr(memory, "available_memory", lambda: 70 + 100 * most)
 
     def work(run):
         tables.add(run)
@@ -120,7 +120,7 @@ class Table:
 
 
 def test_nothing_is_begun_once_it_is_closed(monkeypatch):
-    monkeypatch.setattr(live, "available_memory", lambda: 150)
+    monkeypatch.setattr(memory, "available_memory", lambda: 150)
     begun = []
     results = live_map(range(100), lambda run: begun.append(run) or run, 2, int, 100, 1, lambda _: 100.0)
     assert next(results) == [0]  # and the next waits for its room

@@ -134,20 +134,14 @@ def _fit_given(
     monitor: Monitor,
     passes: PassCount,
 ) -> TuningResult:
-    risk = problem.full
+    risk, groups = problem.full, problem.groups
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
-        penalty = GroupedL2(problem.groups, np.log(precisions))
+        penalty = GroupedL2(groups, np.log(precisions))
     # the rounds of a loss that is not convex are records, and bound it by other functions
     with monitor.recording(lambda: passes.spent) if risk.convex else nullcontext():
-        found = fit_l2(
-            risk,
-            penalty.precision,
-            start,
-            l1=None if problem.l1 is None else problem.groups.spread(problem.l1),
-            tolerance=run.tolerance,
-            max_iterations=run.max_iterations,
-            monitor=monitor,
-        )
+        l1 = None if problem.l1 is None else groups.spread(problem.l1)
+        ends: dict[str, Any] = {"tolerance": run.tolerance, "max_iterations": run.max_iterations}
+        found = fit_l2(risk, penalty.precision, start, l1=l1, monitor=monitor, **ends)
     end = {"gradient_norm": found.gradient_norm} if risk.smooth else {}
     if np.isfinite(found.lower_bound):
         end["lower_bound"] = found.lower_bound

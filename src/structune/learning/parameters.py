@@ -139,18 +139,17 @@ class Parameters:
             There is no such parameter.
         """
         valid = list(self._parameter_names())
-        for given in params:
-            name = given.partition("__")[0]
+        parts = [(*given.partition("__"), value) for given, value in params.items()]
+        for name, *_ in parts:
             if name not in valid:
                 raise DataError(
                     f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}."
                 )
-        for given in sorted(params, key=lambda given: "__" in given):  # of new estimators, where both are
-            name, is_inner, inner = given.partition("__")
-            if is_inner:
-                getattr(self, name).set_params(**{inner: params[given]})
+        for name, is_inner, inner, value in sorted(parts, key=lambda part: part[1]):
+            if is_inner:  # of new estimators, where both are given
+                getattr(self, name).set_params(**{inner: value})
             else:
-                setattr(self, name, params[given])
+                setattr(self, name, value)
         return self
 
     @classmethod
@@ -199,10 +198,9 @@ class Parameters:
         if not hasattr(self, attribute):
             from sklearn.exceptions import NotFittedError
 
-            name = type(self).__name__
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using "
-                "this estimator."
+                f"This {type(self).__name__} instance is not fitted yet. "
+                "Call 'fit' with appropriate arguments before using this estimator."
             )
 
     # --- metadata: scikit-learn is imported when requests are made ----------------------------------------
@@ -276,20 +274,23 @@ class FitsOnExecutor(Parameters):
 
     def _prepared_run(self, verbose: int) -> PreparedRun:
         """How a fit runs, as the parameters say."""
-        run = self.run or Run()
-        work: dict[str, Any] = {"class": type(self).__name__}
-        for name, value in ({} if run.checkpoint is None else self.get_params()).items():
-            if name.rpartition("__")[2] not in _MAY_CHANGE:
-                work[name] = _as_told(value)
-        work["tolerance"] = self._fit_tolerance  # of `run` the only part that changes what is learned
-        kept = run.checkpoint
-        if kept is not None:
+        run, kept, work = self.run or Run(), None, dict[str, Any]()
+        if run.checkpoint is not None:
             from structune.running.checkpoints import Checkpoint
 
-            kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
-        executor = make_executor(self.n_jobs, run.executor)
+            kept = run.checkpoint if isinstance(run.checkpoint, Checkpoint) else Checkpoint(run.checkpoint)
+            given = self.get_params().items()
+            told = {name: _as_told(value) for name, value in given if name.split("__")[-1] not in _MAY_CHANGE}
+            # of `run` the tolerance is the only part that changes what is learned
+            work = {"class": type(self).__name__, **told, "tolerance": self._fit_tolerance}
         return PreparedRun(
-            executor, run.max_seconds, kept, run.max_iterations, self._fit_tolerance, verbose, work
+            make_executor(self.n_jobs, run.executor),
+            run.max_seconds,
+            kept,
+            run.max_iterations,
+            self._fit_tolerance,
+            verbose,
+            work,
         )
 
 

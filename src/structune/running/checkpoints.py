@@ -21,7 +21,7 @@ from structune.files.models import read_model, save_model
 State = Mapping[str, Any]  # arrays, and what JSON can hold
 KIND = "checkpoint"
 INTERVAL = 60.0
-_LAYOUT = 5  # another one is that of another release
+_LAYOUT = 4  # another one is that of another release
 _MOST_COUNTED = 1 << 53  # of anything that a state counts
 _LARGEST = 1e50  # that solvers can square twice
 V = TypeVar("V")

@@ -12,11 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial, reduce
 from itertools import groupby, pairwise
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import numpy as np
@@ -41,8 +40,7 @@ _PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One of the values of a block, which a worker has as a list."""
 
     block: Future
@@ -54,9 +52,6 @@ class DaskExecutor:
 
     Everything that is placed or sent is the result of a task, so that what a lost worker had is computed
     again: shards of files are read again by another worker, all else comes from the scheduler.
-
-    Neighbours are placed as blocks, and a task works on a block: messages take milliseconds. Sums add the
-    results of a block, then those of four neighbouring blocks, and so on, on the workers: one comes back.
 
     Parameters
     ----------
@@ -90,6 +85,7 @@ class DaskExecutor:
 
     def place(self, items: Iterable[Any]) -> list[Part]:
         """Parts of blocks, a few a worker; what is placed again has the same part."""
+        # neighbours are placed as blocks, and a task works on a block: messages take milliseconds
         items = list(items)
         new = list({id(item): item for item in items if not self._has(item)}.values())
         bounds = np.linspace(0, len(new), 1 + min(len(new), _BLOCKS_PER_WORKER * self.n_workers)).astype(int)
@@ -134,7 +130,8 @@ class DaskExecutor:
         return [Part(future, k) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        # a tree that the number of blocks decides: whoever computes, sums are added in the same order
+        # Results of a block are added, then those of four neighbouring blocks, and so on, on the workers: a
+        # tree that the number of blocks decides, so that sums are added in the same order, whoever computes.
         level = [future for future, _ in self._called(function, columns, shared, is_sum=True)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])

@@ -52,6 +52,8 @@ class Point:
 class Bundle:
     """The planes and the outputs that a minimisation leaves behind, for another of the same loss."""
 
+    kept: Kept | None = None
+
     def __init__(
         self,
         risk: Risk,
@@ -62,10 +64,8 @@ class Bundle:
         most_planes: int | None = None,
     ) -> None:
         keep = risk.structure.decoding_is_costly if keep_outputs is None else keep_outputs
-        self.planes = CuttingPlanes(precision, center, most_planes)
+        self.planes, self._risk = CuttingPlanes(precision, center, most_planes), risk
         self.seen = SeenOutputs(risk) if keep and hasattr(risk.loss, "planes") else None
-        self.kept: Kept | None = None
-        self._risk = risk
 
     def resume(self, monitor: Monitor) -> Restored | None:
         """The state of an earlier run, once, whose planes and outputs are those of this one from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -147,16 +148,9 @@ class _Rounds:
         return "iterations"
 
     def run(self, convex: Risk, start: FloatArray | None, gap: float) -> None:
-        self.fit = minimize_bundle(
-            convex,
-            self.precision,
-            start,
-            ray=self.ray,
-            bundle=self.bundle,
-            tolerance=gap,
-            max_iterations=self.max_iterations,
-            monitor=self.monitor,
-        )
+        ends: dict[str, Any] = {"max_iterations": self.max_iterations, "monitor": self.monitor}
+        shared: dict[str, Any] = {"ray": self.ray, "bundle": self.bundle}
+        self.fit = minimize_bundle(convex, self.precision, start, tolerance=gap, **shared, **ends)
         self.n += self.fit.n_evaluations
         self.fit.check()
         # of u - v, u and v convex, the round minimised u(w) - v'(w_k) . w + prior: a bound that touches at

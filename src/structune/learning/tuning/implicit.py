@@ -142,7 +142,7 @@ class _Search:
         self.passes = PassCount.of(monitor, *problem.risks)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
-        self.points: Sequence[Start] = []  # of the best outcome, one a split
+        self.points: list[HyperGradient] = []  # of the best outcome, one a split
         self.n_evaluations = 0
         # hyperparameters: a log precision a group and, with a parent, gamma between 0 and 1, without a prior
         # and in steps of a quarter
@@ -156,7 +156,6 @@ class _Search:
         first = np.append(np.broadcast_to(np.log(tuner.start), n), np.full(gammas, _FIRST_GAMMA))
         self.first = np.clip(first, self.low, self.high)
         self.best: _Outcome | None = None
-        self.accuracy = _LEAST_ACCURATE  # of the first outcome
         self.rest: FloatArray | float = 0.0  # curvature that the models have not
         self.n_moves, self.radius, self.peak_gain = 0, _FIRST_RADIUS, 0.0
         self.unfinished = np.zeros(problem.full.n_weights)
@@ -167,7 +166,7 @@ class _Search:
     def run(self) -> str:
         try:
             if self.best is None:
-                self.best, self.points = self.evaluate(self.first, self.accuracy)
+                self.best, self.points = self.evaluate(self.first, _LEAST_ACCURATE)
                 self._keep_move()
             while True:
                 self.move()
@@ -280,36 +279,45 @@ class _Search:
     def _keep_move(self) -> None:
         best = self.best
         assert best is not None
-        told: dict[str, Any] = {name: getattr(self, name) for name in _KEPT}
-        told |= {"d": best.d, "accuracy": best.accuracy}
-        if isinstance(self.rest, np.ndarray):
-            told["rest"] = self.rest
-        for k, point in enumerate(self.points):
-            told |= {f"w {k}": point.fit.w, f"x {k}": point.x, f"tolerance {k}": point.tolerance}
-            if point.fit.pairs:
-                told[f"pairs {k}"] = point.fit.pairs.rows()
+        numbers = {name: getattr(self, name) for name in _KEPT}
+        rest = {"rest": self.rest} if isinstance(self.rest, np.ndarray) else {}
+        parts = [{**vars(point), **vars(point.response), "w": point.fit.w} for point in self.points]
+        points = {name: np.array([part[name] for part in parts]) for name in self._shapes()}
+        pairs = {f"pairs {k}": p.fit.pairs.rows() for k, p in enumerate(self.points) if p.fit.pairs}
+        told = {**numbers, **rest, **points, **pairs, "d": best.d, "accuracy": best.accuracy}
         self.kept.keep(lambda: told)
 
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the arrays that a checkpoint has of each point."""
+        n_weights, k = self.problem.full.n_weights, self.low.size
+        coupled = (k,) * (1 + (len(self.problem.groups) <= MOST_COUPLED))
+        return {
+            **dict.fromkeys(("value", "tolerance"), ()),
+            **dict.fromkeys(("w", "x"), (n_weights,)),
+            **dict.fromkeys(("linear", "length"), (k, GRID.size)),
+            "gradient": (k,),
+            "coupling": coupled,
+        }
+
     def _restore(self, state: Restored) -> None:
-        """Begin at the best point of earlier work, with its fits, whose held-out losses come anew."""
-        k, n = self.low.size, self.problem.full.n_weights
-        self.first, self.radius = state.array("d", k), state.entry("radius", float)
-        inside = np.all((self.low - _OUTSIDE <= self.first) & (self.first <= self.high + _OUTSIDE))
+        k, n_splits = self.low.size, len(self.problem.splits)
+        d, self.radius = state.array("d", k), state.entry("radius", float)
+        inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
             raise state.refuse("found a point out of bounds, or a radius that no search has")
-        points = []
-        for at in range(len(self.problem.splits)):
-            w, x = state.array(f"w {at}", n), state.array(f"x {at}", n)
-            pairs = f"pairs {at}"
-            known = Pairs.from_rows(state.array(pairs, None, 2, n)) if pairs in state else None
+        parts = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
+        for at, part in enumerate(zip(*parts, strict=True)):
+            (value, tolerance, w, x, linear, length, gradient, coupling), pairs = part, f"pairs {at}"
+            known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
+            # nobody asks a start for its objective or gradient: they are evaluated again
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
-            tolerance = state.entry(f"tolerance {at}", float)
-            points.append(Start(self._parts(self.first)[0], fit, x, tolerance))
-        self.points = points
-        self.accuracy, self.peak_gain = state.entry("accuracy", float), state.entry("peak_gain", float)
+            response, own = Response(linear, length, coupling), self._parts(d)[0]
+            found = HyperGradient(float(value), gradient, response, own, fit, x, 0, float(tolerance))
+            self.points.append(found)
+        self.best = self._outcome(d, self.points, state.entry("accuracy", float))
         self.rest = state.array("rest", k, k) if "rest" in state else 0.0
-        # the best point is evaluated again, but counts once
-        self.n_evaluations, self.n_moves = max(0, state.count("n_evaluations") - 1), state.count("n_moves")
+        self.n_evaluations, self.n_moves = state.count("n_evaluations"), state.count("n_moves")
+        self.peak_gain = state.entry("peak_gain", float)
 
     def _hypergradients(self, d: FloatArray, accuracy: float) -> list[HyperGradient]:
         """Those of all splits; each starts from the best."""
@@ -323,7 +331,7 @@ class _Search:
             "accuracy": accuracy,
         }
         parents = [split.parent for split in self.problem.splits]
-        starts: Sequence[Start | None] = self.points or [None] * len(parents)
+        starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
         shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
@@ -369,7 +377,7 @@ class _Search:
 def _of_risks(
     risks: tuple[Risk, Risk],
     parent: FloatArray | None,
-    start: Start | None,
+    start: HyperGradient | None,
     groups: Groups,
     log_precision: FloatArray,
     gamma: float,
@@ -508,23 +516,17 @@ def of_precisions(
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where a fit on the training part ended, from which one at a point nearby may begin."""
-
-    log_precision: FloatArray
-    fit: Solution
-    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
-    tolerance: float  # of the fit whose value a tighter fit confirmed
-
-
-@dataclass(frozen=True)
-class HyperGradient(Start):
+class HyperGradient:
     """A held-out loss as a function of the log precisions and, of a prior with a parent, gamma, the last."""
 
     value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
     response: Response  # how the value changes, by the curvature of Gauss and Newton
+    log_precision: FloatArray
+    fit: Solution  # on the training part
+    x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
     n_products: int  # with the Hessian, that it took
+    tolerance: float  # of the fit whose value a tighter fit confirmed
 
 
 def hypergradient(
@@ -533,7 +535,7 @@ def hypergradient(
     log_precision: FloatArray,
     gamma: float = 0.0,
     *,
-    start: Start | None = None,
+    start: HyperGradient | None = None,
     tolerance: float = TOLERANCE,
     cg_tolerance: float = 0.01,
     accuracy: float = ACCURACY,
@@ -571,7 +573,7 @@ def hypergradient(
         known, tolerance = value, _TIGHTER * tolerance
     gradient, response = fits.slopes()
     fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
-    return HyperGradient(log_precision, fit, fits.x, tolerance, value, gradient, response, fits.n_products)
+    return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
 
 
 class _Fits:
@@ -587,7 +589,7 @@ class _Fits:
         groups: Groups,
         log_precision: FloatArray,
         gamma: float,
-        start: Start | None,
+        start: HyperGradient | None,
         monitor: Monitor | None,
     ) -> None:
         self.split, self.groups, self.monitor = split, groups, monitor

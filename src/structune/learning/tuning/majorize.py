@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -190,8 +189,8 @@ class _Steps:
             if self.is_calibrated:
                 at, tolerance = self.log_precision + np.log(self.noise), _LOOSE * self.tuner.fit_tolerance
                 found = best_factor(self.problem, at, self.w, tolerance, self.monitor)
-                self.log_precision, self.w = self.log_precision + found.log, found.w
-                self.heldout_loss = found.heldout_loss
+                factor, self.heldout_loss, self.w = found
+                self.log_precision = self.log_precision + factor
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
@@ -328,22 +327,15 @@ class _Steps:
         return self.groups.sum(1.0 - self._precision / diagonal)
 
 
-class Factor(NamedTuple):
-    """The best factor of all precisions."""
-
-    log: float  # its logarithm
-    heldout_loss: float  # the lowest of those tried, each with the factor's prior
-    w: FloatArray  # mean of the weights that led to that, one fit a split
-
-
 def best_factor(
     problem: TuningProblem, log_precision: FloatArray, w: FloatArray, tolerance: float, monitor: Monitor
-) -> Factor:
-    """The factor of all precisions that held-out examples choose; the first fit of a split starts at `w`.
+) -> tuple[float, float, FloatArray]:
+    """The logarithm of the factor of all precisions that held-out examples choose, with fits from `w` on.
 
-    Factors a quarter and four times as large are tried until the lowest lies between two others, and of the
-    parabola through these three the lowest point is taken. To the held-out loss is added a prior of the
-    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little.
+    And the held-out loss that is the lowest with the prior, and the mean of the weights that led to that.
+
+    To the held-out loss is added a prior of the factor's logarithm, normal with mean 0 and standard deviation
+    1.5: few examples tell little.
     """
     pairs = [(split.train, split.heldout) for split in problem.splits]
     sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
@@ -372,7 +364,7 @@ def best_factor(
     before, lowest, after = (value(at + side) for side in (-1, 0, 1))
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return Factor(_STEP * (at + vertex), losses[at], means[at])
+    return _STEP * (at + vertex), losses[at], means[at]
 
 
 # --- the same objective at once ---------------------------------------------------------------------------

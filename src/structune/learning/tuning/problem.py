@@ -71,10 +71,9 @@ class TuningProblem:
     dealt: str = ""
 
     def __post_init__(self) -> None:
-        if self.groups.index.size != self.full.n_weights:
-            raise DataError(
-                f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
-            )
+        n = self.groups.index.size
+        if n != self.full.n_weights:
+            raise DataError(f"found groups for {n} weights, expected {self.full.n_weights}")
 
     @property
     def risks(self) -> list[Risk]:
@@ -210,20 +209,15 @@ def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any
         smaller = min(cv, 1.0 - cv) * counts.sum()
         if not (counts.max() >= cv if cv > 1 else counts.min() >= 2 and smaller >= counts.size):
             strata = None
+    if groups is not None and cv < 1:
+        strata = None  # one part of groups is not stratified: scikit-learn has no such splitter
+    of = ("" if strata is None else "Stratified") + ("" if groups is None else "Group")
     labels = np.zeros(n) if strata is None else strata
     if cv > 1:
-        splitter = {
-            (False, False): model_selection.KFold,
-            (False, True): model_selection.StratifiedKFold,
-            (True, False): model_selection.GroupKFold,
-            (True, True): model_selection.StratifiedGroupKFold,
-        }[groups is not None, strata is not None](int(cv), shuffle=True, random_state=random_state)
-        return splitter.split(np.empty(n), labels, groups)
-    if groups is not None:  # one part of groups is not stratified: scikit-learn has no such splitter
-        splitter = model_selection.GroupShuffleSplit
+        splitter = getattr(model_selection, f"{of}KFold")(int(cv), shuffle=True, random_state=random_state)
     else:
-        splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
-    return splitter(1, test_size=cv, random_state=random_state).split(np.empty(n), labels, groups)
+        splitter = getattr(model_selection, f"{of}ShuffleSplit")(1, test_size=cv, random_state=random_state)
+    return splitter.split(np.empty(n), labels, groups)
 
 
 def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, IntArray]]:
@@ -268,9 +262,8 @@ class TuningResult:
     noise : float, optional
         Variance that divides the loss beside the precisions, where it was integrated out.
     gamma : float, optional
-        Times the weights of the parent it is the mean of the prior, where a problem has one.
+        Share of the weights of the parent in the mean of the prior.
     l1 : ndarray, shape (n_groups,), optional
-        Weights of the l1 penalty, where there was one.
     risk : Risk, optional
         What was fitted, on all training data.
     """
