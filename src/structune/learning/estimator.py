@@ -17,19 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import (
-    OF_FITS,
-    Arrays,
-    check_array,
-    pack_names,
-    save_model,
-    unpack_names,
-)
+from structune.files.models import OF_FITS, Arrays, check_array, pack_names, save_model, unpack_names
 from structune.kinds import kind_of
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_ranges, parameters
-from structune.running.blas import one_thread
-from structune.running.executors import make_executor
+from structune.running.executors import make_executor, one_thread
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
@@ -69,10 +61,9 @@ class Encoded:
 class StructuredEstimator(FitsOnExecutor, ABC):
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
-    A subclass is the estimator of a kind (`structune.kinds`). It is declared with the decorator `parameters`;
-    parameters that it does not have are fields with ``init=False``. Its method `_encode_training` builds the
-    structure and encodes the examples, and ``fit`` calls `_fit` with them; it has the property `_structure`
-    and, for its files, `_pack` and the class method ``_from_file``.
+    A subclass is the estimator of a kind (`structune.kinds`), declared with the decorator `parameters`. Its
+    ``fit`` calls `_fit` with what `_encode_training` gives; it has the property `_structure` and, for its
+    files, `_pack` and the class method ``_from_file``.
 
     Parameters
     ----------
@@ -93,8 +84,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         a function of a weight's name gives the same group name.
     cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5, which are steadier. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -149,9 +139,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
-    _ranges: ClassVar = {
-        "cv": SPLITS,
-    }
+    _ranges: ClassVar = {"cv": SPLITS}
 
     @property
     @abstractmethod

@@ -1,9 +1,9 @@
 """Where and how long work runs.
 
-- ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
+- ``executors``: threads, those of linear algebra, too, and ``Run``, what a fit is told of all this
 - ``dask_executor``: a Dask cluster
 - ``memory``: how much there is, batches of items, and work on items as they come
-- ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars, how far within one long example
+- ``monitor``: Ctrl-C, time budgets, records, bars, how far within one long example
 - ``checkpoints``: work that goes on
 """
 

@@ -33,13 +33,9 @@ class Restored(dict[str, Any]):
     Its methods give a part of it, or raise a `ModelFileError` where that is not there, or is something else.
     """
 
-    source: str | os.PathLike[str] = "checkpoint"
-
-    @classmethod
-    def of(cls, state: State, source: str | os.PathLike[str]) -> Restored:
-        found = cls(state)
-        found.source = source
-        return found
+    def __init__(self, state: State, source: str | os.PathLike[str] = "checkpoint") -> None:
+        super().__init__(state)
+        self.source = source
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
         """An array of it, of numbers that work may leave; None in its shape stands for any length."""
@@ -79,7 +75,7 @@ class Restored(dict[str, Any]):
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
             raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
-        return {key: Restored.of(part, self.source) for key, part in found.items()}
+        return {key: Restored(part, self.source) for key, part in found.items()}
 
     def refuse(self, message: str) -> ModelFileError:
         return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
@@ -159,7 +155,7 @@ class Checkpoint:
         try:
             for key, plain in header["states"].items():
                 own = {k.removeprefix(f"{key}/"): a for k, a in arrays.items() if k.startswith(f"{key}/")}
-                self._restored[key] = Restored.of({**plain, **own}, self.path)
+                self._restored[key] = Restored({**plain, **own}, self.path)
             return dict(header["identity"])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
@@ -183,7 +179,6 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -191,18 +186,16 @@ class Checkpoint:
         """Write the file now, if there is any state; where that cannot be, warn once."""
         if not self._states:
             return
-        header: dict[str, Any] = {"identity": self._identity, "states": {}}
-        arrays: dict[str, NDArray[Any]] = {}
+        states, arrays = dict[str, dict[str, Any]](), dict[str, NDArray[Any]]()
         for key, state in self._states.items():
-            found = state()
-            header["states"][key] = plain = {}
-            for name, value in found.items():
+            states[key] = {}
+            for name, value in state().items():
                 if isinstance(value, np.ndarray):
                     arrays[f"{key}/{name}"] = value
                 else:
-                    plain[name] = value.item() if isinstance(value, np.generic) else value
+                    states[key][name] = value.item() if isinstance(value, np.generic) else value
         try:
-            save_model(self.path, KIND, header, arrays)
+            save_model(self.path, KIND, {"identity": self._identity, "states": states}, arrays)
         except OSError as error:
             if not self._failed:
                 warnings.warn(f"{self.path}: no checkpoint ({error})", CheckpointWarning, stacklevel=2)
@@ -218,7 +211,6 @@ class Checkpoint:
             self.write()
 
     def remove(self) -> None:
-        """Remove the file, if it is there."""
         self.path.unlink(missing_ok=True)
 
     def __deepcopy__(self, memo: object) -> Checkpoint:

@@ -24,7 +24,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 from distributed.versions import get_versions
 
 from structune.errors import ClusterError, DataError, warn
-from structune.running.blas import one_thread
+from structune.running.executors import one_thread
 
 Function = Callable[..., Any]
 SCHEME = "dask"

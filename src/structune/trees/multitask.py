@@ -69,8 +69,8 @@ class MultitaskEstimator(FitsOnExecutor):
     Notes
     -----
     The model of a node minimises ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss``, w_p the weights of
-    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). The root is the
-    union of all tasks. All tasks have the structure of the union, with all of its attributes and labels.
+    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). All tasks have the
+    structure of their union, with all of its attributes and labels.
 
     Examples
     --------

@@ -23,9 +23,8 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
-from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.executors import Executor, PreparedRun, ThreadExecutor
+from structune.running.executors import Executor, PreparedRun, ThreadExecutor, one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray, Structure
 from structune.trees.task_tree import TaskTree
@@ -86,16 +85,12 @@ def node_risks(
 def fit_node(
     risk: Risk, prior: NodePrior, parent: FloatArray | None, monitor: Monitor | None = None, **options: Any
 ) -> Solution:
-    """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
-
-    Ctrl-C raises `KeyboardInterrupt`, where a solver alone would end with its best so far: other fits of the
-    tree would go on.
-    """
+    """Fit one node, from the weights of its parent on; options are those of `fit_l2`."""
     # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
     # mean at gamma w_p, so that any solver of an l2 penalty fits a node
     center = None if parent is None else prior.gamma * parent
     found = fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
-    if found.status == "interrupted":
+    if found.status == "interrupted":  # or else the other fits of the tree would go on
         raise KeyboardInterrupt
     return found
 
@@ -117,10 +112,9 @@ def fit_tree(
     monitor: Monitor | None = None,
     **options: Any,
 ) -> dict[str, Solution]:
-    """Fit every node that has examples, from the root down (Gornitz et al. 2011, section 2).
+    """Fit every node that has examples, from the root down, with options of `fit_l2`.
 
-    Nodes of a level are fitted side by side, where they are many. The monitor gets a record a node. Options
-    are those of `fit_l2`.
+    Nodes of a level are fitted side by side, where they are many (Gornitz et al. 2011, section 2).
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     fits: dict[str, Solution] = {}
@@ -194,16 +188,15 @@ def choose_priors(
 ) -> dict[str, NodePrior]:
     """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
 
-    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
-    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
-    taken, and so it is where nothing below a node is held out. Priors of a level are tried side by side. The
-    monitor gets a record a node. Options are those of `fit_l2`.
+    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of equals
+    the strongest prior is taken, and so it is where nothing below a node is held out. Options are those of
+    `fit_l2`.
     """
     executor, options["monitor"] = executor or ThreadExecutor(1), (monitor := monitor or Monitor())
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")
-    state = kept.state or Restored(chosen={})
+    state = kept.state or Restored({"chosen": {}})
     for node, part in state.parts("chosen", tree.nodes).items():
         try:
             chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
@@ -257,8 +250,8 @@ def tune_priors(
     """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
 
     From the root down, each search from the precisions of the node above; those of `tuner` are for the root.
-    A node of which nothing is held out gets these, and its parent's weights for a mean. The monitor gets a
-    record a node, and those of the tuner. A search that was interrupted raises `KeyboardInterrupt`.
+    A node of which nothing is held out gets these, and its parent's weights for a mean. A search that was
+    interrupted raises `KeyboardInterrupt`.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}

@@ -30,7 +30,7 @@ from structune.alignment.structure.pair import (
 from structune.alignment.structure.shard import AlignmentShard
 from structune.errors import DataError
 from structune.running.memory import held_memory, require_memory
-from structune.running.progress import step
+from structune.running.monitor import step
 from structune.structure import Array, FloatArray, IntArray
 
 _LOST = 1e-9  # share of the partition function that may be lost to the limits of a double

@@ -14,8 +14,8 @@ import scipy
 from structune.errors import DataError
 from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.solution import Solution
-from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
+from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray, IntArray, Structure
 
@@ -118,7 +118,6 @@ def minimize_bundle(
     tolerance : float
         Ends when the gap between the objective and its lower bound is at most this times the objective, and
         3 % of what the objective can fall below its value at the center (or a hundredth of the former).
-        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional

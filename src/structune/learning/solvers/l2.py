@@ -55,9 +55,9 @@ def fit_l2(
     center : ndarray, shape (n_weights,), optional
         The mean of the prior; zero by default.
     tolerance : float
-        L-BFGS ends when the norm of the gradient is at most this times that at the center, Newton's method as
-        `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective. With
-        `l1` the norm of the least subgradient is at most this times that of the gradient at the center.
+        L-BFGS ends when the norm of the gradient (with `l1`, of the least subgradient) is at most this times
+        that of the gradient at the center, a bundle method at a gap of ten times this, relative to the
+        objective.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
 
@@ -166,8 +166,8 @@ def elastic_net_path(
 ) -> Iterator[tuple[float, Solution]]:
     """Minimise ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
 
-    Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010). It is made when the
-    caller asks for it, who may stop at any. To choose a factor by held-out loss, see `GridTuner`.
+    Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010), and is made when it
+    is asked for. To choose a factor by held-out loss, see `GridTuner`.
 
     Parameters
     ----------

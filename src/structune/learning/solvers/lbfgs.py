@@ -8,15 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from structune.learning.solvers.solution import (
-    DECREASE,
-    ROUNDING,
-    Descent,
-    Objective,
-    Solution,
-    share_done,
-)
-from structune.running.blas import one_thread
+from structune.learning.solvers.solution import DECREASE, ROUNDING, Descent, Objective, Solution, share_done
+from structune.running.executors import one_thread
 from structune.running.monitor import Kept, Monitor
 from structune.structure import FloatArray
 
@@ -56,8 +49,10 @@ class Pairs:
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
         """Keep a pair, unless the function does not curve upward along the step."""
-        if is_curved(step, change):
-            self.kept.append((step, change, float(step @ change)))
+        # s'y > 0 keeps the BFGS matrix positive definite
+        product = float(step @ change)
+        if product > _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            self.kept.append((step, change, product))
 
     def under(self, extra: FloatArray | None = None) -> Pairs:
         """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
@@ -85,13 +80,6 @@ class Pairs:
         for step, change, product in self.kept:
             left = daxpy(step, left, a=shares.pop() - float(change @ left) / product)
         return left
-
-
-def is_curved(step: FloatArray, change: FloatArray) -> bool:
-    """Whether a function curves upward along a step, by the change of its gradient."""
-    # s'y > 0 keeps the BFGS matrix positive definite
-    least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
-    return bool(float(step @ change) > least)
 
 
 @one_thread()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
@@ -11,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, cg, minres
 from structune.learning.risk import Risk
 from structune.learning.solvers.lbfgs import Pairs
 from structune.learning.solvers.solution import MOST_HALVINGS, ROUNDING, Descent, Objective, Solution
-from structune.running.blas import one_thread
+from structune.running.executors import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 
@@ -49,7 +50,7 @@ def minimize_newton(
         residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
         share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
         w, n = path.w, path.n_steps
-        solved = system_at(risk, precision, w, monitor).solve(path.gradient, tolerance=share)
+        solved = system_at(risk, precision, w, monitor=monitor).solve(path.gradient, tolerance=share)
         # g' (C + H)^-1 g, twice what the quadratic model has to gain
         decrement = float(path.gradient @ solved.x)
         # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
@@ -187,16 +188,10 @@ class FactoredSystem:
 
 
 def system_at(
-    risk: Risk,
-    precision: FloatArray,
-    w: FloatArray,
-    monitor: Monitor | None = None,
-    pairs: Pairs | None = None,
+    risk: Risk, precision: FloatArray, w: FloatArray, **options: Any
 ) -> FactoredSystem | HessianSystem:
     """The system at `w`, factored where the risk gives its Hessian as a matrix."""
-    if risk.dense:
-        return FactoredSystem(risk, precision, w)
-    return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
+    return FactoredSystem(risk, precision, w) if risk.dense else HessianSystem(risk, precision, w, **options)
 
 
 def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:

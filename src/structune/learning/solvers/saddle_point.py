@@ -78,10 +78,8 @@ def minimize_saddle_point(
     of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
     the minimum of L meets the constraints.
 
-    A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
-    further before anything is penalised. L-BFGS gets stuck at kinks: each round with penalties starts where
-    the last one ended, after projections on planes of violated constraints and, where it lowers L, closer to
-    zero. Where many kinks meet at the minimum the search ends near it, not at it.
+    L-BFGS gets stuck at kinks: each round with penalties starts where the last one ended, after projections
+    on planes of violated constraints. Where many kinks meet at the minimum the search ends near it.
 
     Parameters
     ----------
@@ -90,7 +88,6 @@ def minimize_saddle_point(
     constraints : sequence of Constraint
     start : ndarray, shape (n_weights,)
     gamma : float
-        Positive.
     scale : ndarray, shape (n_weights,), optional
         L-BFGS works in w / scale.
     multipliers : ndarray, shape (n_constraints,), optional
@@ -101,15 +98,12 @@ def minimize_saddle_point(
         with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
-        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
-        there is no small gradient at a kink.
+        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0.
     max_rounds : int
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of rounds without penalties: the first ends by the tolerance, the second where the constraints are met
-        or 10 steps of L-BFGS leave more than four fifths of the violation. Rounds with penalties have 10
-        steps, and go on without raising the multipliers once the constraints are met.
+        Of rounds without penalties; those with penalties have 10 steps.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 
@@ -131,13 +125,15 @@ def minimize_saddle_point(
         w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
         n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
-        search.look_at_zero(start.size)
+        search.at_zero, slope = search.objective(np.zeros_like(start))
+        search.pull = float(np.linalg.norm(slope))
         if kept.state is not None:
             search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
             # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
-            # alone is minimised further (free, not first), and only then are multipliers raised.
+            # alone is minimised further (free, not first), as a minimum that is not found to the last digit
+            # may violate what the true one meets, and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
             fit = search.minimise(w, beta, first, max_iterations, monitor)
             w, end = fit.w, search.evaluate(fit.w)
@@ -227,10 +223,6 @@ class _Search:
         self.scale, self.tolerance = scale, tolerance
         self.best: _Iterate | None = None
         self.n_steps, self.last_violation = 0, float(np.finfo(float).max)
-
-    def look_at_zero(self, n_weights: int) -> None:
-        self.at_zero, slope = self.objective(np.zeros(n_weights))
-        self.pull = float(np.linalg.norm(slope))
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""

@@ -620,7 +620,8 @@ class _Fits:
         w = self.fit.w
         try:
             loss, gradient = self.split.heldout.value_and_gradient(w)
-            self.system = system_at(self.split.train, self.precision, w, self.monitor, self.pairs)
+            shared = {"monitor": self.monitor, "pairs": self.pairs}
+            self.system = system_at(self.split.train, self.precision, w, **shared)
             solved = self.system.solve(gradient, self.x, tolerance=tolerance)
         except STOPS as stop:
             raise FitStopped(stop_status(stop), w) from None

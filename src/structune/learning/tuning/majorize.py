@@ -71,8 +71,8 @@ class MajorizeTuner:
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
         n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where a matrix gives them sooner than random probes.
-        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight, but not
-        for random probes of fewer than ten weights a group; and where "all" collapses: when the fit has lost
+        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight (but not
+        by random probes of fewer than ten weights a group), and where "all" collapses: when the fit has lost
         half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
     start : float, optional
         Precision of every group to begin with: by default 1, as in the paper, or in regression, where
@@ -83,8 +83,7 @@ class MajorizeTuner:
         their moves become smaller. With the effective number of weights, which no update has to lower
         anything, each move goes there at once, or up to four times as far as the update says.
     fit_tolerance : float
-        Of the last fit. Those before are ten times looser: with a convex loss any progress on the majorising
-        objective lowers the integrated one. The convex-concave procedure starts every fit anew, and may not.
+        Of the last fit. Those before are ten times looser.
     cg_tolerance : float
         Of the linear systems for the effective number of weights.
     random_state : int
@@ -145,8 +144,8 @@ class _Steps:
         held_out = sum(split.heldout.n_parts for split in problem.splits)
         self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
         self.is_rough = len(self.groups) == 1 and self.is_calibrated
-        # any progress on the majorising quadratic lowers the integrated objective: fits before the last are
-        # loose
+        # with a convex loss any progress on the majorising quadratic lowers the integrated objective, so that
+        # fits before the last are loose; the convex-concave procedure starts every fit anew, and may not
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
