@@ -10,7 +10,7 @@ import piqp
 from structune.learning import Risk
 from structune.learning.solvers.bundle import SeenOutputs
 from structune.learning.solvers.solution import Solution
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from structune.flat.structure.shard import Design
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.structure import FloatArray, IntArray
 
 # An eigendecomposition of a larger Gram matrix, or of one that is hardly smaller than the features are many,

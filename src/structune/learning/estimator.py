@@ -21,7 +21,8 @@ from structune.files.models import OF_FITS, Arrays, check_array, pack_names, sav
 from structune.kinds import kind_of
 from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_ranges, parameters
-from structune.running.executors import make_executor, one_thread
+from structune.running.blas import one_thread
+from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
@@ -578,7 +579,7 @@ class BlockEstimator(StructuredEstimator):
         blocks : function without arguments
             Gives what `fit` takes of some examples, as a tuple ``(X, y, ...)``, block by block; for gene
             finders lists of `AnnotatedSequence`. It is called twice where something is to be known of all
-            examples before the first is encoded, such as their classes, or the lengths of introns.
+            examples before the first is encoded, such as their classes.
         writer : ShardWriter
         extra : mapping, optional
             As `ShardWriter.finish` takes it.

@@ -21,8 +21,9 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.majorize import MajorizeTuner
 from structune.learning.tuning.problem import PassCount, Tuner, TuningProblem, TuningResult
+from structune.running.blas import one_thread
 from structune.running.checkpoints import digest
-from structune.running.executors import PreparedRun, one_thread
+from structune.running.executors import PreparedRun
 from structune.running.monitor import STOPPED, Monitor
 from structune.structure import FloatArray, Groups, Shard, Structure
 

@@ -257,7 +257,6 @@ class FitsOnExecutor(Parameters):
     n_jobs: int | None = -1
     run: Run | None = None
 
-    _shared: ClassVar[tuple[str, ...]] = ("run",)  # a connection to a cluster cannot be copied
     _tolerance: ClassVar[float] = TOLERANCE  # of a fit, where `run` has none
 
     @property

@@ -91,9 +91,6 @@ class Risk:
 
     Attributes
     ----------
-    beginning : Ray or None
-        Where the convex-concave procedure begins, if not at the minimum of the margin loss.
-    linear : ndarray, shape (n_weights,)
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
@@ -101,7 +98,7 @@ class Risk:
         Whether some outputs are known in part only, and whether solvers take the Hessian as a matrix.
     """
 
-    beginning: Ray | None = None
+    beginning: Ray | None = None  # of the convex-concave procedure, if not the minimum of the margin loss
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Where and how long work runs.
 
-- ``executors``: threads, those of linear algebra, too, and ``Run``, what a fit is told of all this
+- ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
 - ``dask_executor``: a Dask cluster
 - ``memory``: how much there is, batches of items, and work on items as they come
 - ``monitor``: Ctrl-C, time budgets, records, bars, how far within one long example

@@ -213,9 +213,6 @@ class Checkpoint:
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
 
-    def __deepcopy__(self, memo: object) -> Checkpoint:
-        return self  # for clones of estimators
-
     def __repr__(self) -> str:
         return f"Checkpoint({str(self.path)!r}, {self.seconds})"
 

@@ -24,7 +24,7 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 from distributed.versions import get_versions
 
 from structune.errors import ClusterError, DataError, warn
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 
 Function = Callable[..., Any]
 SCHEME = "dask"
@@ -223,9 +223,6 @@ class DaskExecutor:
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1
-
-    def __deepcopy__(self, memo: object) -> DaskExecutor:
-        return self  # for clones of estimators
 
 
 def _place(value: Any) -> tuple[Any, int]:

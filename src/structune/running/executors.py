@@ -6,16 +6,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice, pairwise
 from numbers import Integral
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from structune.errors import DataError
 
@@ -211,6 +207,9 @@ class Run:
     max_iterations: int = 1000
     tolerance: float | None = None
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # for clones of estimators: a connection to a cluster cannot be copied
+
 
 @dataclass(frozen=True)
 class PreparedRun(Run):
@@ -231,28 +230,3 @@ class PreparedRun(Run):
         """Remove it where the work is done, or else write it."""
         if self.checkpoint is not None:
             self.checkpoint.end(is_done)
-
-
-# --- threads of the linear algebra library -----------------------------------------------------------------
-
-_controller = cache(ThreadpoolController)
-_lock = Lock()
-_inside: list[Any] = []  # the limit in force, once for everyone who is inside
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """No threads of BLAS: on small matrices they wait for each other, and they take the executor's cores.
-
-    The limit is that of the process, set by the first to enter and lifted by the last to leave.
-    """
-    # threads that overlap must not take each other's limit for the original one
-    with _lock:
-        _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
-    try:
-        yield
-    finally:
-        with _lock:
-            limit = _inside.pop()
-            if not _inside:
-                limit.restore_original_limits()

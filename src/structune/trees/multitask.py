@@ -150,13 +150,7 @@ class MultitaskEstimator(FitsOnExecutor):
         return self
 
     def model(self, name: str) -> Any:
-        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
-
-        Raises
-        ------
-        DataError
-            No node of the tree.
-        """
+        """The fitted estimator of a node: that of the nearest one above, if it had no examples."""
         self._check_fitted("model_")
         node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
         model = copy(self.model_)

@@ -87,8 +87,8 @@ class TaskTree:
         Parameters
         ----------
         nested : mapping or collection of str
-            What is below a node: a mapping, a collection of the names of leaves, or nothing (None, or empty)
-            below a leaf. Several nodes at the top get a common parent, "root".
+            What is below a node: a mapping, names of leaves, or nothing (None, or empty) below a leaf.
+            Several nodes at the top get a common parent, "root".
         """
         pairs = list(_nested_pairs(nested, None))
         if sum(parent is None for _, parent in pairs) > 1:
@@ -97,14 +97,10 @@ class TaskTree:
 
     @classmethod
     def from_newick(cls, text: str) -> Self:
-        """From a tree in Newick format.
+        """From a tree in Newick format, without its branch lengths and comments.
 
-        Parameters
-        ----------
-        text : str
-            Branch lengths and comments are left out. Inner nodes without a name, or with a number, which is a
-            support, get the names of the leaves below them, joined by "+". Names with spaces or
-            punctuation stand in single quotes.
+        Inner nodes without a name, or with a number, which is a support, get the names of the leaves below
+        them, joined by "+". Names with spaces or punctuation stand in single quotes.
         """
         return cls(_newick_pairs(text))
 

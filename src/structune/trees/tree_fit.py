@@ -23,8 +23,9 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
 from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
+from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.executors import Executor, PreparedRun, ThreadExecutor, one_thread
+from structune.running.executors import Executor, PreparedRun, ThreadExecutor
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray, Structure
 from structune.trees.task_tree import TaskTree

@@ -20,7 +20,7 @@ from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.newton import FactoredSystem, HessianSystem, minimize_newton, system_at
 from structune.learning.tuning.implicit import hypergradient
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import FitStopped
 from tiny import FLAT, KINDS, Budget, Fuse, dense_hessian, exact_fit, group, risk_of, small, tuning_problem
 

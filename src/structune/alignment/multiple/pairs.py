@@ -19,7 +19,8 @@ from structune.alignment.structure import inference
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.features import SequenceFeatures
 from structune.alignment.structure.pair import Model, Pair
-from structune.running.executors import Executor, one_thread
+from structune.running.blas import one_thread
+from structune.running.executors import Executor
 from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray, offsets_of
 

@@ -14,8 +14,8 @@ import scipy
 from structune.errors import DataError
 from structune.learning.risk import Ray, Risk
 from structune.learning.solvers.solution import Solution
+from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.executors import one_thread
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
 from structune.structure import FloatArray, IntArray, Structure
 

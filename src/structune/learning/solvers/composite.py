@@ -19,7 +19,7 @@ from structune.learning.solvers.solution import (
     least_subgradient,
     share_done,
 )
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, IntArray
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy
 
 from structune.learning.solvers.solution import DECREASE, ROUNDING, Descent, Objective, Solution, share_done
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import Kept, Monitor
 from structune.structure import FloatArray
 

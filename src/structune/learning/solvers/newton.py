@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, cg, minres
 from structune.learning.risk import Risk
 from structune.learning.solvers.lbfgs import Pairs
 from structune.learning.solvers.solution import MOST_HALVINGS, ROUNDING, Descent, Objective, Solution
-from structune.running.executors import one_thread
+from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, HessianProduct
 

@@ -325,68 +325,54 @@ class _Search:
         # to
         tuner, last = self.tuner, max((point.tolerance for point in self.points), default=0.0)
         looser = _LOOSER if self.best is None or accuracy >= self.best.accuracy else 1.0
-        tolerances = {
+        options = {
             "tolerance": min(looser * last or np.inf, _LOOSE * tuner.fit_tolerance),
             "cg_tolerance": tuner.cg_tolerance,
             "accuracy": accuracy,
+            "monitor": self.monitor,
         }
         parents = [split.parent for split in self.problem.splits]
         starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
-        shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
+        shared = self.problem.groups, *self._parts(d), options
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
     def finish(self, status: str) -> TuningResult:
         # the precisions are those of the prior of the weights, which more data do not change: all data are
         # fitted with them as they are, from the mean of the splits' weights
-        fits = [point.fit for point in self.points]
+        fits, problem = [point.fit for point in self.points], self.problem
         w = fits[0].w if fits else self.unfinished
         d = self.first if self.best is None else self.best.d
+        log_precision, gamma = self._parts(d)
         if self.tuner.refit and status not in STOPPED:
+            precision, start = np.exp(log_precision), np.mean([fit.w for fit in fits], axis=0)
+            shared: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
+            shared |= {"center": None if problem.parent is None else gamma * problem.parent}
             try:
-                w = self._refit(d, fits)
+                fit = fit_l2(
+                    problem.full, problem.groups.spread(precision), start, pairs=fits[0].pairs, **shared
+                )
+                self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
+                fit.check()
+                w = fit.w
             except STOPS as stop:
                 w, status = getattr(stop, "w", w), stop_status(stop)
         value = None if self.best is None else self.best.loss
-        log_precision, gamma = self._parts(d)
         mark_chosen(self.monitor.history, log_precision)
         found = TuningResult(log_precision, w, status, value, self.passes.spent, self.monitor.history)
-        return found if self.problem.parent is None else replace(found, gamma=gamma)
+        return found if problem.parent is None else replace(found, gamma=gamma)
 
     def _parts(self, d: FloatArray) -> tuple[FloatArray, float]:
         """The log precisions, and gamma."""
         n = len(self.problem.groups)
         return d[:n], float(d[n:].sum())
 
-    def _refit(self, at: FloatArray, fits: Sequence[Solution]) -> FloatArray:
-        d, gamma = self._parts(at)
-        precision, parent = self.problem.groups.spread(np.exp(d)), self.problem.parent
-        fit = fit_l2(
-            self.problem.full,
-            precision,
-            np.mean([fit.w for fit in fits], axis=0),
-            center=None if parent is None else gamma * parent,
-            tolerance=self.tuner.fit_tolerance,
-            pairs=fits[0].pairs,
-            monitor=self.monitor,
-        )
-        self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
-        fit.check()
-        return fit.w
-
 
 def _of_risks(
-    risks: tuple[Risk, Risk],
-    parent: FloatArray | None,
-    start: HyperGradient | None,
-    groups: Groups,
-    log_precision: FloatArray,
-    gamma: float,
-    tolerances: dict[str, float],
-    monitor: Monitor,
+    risks: tuple[Risk, Risk], parent: FloatArray | None, start: HyperGradient | None, *given: Any
 ) -> HyperGradient:
     """That of one split, by its risks."""
-    split = Split(*risks, parent)
-    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
+    *where, options = given
+    return hypergradient(Split(*risks, parent), *where, start=start, **options)
 
 
 # --- a point ----------------------------------------------------------------------------------------------
@@ -423,14 +409,10 @@ class Response:
 
         `rest` is a matrix of curvature that the model has not.
         """
-        found = minimize(
-            self._value_and_gradient(rest),
-            np.zeros(low.size),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(low, high),
-            options={"maxiter": 200, "ftol": 1e-10, "gtol": 0.0},
-        )
+        options = {"maxiter": 200, "ftol": 1e-10, "gtol": 0.0}
+        ends: dict[str, Any] = {"bounds": Bounds(low, high), "options": options}
+        function = self._value_and_gradient(rest)
+        found = minimize(function, np.zeros(low.size), jac=True, method="L-BFGS-B", **ends)
         return np.clip(found.x, low, high), max(0.0, -float(found.fun))
 
     @property

@@ -229,15 +229,10 @@ class _Steps:
         self.w = fit.w
         # the solver minimised loss + noise * prior: the loss alone, in its own units
         loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
-        self.monitor.record(
-            "majorize",
-            objective=self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0],
-            loss=loss,
-            log_precision=self.log_precision.tolist(),
-            fit_evaluations=fit.n_evaluations,
-            effective=self.effective,
-            passes=self.passes.spent,
-        )
+        objective = self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0]
+        told = {"objective": objective, "loss": loss, "log_precision": self.log_precision.tolist()}
+        told |= {"fit_evaluations": fit.n_evaluations, "effective": self.effective}
+        self.monitor.record("majorize", **told, passes=self.passes.spent)
         fit.check()
         self.loss = loss
         if self.first_loss is None:
@@ -430,9 +425,8 @@ class DirectTuner:
                     "smaller beta, or tuning='majorize', which has the same objective",
                     CollapseWarning,
                 )
-            monitor.record(
-                "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
-            )
+            told = {"objective": fit.objective, "log_precision": log_precision.tolist()}
+            monitor.record("direct", **told, passes=passes.spent)
             noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
         learned = integrated.of_result(noise)
         return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, learned)

@@ -321,13 +321,7 @@ class PassCount:
 
 
 def make_tuner(tuning: str | Tuner) -> Tuner:
-    """A tuner by name, or the tuner itself.
-
-    Raises
-    ------
-    DataError
-        An unknown name, or a tuner with a setting that it cannot have.
-    """
+    """A tuner by name, or the tuner itself, if its settings are some that it can have."""
     if not isinstance(tuning, str):
         if isinstance(tuning, type) or not hasattr(tuning, "tune"):
             raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
