@@ -200,11 +200,8 @@ class Structure(ABC):
     def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
         """Highest-scoring outputs, and their scores, shape (n_examples,).
 
-        Parameters
-        ----------
-        cost : ndarray, shape (n_examples,), optional
-            Loss-augmented decoding: the score has this much times the cost of an output in it (capability
-            ``cost``).
+        With `cost`, shape (n_examples,), decoding is loss-augmented: the score has this much times the cost
+        of an output in it (capability ``cost``).
         """
         raise self._cannot("best")
 
@@ -229,9 +226,7 @@ class Structure(ABC):
         w : ndarray, shape (n_weights,)
             Complex weights give the complex-step value and gradient (capability ``complex``).
         expected : ndarray, shape (n_weights,), optional
-            The weighted sum over examples of the expected features is added to it.
-        weights : ndarray, shape (n_examples,), optional
-            Example weights for `expected`; the shard's own by default.
+            The sum over examples of the expected features, by `weights` or the shard's own, is added to it.
         within : bool
             Sum only over outputs that agree with the shard's partial labels (capability ``within``).
         """

@@ -175,9 +175,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         own, found = type(self), type(data.model)
         if found is not own:
             raise DataError(f"{folder}: found examples of {found.__name__}, expected {own.__name__}")
-        structure = data.model._structure
+        structure, shards = data.model._structure, data.shards
         try:
-            self._check_known(data.shards, loss)
+            self._check_known(shards, loss)
         except DataError as error:
             raise DataError(f"{folder}: {error}") from None
         self._fit_files(data, structure, loss)
@@ -345,10 +345,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             return Groups.separate(structure.weight_names())
         if callable(self.groups):
             return Groups.by_name([str(self.groups(name)) for name in structure.weight_names()])
-        raise DataError(
-            f"groups={self.groups!r}: expected {self._natural_groups!r}, 'single', 'separate', "
-            "or a function of names"
-        )
+        expected = f"{self._natural_groups!r}, 'single', 'separate', or a function of names"
+        raise DataError(f"groups={self.groups!r}: expected {expected}")
 
     def _start(self, structure: Structure) -> FloatArray | None:
         """The weights of the fit before, for a warm start."""

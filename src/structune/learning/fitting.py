@@ -55,23 +55,11 @@ def fit(
     prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
     hessian: str = "exact",
 ) -> TuningResult:
-    """Fit the weights of a structure.
+    """Fit the weights of a structure, with the precisions `penalty` or with those that `tuner` chooses.
 
-    Parameters
-    ----------
-    groups : Groups
-        Which weights share a precision.
-    penalty, l1 : ndarray, shape (n_groups,)
-        Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    cv, splitting, origin, hessian
-        As of `TuningProblem.build`: what the tuner holds out, and how it is drawn (`example_groups`,
-        `strata` and `random_state`); where the prior has its mean; how Hessians are made.
-    start : ndarray, shape (n_weights,), optional
-        Where a fit without tuning starts.
-    constraints : Constraints, optional
-        What the fit meets, beside what it minimises.
-    prepare : callable, optional
-        Of the problem and the start: the problem as the tuner or the fit gets it.
+    `cv`, `splitting` (`example_groups`, `strata` and `random_state`), `origin` and `hessian` are as of
+    `TuningProblem.build`. A fit without tuning begins at `start`. `constraints` are met beside what is
+    minimised. `prepare` makes of the problem and the start the problem that the tuner or the fit gets.
     """
     example_groups = splitting["example_groups"]
     if example_groups is not None and len(example_groups) != len(data):

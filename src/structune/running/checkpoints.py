@@ -28,10 +28,7 @@ V = TypeVar("V")
 
 
 class Restored(dict[str, Any]):
-    """A state from a file, `source`, which may say anything.
-
-    Its methods give a part of it, or raise a `ModelFileError` where that is not there, or is something else.
-    """
+    """A state from a file, `source`, which may say anything: what a part is not raises `ModelFileError`."""
 
     def __init__(self, state: State, source: str | os.PathLike[str] = "checkpoint") -> None:
         super().__init__(state)

@@ -239,13 +239,7 @@ _to_close: set[Client] = set()
 
 
 def connect(executor: Any, n_workers: int) -> DaskExecutor:
-    """The executor of a client, of a scheduler's address, or of a cluster of local processes.
-
-    Raises
-    ------
-    DataError
-        Something else, a scheduler that does not answer, or workers with other versions.
-    """
+    """The executor of a client, of a scheduler's address, or of a cluster of local processes."""
     if isinstance(executor, Client):
         return DaskExecutor(executor)
     if executor == SCHEME:

@@ -72,10 +72,8 @@ def require_memory(needed: float, what: str, expected: str) -> None:
 
 @contextmanager
 def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
-    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads.
-
-    Such work must not be nested: it would wait for itself.
-    """
+    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads."""
+    # such work must not be nested: it would wait for itself
     if needed <= _SMALL:
         yield
         return
@@ -154,19 +152,15 @@ def live_map(
     Items are read by a thread of their own, not far ahead. A run is what has been read, up to a size or a
     number of items: it does not wait for more.
 
+    No work is begun once the iterator is closed. What reading, `size`, `needed` or `work` raise comes after
+    the results before it.
+
     Parameters
     ----------
-    work : callable
-        From items, at least one, to a result. None is begun once the iterator is closed.
     needed : callable
         From an item to the bytes that work on it and its result take. A run waits with its turn until they
         fit into the available memory beside those of earlier runs whose results have not been used: until
         the result after them is asked for.
-
-    Raises
-    ------
-    Exception
-        What reading, `size`, `needed` or work raised, after the results before it.
     """
     live = _Live(items, work, n_threads, size, most_size, most_items, needed)
     for target in (live.read, *[live.serve] * n_threads):

@@ -184,10 +184,7 @@ def _line(values: dict[str, Any]) -> str:
 
 
 class Bars:
-    """One bar for the work as a whole, and one for the part of it that is going on.
-
-    A bar without a share of what is done moves to and fro. Nothing moves where there is no terminal.
-    """
+    """One bar for the work as a whole, and one for the part of it that is going on, on a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console

@@ -307,11 +307,8 @@ def learn_tasks(
     groups: Groups,
     run: PreparedRun,
 ) -> tuple[TuningResult, dict[str, Solution], dict[str, dict[str, Any]]]:
-    """The result of the root, the fits of all nodes, and what is told of each.
-
-    The groups of the examples are numbers of sequences, and `task_of` has the number of the task of each. The
-    grid is tried where there is no tuning.
-    """
+    """The result of the root, the fits of all nodes, and what is told of each."""
+    # groups of the examples are numbers of sequences, and `task_of` has the number of the task of each
     shard, loss, task = examples.shard, model._make_loss(), task_of[np.asarray(examples.groups)]
     # one encoding of all tasks is dealt out: nodes share the structure, and weights mean the same in all
     precisions, hessian = model._task_precisions(groups), model._hessian_method(examples.structure)
@@ -333,8 +330,8 @@ def learn_tasks(
         parts = _heldout_parts(task, len(tasks), cv, random_state) if has_choice else []
         splits = [(risks(~part), risks(part)) for part in parts]
         # of all nodes, over the data of the root
-        others = [risk for node, risk in full.items() if node != root]
-        others += [risk for split in splits for of_nodes in split for risk in of_nodes.values()]
+        others = [risk for split in splits for of_nodes in split for risk in of_nodes.values()]
+        others += [risk for node, risk in full.items() if node != root]
         monitor.passes = passes = PassCount(full[root], *others)
         run.begin_checkpoint(monitor, partial(told_data, full[root], groups))
         if tuning:
@@ -345,16 +342,12 @@ def learn_tasks(
             priors = {node: grid.priors(precision, node == root)[0] for node in full}
         fits = fit_tree(tree, full, priors, **ends)
         run.end_checkpoint(not any(fit.stopped for fit in fits.values()))
-    told = {
-        node: {
-            "gamma": priors[node].gamma,
-            "factor": priors[node].factor,
-            "penalty": (groups.sum(priors[node].precision) / np.maximum(groups.sizes, 1)).tolist(),
-            "n_examples": sum(map(len, full[node].shards)),
-            "status": fit.status,
-        }
-        for node, fit in fits.items()
-    }
+    told: dict[str, dict[str, Any]] = {}
+    for node, fit in fits.items():
+        prior, n = priors[node], sum(map(len, full[node].shards))
+        penalty = (groups.sum(prior.precision) / np.maximum(groups.sizes, 1)).tolist()
+        told[node] = {"gamma": prior.gamma, "factor": prior.factor, "penalty": penalty}
+        told[node] |= {"n_examples": n, "status": fit.status}
     log_precision = np.log(told[root]["penalty"])
     result = TuningResult(log_precision, fits[root].w, fits[root].status, None, passes.spent, monitor.history)
     return result, fits, told

@@ -118,7 +118,7 @@ def minimize_saddle_point(
     check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
     scale = np.ones_like(start) if scale is None else scale
-    search = _Search(objective, constraints, gamma, scale, tolerance)
+    search = _Search(Remembered(objective), constraints, gamma, scale, tolerance)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
@@ -204,25 +204,23 @@ class _Iterate:
         return float(self.excess.max(initial=0.0))
 
 
+@dataclass
 class _Search:
     """f and the constraints, the best iterate at which they were evaluated, and minimisations of L."""
 
-    at_zero: float  # f at w = 0
-    pull: float  # the norm of its gradient there
+    objective: Remembered
+    constraints: Sequence[Constraint]
+    gamma: float
+    scale: FloatArray
+    tolerance: float
+    best: _Iterate | None = None
+    at_zero: float = 0.0  # f at w = 0
+    pull: float = 0.0  # the norm of its gradient there
+    n_steps: int = 0
+    last_violation: float = float(np.finfo(float).max)
 
-    def __init__(
-        self,
-        objective: Objective,
-        constraints: Sequence[Constraint],
-        gamma: float,
-        scale: FloatArray,
-        tolerance: float,
-    ) -> None:
-        self.objective, self.constrain = Remembered(objective), Remembered(self._constrain)
-        self.constraints, self.gamma = constraints, gamma
-        self.scale, self.tolerance = scale, tolerance
-        self.best: _Iterate | None = None
-        self.n_steps, self.last_violation = 0, float(np.finfo(float).max)
+    def __post_init__(self) -> None:
+        self.constrain = Remembered(self._constrain)
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""

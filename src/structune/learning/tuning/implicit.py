@@ -530,9 +530,7 @@ def hypergradient(
     curvature.
 
     The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
-    right-hand side. Where the fit goes on to a quarter of its tolerance and the corrected value moves by more
-    than its share `accuracy`, and by more again where the system is solved at the new weights, it goes on.
-    Newton's fits are exact enough.
+    right-hand side. The fit goes on while the value moves by more than its share `accuracy`.
     """
     # At the optimum C w + grad l_T(w) = 0, so dw/dd = -(C + H)^-1 B with B_ij = [i in group j] c_i w_i, and
     # the slope of l_H(w(d)) is -B' x with (C + H) x = grad l_H: one system, however many hyperparameters.
@@ -541,7 +539,9 @@ def hypergradient(
         fits.go_on(tolerance)
         before = fits.n_products
         value = fits.corrected(fits.solve(cg_tolerance))
-        # a system that is solved anew at better weights checks x as well as w: then the value may be believed
+        # Where the fit goes on to a quarter of its tolerance and the corrected value moves by more than its
+        # share, and by more again where the system is solved at the new weights, it goes on. A system that is
+        # solved anew at better weights checks x as well as w. Newton's fits are exact enough.
         is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
         at_zero = split.train.at_zero.gradient_norm
         if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:

@@ -32,8 +32,7 @@ _RANGES = {  # of the settings that tuners have, by their names
 class Split:
     """Risks on a training part and on what was held out from it.
 
-    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, gamma one more
-    hyperparameter.
+    With `parent`, shape (n_weights,), the prior has its mean at gamma, one more hyperparameter, times that.
     """
 
     train: Risk
@@ -53,7 +52,7 @@ class TuningProblem:
     splits : tuple of Split
         One held-out split, or K folds; empty where the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
-        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+        For the fit on all data, as `Split.parent`, which all splits have then.
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
