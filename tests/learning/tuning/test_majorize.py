@@ -83,7 +83,7 @@ def test_effective_counts_are_traces(kind):
     problem = tuning_problem(kind, "grouped", splits=False)
     groups = problem.groups
     found = []
-    for seed in range(30):
+    for seed in range(20):
         steps = module._Steps(MajorizeTuner(random_state=seed, cg_tolerance=1e-10), problem, Monitor())
         steps.log_precision, steps.w = np.full(len(groups), 0.7), 0.1 * np.cos(np.arange(groups.index.size))
         found.append(steps._effective_counts())
@@ -388,7 +388,7 @@ def test_one_ctrl_c_is_enough(tuner, hessian):
 # --- calibration -------------------------------------------------------------------------------------------
 
 
-FACTORS = np.linspace(-5.0, 5.0, 41)
+FACTORS = np.linspace(-5.0, 5.0, 21)
 
 
 def folded(kind, folds=3):
