@@ -31,7 +31,6 @@ _UNFINISHED = {  # statuses of which a warning tells
     "iterations": "ended at its limit of iterations; raise that, or the tolerance",
     "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
 }
-_CV = 0.2  # where there are too few examples for what was asked for
 _DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
 _LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
 _PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
@@ -108,7 +107,7 @@ def _problem(tuner: Tuner | None, cv: Any, build: Callable[..., TuningProblem]) 
     # splits that were given are not replaced by others
     if tuner is not None and (tuner.needs_splits or (calibrated and cv not in PARTS)):
         return build(cv=cv)
-    for each in (cv, _CV) if calibrated else ():
+    for each in (cv, 0.2) if calibrated else ():
         with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
             return build(cv=each)
     return build(splits=False)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -27,8 +26,7 @@ OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Violations:
+class Violations(NamedTuple):
     """The outputs that attain the maximum in a loss, one an example."""
 
     outputs: Any

@@ -57,11 +57,6 @@ class DaskExecutor:
     ----------
     client : distributed.Client
 
-    Attributes
-    ----------
-    n_workers : int
-        When the executor was made: how sums are added depends on it, and must not on workers that die.
-
     Raises
     ------
     DataError
@@ -81,6 +76,7 @@ class DaskExecutor:
             self._wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
             with self._connected():
                 check_versions(client)
+        # from now on: how sums are added depends on it, and must not on workers that die
         self.n_workers = self._n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:

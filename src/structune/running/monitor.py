@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from threading import get_ident
@@ -168,8 +167,7 @@ class Monitor:
         return self.max_seconds is not None and self.seconds > self.max_seconds
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """The state that work had when it was killed, if it was, and what keeps it from now on."""
 
     state: Restored | None = None

@@ -170,7 +170,6 @@ class MultitaskEstimator(FitsOnExecutor):
 
         Parameters
         ----------
-        path : path
         extra : mapping, optional
             More to keep in the header, as JSON; back in ``extra_`` of the models of nodes after loading.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +29,7 @@ from structune.running.monitor import Monitor
 from structune.structure import FloatArray, Groups, IntArray, Structure
 from structune.trees.task_tree import TaskTree
 
-_NUMBERS = Range(-math.inf)
+_NUMBERS = Range(-np.inf)
 # what is learned from and what is held out, as `node_risks` makes them: one split, or folds
 Splits = Sequence[tuple[Mapping[str, Risk], Mapping[str, Risk]]]
 

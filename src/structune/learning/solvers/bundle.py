@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import piqp
@@ -13,7 +12,7 @@ import scipy
 
 from structune.errors import DataError
 from structune.learning.risk import Ray, Risk
-from structune.learning.solvers.solution import Solution
+from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
@@ -37,11 +36,8 @@ _MOST_STEPS = 30  # of the quadratic programme: later ones gain nothing
 _NEWS = 1e-9  # of a maximum: what an output must add to be kept
 _PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the diagonal of the Gram matrix
 
-Convex = Callable[[FloatArray], tuple[float, FloatArray]]
 
-
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """Weights, the objective there, and a subgradient of it without the prior."""
 
     w: FloatArray
@@ -147,7 +143,7 @@ class _Search:
 
     def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor, n: int) -> None:
         self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
-        self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
+        self.function: Objective = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
         self.best, self.status = Point(np.empty(0), np.inf, np.empty(0)), ""
         self.least = 0.0  # scale of a gap, should the minimum be zero
@@ -187,7 +183,7 @@ class _Search:
         fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
 
-    def _point(self, function: Convex, w: FloatArray, keep: bool = True) -> Point:
+    def _point(self, function: Objective, w: FloatArray, keep: bool = True) -> Point:
         """Evaluate, and keep the plane."""
         value, gradient = function(w)
         if keep:
@@ -215,7 +211,7 @@ class _Search:
             if np.isfinite(high - low):
                 power = np.floor(0.5 * (low + high))
 
-    def _evaluate(self, w: FloatArray, function: Convex | None = None) -> Point:
+    def _evaluate(self, w: FloatArray, function: Objective | None = None) -> Point:
         """A pass over the data at `w`, or a function that knows what that gives."""
         point = self._point(function or self.function, w)
         self.n += 1

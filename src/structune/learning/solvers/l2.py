@@ -47,7 +47,8 @@ def fit_l2(
     ----------
     risk : Risk
     precision : ndarray, shape (n_weights,)
-        C, the diagonal of the Gaussian prior's inverse covariance.
+        C, the diagonal of the Gaussian prior's inverse covariance. Bundle methods need some everywhere: with
+        them, weights that have none get a hundredth of the mean of the others.
     start : ndarray, shape (n_weights,), optional
         The center by default.
     l1 : ndarray, shape (n_weights,), optional
@@ -65,11 +66,6 @@ def fit_l2(
     ------
     CapabilityError
         `l1` and a risk with kinks.
-
-    Notes
-    -----
-    Bundle methods need some precision everywhere: with them, weights that have none get a hundredth of the
-    mean of the others.
     """
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if l1 is not None and not l1.any():

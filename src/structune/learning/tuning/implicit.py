@@ -69,8 +69,8 @@ class ImplicitTuner:
     """Minimises a held-out loss over the log precisions, by its implicit gradient.
 
     Each move goes to the lowest point of a model in a box: of the curvature of Gauss and Newton, and of how
-    far precisions move weights (``response``). To the held-out loss is added a
-    prior of the log precisions, normal with mean 0 and standard deviation 2.5: few examples tell little.
+    far precisions move weights. To the held-out loss is added a prior of the log precisions, normal with mean
+    0 and standard deviation 2.5: few examples tell little.
 
     Parameters
     ----------
