@@ -167,6 +167,13 @@ def test_files(tmp_path):
     again.fit(data)
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tree") / "model"
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(path)
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -177,9 +184,8 @@ def test_files(tmp_path):
         (lambda header, arrays: header["parameters"].pop("cv"), "damaged.*'cv'"),
     ],
 )
-def test_damaged_files(tmp_path, change, said):
-    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
-    header, arrays = read_model(tmp_path / "model")
+def test_damaged_files(saved, tmp_path, change, said):
+    header, arrays = read_model(saved)
     change(header, arrays)
     kind = header.pop("kind")
     save_model(tmp_path / "model", kind, header, arrays)
@@ -198,9 +204,8 @@ def test_genes():
         assert model.predict(task, [sequences[0].sequence])[0][0].exons == gene.exons
 
 
-def test_files_of_models_within_models(tmp_path):
-    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
-    whole, arrays = read_model(tmp_path / "model")
+def test_files_of_models_within_models(saved, tmp_path):
+    whole, arrays = read_model(saved)
     header = whole
     for _ in range(300):
         header = {**whole, "estimator": header}
