@@ -8,7 +8,7 @@ import numpy as np
 import piqp
 
 from structune.learning import Risk
-from structune.learning.solvers.seen_outputs import SeenOutputs
+from structune.learning.solvers.bundle import SeenOutputs
 from structune.learning.solvers.solution import Solution
 from structune.running.blas import one_thread
 from structune.running.monitor import STOPS, Monitor, stop_status

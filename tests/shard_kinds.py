@@ -92,11 +92,11 @@ EXAMPLES = {
 
 
 def rewrite(folder, change):
-    """Change the first shard, and list it as it is now."""
-    shard = open_shards(folder).shards[0]
+    """Replace the first shard, or change it by a function, and list it as it is now."""
+    shard = change(open_shards(folder).shards[0]) if callable(change) else change
     header = json.loads((folder / "shards.json").read_text())
     (folder / "shard-00000.bin").unlink()
-    header["shards"][0]["layout"] = write_shard(folder / "shard-00000.bin", change(shard))
+    header["shards"][0]["layout"] = write_shard(folder / "shard-00000.bin", shard)
     (folder / "shards.json").write_text(json.dumps(header))
 
 

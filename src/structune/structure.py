@@ -24,17 +24,10 @@ COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digit
 
 @dataclass(frozen=True)
 class Groups:
-    """Which hyperparameter each weight answers to.
+    """Which hyperparameter each weight answers to."""
 
-    Attributes
-    ----------
-    index : ndarray of int64, shape (n_weights,)
-        Group of each weight; -1 for one without a penalty.
-    names : tuple of str, length n_groups
-    """
-
-    index: IntArray
-    names: tuple[str, ...]
+    index: IntArray  # group of each weight, -1 for one without a penalty; shape (n_weights,)
+    names: tuple[str, ...]  # length n_groups
 
     def __len__(self) -> int:
         return len(self.names)
@@ -60,8 +53,7 @@ class Groups:
         """
         found = [given] * len(self)
         if isinstance(given, Mapping):
-            unknown = sorted(set(given) - {*self.names, None}, key=str)
-            if unknown:
+            if unknown := sorted(set(given) - {*self.names, None}, key=str):
                 known = f"{list(self.names[:_MOST_NAMED])}{' and others' * (len(self) > _MOST_NAMED)}"
                 raise DataError(f"{what} names the groups {unknown}, expected some of {known}")
             found = [given.get(name, given.get(None, default)) for name in self.names]
@@ -88,15 +80,9 @@ class Groups:
 
 @dataclass(frozen=True)
 class Shard(ABC):
-    """A batch of encoded examples in flat arrays; never changed once made.
+    """A batch of encoded examples in flat arrays; never changed once made."""
 
-    Attributes
-    ----------
-    weights : ndarray of float64, shape (n_examples,)
-        Weight of each example in every sum over examples.
-    """
-
-    weights: FloatArray
+    weights: FloatArray  # of each example in every sum over examples; shape (n_examples,)
 
     def __len__(self) -> int:
         return self.weights.size
@@ -206,10 +192,7 @@ class Structure(ABC):
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
-
-        Weights of the examples have been looked at before.
-        """
+        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices."""
         raise self._cannot("files of shards")
 
     # --- decoding, and the cost of what is decoded --------------------------------------------------------
@@ -217,11 +200,8 @@ class Structure(ABC):
     def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
         """Highest-scoring outputs, and their scores, shape (n_examples,).
 
-        Parameters
-        ----------
-        cost : ndarray, shape (n_examples,), optional
-            Loss-augmented decoding: this much times the cost of an output is added to its score, and is part
-            of the score returned (capability ``cost``).
+        With `cost`, shape (n_examples,), decoding is loss-augmented: the score has this much times the cost
+        of an output in it (capability ``cost``).
         """
         raise self._cannot("best")
 
@@ -246,9 +226,7 @@ class Structure(ABC):
         w : ndarray, shape (n_weights,)
             Complex weights give the complex-step value and gradient (capability ``complex``).
         expected : ndarray, shape (n_weights,), optional
-            The weighted sum over examples of the expected features is added to it.
-        weights : ndarray, shape (n_examples,), optional
-            Example weights for `expected`; the shard's own by default.
+            The sum over examples of the expected features, by `weights` or the shard's own, is added to it.
         within : bool
             Sum only over outputs that agree with the shard's partial labels (capability ``within``).
         """
@@ -286,10 +264,7 @@ class Structure(ABC):
         return product
 
     def variance(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Variance of each feature if the parts of an output were independent, summed over examples.
-
-        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
-        """
+        """Variance of each feature if the parts of an output were independent, summed over examples."""
         raise self._cannot("hessian")
 
     def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
@@ -303,13 +278,8 @@ class Structure(ABC):
     ) -> tuple[Any, FloatArray]:
         """Outputs of the largest margin times cost, and its value, shape (n_examples,).
 
-        The margin is that over the shard's own outputs: the maximum over y' of
-        ``Delta(y, y') (f(x, y') - f(x, y))``, 0 for y itself; capability ``rescaled``.
-
-        Parameters
-        ----------
-        cost : ndarray, shape (n_examples,), optional
-            This much times Delta(y, y') is added, and is part of the value.
+        The maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, 0 for y itself, with a `cost` of
+        0 by default, shape (n_examples,); capability ``rescaled``.
         """
         raise self._cannot("rescaled")
 
@@ -395,13 +365,15 @@ def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:
         raise DataError(f"found offsets that do not cut {n_items} items into {n_segments} segments")
 
 
+def _check_type(what: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:
+    if (array.dtype, array.shape) != (dtype, shape):
+        found, expected = f"type {array.dtype} and shape {array.shape}", f"{np.dtype(dtype)} and {shape}"
+        raise DataError(f"found {what} of {found}, expected {expected}")
+
+
 def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: int, high: int) -> None:
     """Raise `DataError` for an array of another type or shape, or with values outside ``low:high``."""
-    if (array.dtype, array.shape) != (dtype, shape):
-        raise DataError(
-            f"found {what} of type {array.dtype} and shape {array.shape}, "
-            f"expected {np.dtype(dtype)} and {shape}"
-        )
+    _check_type(what, array, dtype, shape)
     values = array.view(np.uint8) if array.dtype == bool else array  # bytes of a file may be any
     if values.size and not (low <= values.min() and values.max() < high):
         raise DataError(f"found {what} from {values.min()} to {values.max()}, expected {low} to {high - 1}")
@@ -409,10 +381,7 @@ def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: 
 
 def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np.inf) -> None:
     """Raise `DataError` for an array that is not of finite numbers, within ``+-most``, and of this shape."""
-    if (array.dtype, array.shape) != (np.float64, shape):
-        raise DataError(
-            f"found {what} of type {array.dtype} and shape {array.shape}, expected float64 and {shape}"
-        )
+    _check_type(what, array, np.float64, shape)
     if not (np.isfinite(array) & (np.abs(array) <= most)).all():
         raise DataError(f"found {what} that are not finite, or beyond +-{most}")
 

@@ -31,6 +31,17 @@ def cut_short(path, **settings):
     assert path.exists()
 
 
+def write(path, header, arrays):
+    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+
+
+DATA = {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+
+
+def of_tasks(inner=None, **settings):
+    return MultitaskEstimator(inner or SequenceTagger(), {"root": ["a", "b"]}, n_jobs=1, **settings)
+
+
 def test_what_fails_at_once_leaves_no_file(tmp_path):
     path = tmp_path / "c"
     with pytest.raises(ValueError, match="cannot split 20 examples"):
@@ -104,12 +115,11 @@ def test_settings_that_are_objects(one, other, tmp_path):
 
 def test_settings_inside_a_tree(tmp_path):
     """What a fit depends on counts; where it runs, and for how long, does not."""
-    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    path = tmp_path / "c"
 
     def learn(max_seconds=None, **settings):
-        inner = SequenceTagger(verbose=0, **settings)
         run = Run(None, max_seconds, Checkpoint(path, lasting=True))
-        MultitaskEstimator(inner, {"root": ["a", "b"]}, run=run, n_jobs=1).fit(data)
+        of_tasks(SequenceTagger(verbose=0, **settings), run=run).fit(DATA)
 
     learn(penalty=2.0, n_jobs=1)
     assert path.exists()
@@ -144,8 +154,7 @@ def test_arrays_that_do_not_fit(tmp_path):
         told = name.partition("/")[2]
         huge = np.full_like(right, 1e200)
         for wrong in (right[..., :-1], right[:, None], right * np.nan, huge, right.astype(np.float32)):
-            states = {key: header[key] for key in ("identity", "states")}
-            save_model(path, "checkpoint", states, arrays | {name: wrong})
+            write(path, header, arrays | {name: wrong})
             with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
                 SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
     assert sorted(name.partition("/")[2] for name in arrays) == ["pairs", "w"]
@@ -171,7 +180,7 @@ def test_entries_of_other_types(k, tmp_path):
     for state in header["states"].values():
         if name in state:
             state[name] = wrong
-    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    write(path, header, arrays)
     with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: .*{message}"):
         SequenceTagger(run=Run(checkpoint=path), **settings).fit(X, Y)
 
@@ -185,17 +194,15 @@ def test_entries_of_other_types(k, tmp_path):
     ],
 )
 def test_nodes_of_other_trees(change, gammas, tmp_path):
-    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
-    run = Run(checkpoint=Checkpoint(path, 0.0, lasting=True))
-    model = MultitaskEstimator(SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1)
-    model.fit(data)
+    path = tmp_path / "c"
+    model = of_tasks(gammas=gammas, run=Run(checkpoint=Checkpoint(path, 0.0, lasting=True))).fit(DATA)
     header, arrays = read_model(path)
     for state in header["states"].values():
         for name in {"nodes", "chosen"} & set(state):
             state[name] = change(state[name])
-    save_model(path, "checkpoint", {key: header[key] for key in ("identity", "states")}, arrays)
+    write(path, header, arrays)
     with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found "):
-        model.fit(data)
+        model.fit(DATA)
 
 
 def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
@@ -209,13 +216,11 @@ def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
 @pytest.mark.parametrize("gammas", [(0.5,), (0.0, 0.5)], ids=["given", "chosen"])
 def test_a_tree_that_runs_out_of_time(gammas, tmp_path):
     """What was cut short is no part of the state."""
-    path, data = tmp_path / "c", {"a": (X[:10], Y[:10]), "b": (X[10:], Y[10:])}
+    path = tmp_path / "c"
 
     def learned(max_seconds=None):
         checkpoint = Checkpoint(path, 0.0)
-        run = Run(None, max_seconds, checkpoint)
-        model = MultitaskEstimator(SequenceTagger(), {"root": ["a", "b"]}, gammas=gammas, run=run, n_jobs=1)
-        model.fit(data)
+        model = of_tasks(gammas=gammas, run=Run(None, max_seconds, checkpoint)).fit(DATA)
         assert checkpoint.is_done != path.exists()
         return model
 

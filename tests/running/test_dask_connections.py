@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from structune.running import dask_executor
-from structune.running.dask_executor import Results, connect
+from structune.running.dask_executor import DaskExecutor, connect
 
 
 class FakeClient:
@@ -31,7 +31,7 @@ class FakeExecutor:
     meanwhile = None
 
     def __init__(self, client):
-        self.client, self.results = client, SimpleNamespace(is_lost=False)
+        self.client, self.is_lost = client, False
         if client.address == "tcp://slow:1":
             self.meanwhile()
 
@@ -87,16 +87,15 @@ def test_what_is_waited_for_is_cancelled(monkeypatch):
             raise KeyboardInterrupt
         return {"worker": 1}
 
-    scheduler = SimpleNamespace(address="tcp://here:1")
-    client = SimpleNamespace(
-        scheduler=scheduler, cluster=None, status="running", gather=gather, nthreads=nthreads
-    )
+    client = SimpleNamespace(cluster=None, status="running", gather=gather, nthreads=nthreads)
     client.loop = SimpleNamespace(asyncio_loop=loop)
+    executor = object.__new__(DaskExecutor)
+    executor.client, executor.address = client, "tcp://here:1"
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            Results(client).wait_for(None)
+            executor._wait_for(None)
         assert cancelled.wait(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)

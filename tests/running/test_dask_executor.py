@@ -41,8 +41,8 @@ from structune.running.dask_executor import DaskExecutor  # noqa: E402
 pytestmark = pytest.mark.slow  # processes take seconds to start
 
 
-def new_cluster():
-    return distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+def new_cluster(n_workers=2):
+    return distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
 
 
 @pytest.fixture(scope="module")
@@ -281,33 +281,40 @@ class Killer(Monitor):
                 os.kill(worker.pid, KILL)
 
 
-def undisturbed_and_disturbed(work, period=7, n=2):
-    """What `work` gives on threads, and on processes that are killed."""
+@pytest.fixture(scope="module")
+def mortal():
+    """Workers that are killed, and come back."""
     with enduring(), new_cluster() as cluster, distributed.Client(cluster) as client:
-        killer = Killer(cluster, period, n)
-        found = work(None, Monitor()), work(DaskExecutor(client), killer)
-        assert not killer.left
-        return found
+        yield cluster, client
 
 
-def test_tuning_survives():
-    tuner = ImplicitTuner()
-    one, other = undisturbed_and_disturbed(
-        lambda executor, monitor: tuner.tune(hmm_tuning_problem(executor=executor, cv=2), monitor), 4
-    )
+def undisturbed_and_disturbed(work, mortal, period):
+    """What `work` gives on threads, and on processes that are killed."""
+    cluster, client = mortal
+    killer = Killer(cluster, period, 2)
+    found = work(None, Monitor()), work(DaskExecutor(client), killer)
+    assert not killer.left
+    return found
+
+
+def test_tuning_survives(mortal):
+    def tune(executor, monitor):
+        return ImplicitTuner().tune(hmm_tuning_problem(executor=executor, cv=2), monitor)
+
+    one, other = undisturbed_and_disturbed(tune, mortal, 4)
     assert other.status == one.status
     assert_allclose(other.w, one.w, atol=1e-9)
     assert_allclose(other.log_precision, one.log_precision, atol=1e-9)
 
 
-def test_a_bundle_survives():
+def test_a_bundle_survives(mortal):
     problem = enumerated("rna")
 
     def fit(executor, monitor):
         risk = Risk(problem.structure, MarginLoss(), pieces(problem.shard, 3), executor)
         return fit_l2(risk, np.ones(problem.w.size), tolerance=1e-6, monitor=monitor)
 
-    one, other = undisturbed_and_disturbed(fit, 5)
+    one, other = undisturbed_and_disturbed(fit, mortal, 5)
     assert other.status == one.status == "converged"
     assert other.objective == pytest.approx(one.objective, rel=1e-4)
 
@@ -325,16 +332,15 @@ def test_a_task_with_which_too_many_workers_die(tmp_path):
     """The scheduler gives it up; the error names the setting."""
     strictly = dask.config.set({"distributed.scheduler.allowed-failures": 0})
     given_up = pytest.raises(ClusterError, match=r"died with the same task .*allowed-failures.*checkpoint=")
-    with strictly, new_cluster() as cluster, distributed.Client(cluster) as client, given_up:
+    with strictly, new_cluster(1) as cluster, distributed.Client(cluster) as client, given_up:
         DaskExecutor(client).sum(dies, [1.0], shared=(1.0, 100, str(tmp_path / "deaths")))
 
 
 def test_a_local_cluster_allows_deaths_that_its_scheduler_would_not(tmp_path, monkeypatch):
     """One death shows it, where Dask's setting is 0 while the cluster starts: each takes seconds."""
     monkeypatch.setattr(dask_executor, "_GLANCE", 0.1)  # for workers that died while they started
-    dask_executor._in_use.pop(2, None)  # for a cluster that starts now
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        executor = make_executor(2, "dask")
+        executor = make_executor(1, "dask")
     numbers = executor.place([np.full(1, float(k)) for k in range(3)])
     kept = executor.keep(dies, numbers, shared=(2.0, 1, str(tmp_path / "deaths")))
     assert executor.sum(times, kept, [1.0] * 3, shared=(1.0,))[0] == 6.0

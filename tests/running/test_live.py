@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from structune.running import live
-from structune.running.live import live_map
+from structune.running import memory
+from structune.running.memory import live_map
 
 
 def test_results_come_in_order_and_hold_all():
@@ -92,12 +92,18 @@ def test_errors_come_after_the_results_before_them():
     with pytest.raises(ZeroDivisionError):
         list(live_map(range(10), work, 2, int, 1, 1))
     assert list(live_map([], work, 2, int, 1, 1)) == []
+    for broken in ("size", "needed"):
+        asked = {"size": int, "needed": float, broken: lambda item: 1 // (5 - item)}
+        seen = []
+        with pytest.raises(ZeroDivisionError):
+            seen.extend(live_map(range(10), list, 2, most_size=1, most_items=1, **asked))
+        assert seen == [[0], [1], [2], [3], [4]]
 
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_work_waits_for_the_memory_of_results_that_nobody_has_used(monkeypatch, most):
     tables = weakref.WeakSet()
-    monkeypatch.setattr(live, "available_memory", lambda: 70 + 100 * most)
+    monkeypatch.setattr(memory, "available_memory", lambda: 70 + 100 * most)
 
     def work(run):
         tables.add(run)
@@ -114,7 +120,7 @@ class Table:
 
 
 def test_nothing_is_begun_once_it_is_closed(monkeypatch):
-    monkeypatch.setattr(live, "available_memory", lambda: 150)
+    monkeypatch.setattr(memory, "available_memory", lambda: 150)
     begun = []
     results = live_map(range(100), lambda run: begun.append(run) or run, 2, int, 100, 1, lambda _: 100.0)
     assert next(results) == [0]  # and the next waits for its room

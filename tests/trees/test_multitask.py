@@ -10,7 +10,7 @@ from structune.files.models import read_model, save_model
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.running import Run
 from structune.structure import Groups
-from structune.trees import learner
+from structune.trees import tree_fit
 from structune.trees.tree_fit import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
@@ -57,7 +57,7 @@ def test_folds_hold_out_every_example_once(n, monkeypatch):
             )
         return choose_priors(tree, splits, *args, **options)
 
-    monkeypatch.setattr(learner, "choose_priors", spy)
+    monkeypatch.setattr(tree_fit, "choose_priors", spy)
     data = {"a": drawn(n, 0), "b": drawn(n, 1), "c": drawn(1, 2)}
     model = MultitaskEstimator(SequenceTagger(), TREE, gammas=[0.5, 1.0], factors=[1.0], cv=4).fit(data)
     assert len(held) == (min(n, 4) if n > 1 else 0)
@@ -167,6 +167,13 @@ def test_files(tmp_path):
     again.fit(data)
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tree") / "model"
+    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(path)
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -177,9 +184,8 @@ def test_files(tmp_path):
         (lambda header, arrays: header["parameters"].pop("cv"), "damaged.*'cv'"),
     ],
 )
-def test_damaged_files(tmp_path, change, said):
-    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
-    header, arrays = read_model(tmp_path / "model")
+def test_damaged_files(saved, tmp_path, change, said):
+    header, arrays = read_model(saved)
     change(header, arrays)
     kind = header.pop("kind")
     save_model(tmp_path / "model", kind, header, arrays)
@@ -198,9 +204,8 @@ def test_genes():
         assert model.predict(task, [sequences[0].sequence])[0][0].exons == gene.exons
 
 
-def test_files_of_models_within_models(tmp_path):
-    MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).save(tmp_path / "model")
-    whole, arrays = read_model(tmp_path / "model")
+def test_files_of_models_within_models(saved, tmp_path):
+    whole, arrays = read_model(saved)
     header = whole
     for _ in range(300):
         header = {**whole, "estimator": header}

@@ -37,8 +37,7 @@ from structune.alignment.structure.rows import rows_of, warn_of_band, warn_of_na
 from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
-from structune.learning.blocks import BlockEstimator, Blocks, in_block
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import BlockEstimator, Blocks, Encoded, in_block
 from structune.learning.losses import Loss
 from structune.learning.parameters import Range, parameters
 from structune.running.executors import make_executor

@@ -11,7 +11,7 @@ import numpy as np
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, pack_names, unpack_names
-from structune.learning.blocks import BlockEstimator, in_block
+from structune.learning.estimator import BlockEstimator, in_block
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import Groups, Structure

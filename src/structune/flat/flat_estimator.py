@@ -17,8 +17,7 @@ from structune.files.shards import ShardFolder
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.flat.rotation import Rotation
 from structune.flat.structure.shard import FlatShard
-from structune.learning.blocks import Blocks
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import Blocks, Encoded
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.structure import FloatArray, Structure

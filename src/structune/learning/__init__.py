@@ -8,7 +8,7 @@ structure of your own.
   hyperparameters out
 - ``solvers/``: fits, paths of l1 penalties and linear systems; ``tuning/``: choice of the precisions
 - ``estimator``: what all estimators do; ``parameters``: scikit-learn's protocol, and ranges of numbers;
-  ``blocks``: examples in blocks; ``fitting``: one fit
+  ``fitting``: one fit
 - ``blending``: the mean of the weights of several models
 - ``bootstrap``: whether one set of predictions is better than another
 """

@@ -10,18 +10,10 @@ from .estimator import StructuredEstimator as StructuredEstimator
 from .losses import LogLoss as LogLoss
 from .losses import Loss as Loss
 from .losses import SquaredLoss as SquaredLoss
-from .margin_losses import (
-    EquivalentMarginLoss as EquivalentMarginLoss,
-)
-from .margin_losses import (
-    MarginLoss as MarginLoss,
-)
-from .margin_losses import (
-    PerceptronLoss as PerceptronLoss,
-)
-from .margin_losses import (
-    RampLoss as RampLoss,
-)
+from .margin_losses import EquivalentMarginLoss as EquivalentMarginLoss
+from .margin_losses import MarginLoss as MarginLoss
+from .margin_losses import PerceptronLoss as PerceptronLoss
+from .margin_losses import RampLoss as RampLoss
 from .penalties import GroupedL2 as GroupedL2
 from .penalties import IntegratedL2 as IntegratedL2
 from .risk import Risk as Risk
@@ -33,12 +25,6 @@ from .tuning.implicit import ImplicitTuner as ImplicitTuner
 from .tuning.majorize import CollapseWarning as CollapseWarning
 from .tuning.majorize import DirectTuner as DirectTuner
 from .tuning.majorize import MajorizeTuner as MajorizeTuner
-from .tuning.problem import (
-    TuningProblem as TuningProblem,
-)
-from .tuning.problem import (
-    TuningResult as TuningResult,
-)
-from .tuning.problem import (
-    make_tuner as make_tuner,
-)
+from .tuning.problem import TuningProblem as TuningProblem
+from .tuning.problem import TuningResult as TuningResult
+from .tuning.problem import make_tuner as make_tuner

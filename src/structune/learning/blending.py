@@ -102,7 +102,7 @@ def _of_one_structure(models: Iterable[E]) -> list[E]:
         raise DataError("found no models, expected at least one")
     for k, model in enumerate(found):
         check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
-    for k, model in enumerate(found):  # weights of the same names may be those of another space
+        # weights of the same names may be those of another space
         plain = {n: v for n, v in vars(model._structure).items() if isinstance(v, bool | int | float | str)}
         own = type(model), plain, model._structure.weight_names()
         first = first or own

@@ -49,15 +49,10 @@ class Constraints:
     gamma: float
 
     def meet(
-        self,
-        problem: TuningProblem,
-        result: TuningResult,
-        run: PreparedRun,
-        monitor: Monitor,
+        self, problem: TuningProblem, result: TuningResult, run: PreparedRun, monitor: Monitor
     ) -> TuningResult:
         """Go on from a fit to one that meets the constraints, with the same precisions."""
-        # Precisions stay: a tuner differentiates through the optimum, which kinks of the constraints do not
-        # allow.
+        # Precisions stay: a tuner differentiates through the optimum, and the constraints have kinks.
         stopped, risk = result.status in STOPPED, problem.full
         passes = PassCount.of(monitor, risk, *self.functions)
         fit = fit_constrained(
@@ -70,20 +65,10 @@ class Constraints:
             max_iterations=run.max_iterations,
             monitor=Monitor(max_seconds=0.0) if stopped else monitor,  # only say by how much they are missed
         )
-        monitor.record(
-            "constrained fit",
-            objective=fit.objective,
-            passes=passes.spent,
-            constraint_values=fit.constraint_values.tolist(),
-            multipliers=fit.multipliers.tolist(),
-        )
-        return replace(
-            result,
-            w=fit.w,
-            status=result.status if stopped else fit.status,
-            passes=passes.spent,
-            history=monitor.history,
-        )
+        told = {"constraint_values": fit.constraint_values.tolist(), "multipliers": fit.multipliers.tolist()}
+        monitor.record("constrained fit", objective=fit.objective, passes=passes.spent, **told)
+        status = result.status if stopped else fit.status
+        return replace(result, w=fit.w, status=status, passes=passes.spent, history=monitor.history)
 
 
 def validation_constraints(
@@ -95,12 +80,9 @@ def validation_constraints(
 ) -> list[Risk]:
     """One function a validation set: the best score minus that of the annotated output, summed over it.
 
-    h_j of equation 6, for `structune.learning.solvers.saddle_point`. It is convex, zero at w = 0 and where
-    all of the set is predicted right, and grows in proportion to w elsewhere; the difference of features is
-    its exact subgradient.
-
-    The sets are a random partition of the training examples, which all stay training data (section 3.1),
-    into sets of about the same length. Examples stay whole; the caller cuts long sequences into several.
+    h_j of equation 6, for `structune.learning.solvers.saddle_point`: convex, zero at w = 0 and where all of
+    the set is predicted right. The sets are a random partition of the training examples into sets of about
+    the same length (section 3.1). Examples stay whole; the caller cuts long sequences into several.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -17,28 +17,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from structune.errors import CapabilityError, DataError, ModelFileError
-from structune.files.models import (
-    OF_FITS,
-    Arrays,
-    check_array,
-    pack_names,
-    save_model,
-    unpack_names,
-)
+from structune.files.models import OF_FITS, Arrays, check_array, pack_names, save_model, unpack_names
 from structune.kinds import kind_of
 from structune.learning.losses import LogLoss, Loss
-from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_number, parameters
+from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_ranges, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
 from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
-    from structune.files.shards import ShardFolder
+    from structune.files.shards import ShardFolder, ShardWriter
     from structune.learning.constraints import Constraints, ValidationConstraints
     from structune.learning.tuning.problem import Tuner, TuningProblem, TuningResult
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
+Blocks = Callable[[], Iterable[Any]]
 _PIECES_PER_THREAD = 4
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
@@ -68,10 +62,9 @@ class Encoded:
 class StructuredEstimator(FitsOnExecutor, ABC):
     """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
 
-    A subclass is the estimator of a kind (`structune.kinds`). It is declared with the decorator `parameters`;
-    parameters that it does not have are fields with ``init=False``. Its method `_encode_training` builds the
-    structure and encodes the examples, and ``fit`` calls `_fit` with them; it has the property `_structure`
-    and, for its files, `_pack` and the class method ``_from_file``.
+    A subclass is the estimator of a kind (`structune.kinds`), declared with the decorator `parameters`. Its
+    ``fit`` calls `_fit` with what `_encode_training` gives; it has the property `_structure` and, for its
+    files, `_pack` and the class method ``_from_file``.
 
     Parameters
     ----------
@@ -92,8 +85,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         a function of a weight's name gives the same group name.
     cv : float, int, or splitter
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5, which are steadier. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with `tuning`.
     random_state : int
@@ -148,9 +140,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
-    _ranges: ClassVar = {
-        "cv": SPLITS,
-    }
+    _ranges: ClassVar = {"cv": SPLITS}
 
     @property
     @abstractmethod
@@ -181,12 +171,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """
         from structune.files.shards import open_shards
 
-        data = open_shards(folder)
-        if type(data.model) is not type(self):
-            raise DataError(
-                f"{folder}: found examples of {type(data.model).__name__}, expected {type(self).__name__}"
-            )
-        structure, shards, loss = data.model._structure, data.shards, self._make_loss()
+        data, loss = open_shards(folder), self._make_loss()
+        own, found = type(self), type(data.model)
+        if found is not own:
+            raise DataError(f"{folder}: found examples of {found.__name__}, expected {own.__name__}")
+        structure, shards = data.model._structure, data.shards
         try:
             self._check_known(shards, loss)
         except DataError as error:
@@ -211,10 +200,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _fit(self, examples: Encoded) -> Self:
         """Learn from examples that are encoded."""
-        loss = self._make_loss()
-        self._check_known([examples.shard], loss)
-        start = self._start(examples.structure)
-        self._learn(examples.structure, loss, examples.shard, start, examples.groups)
+        structure, shard, loss = examples.structure, examples.shard, self._make_loss()
+        self._check_known([shard], loss)
+        self._learn(structure, loss, shard, self._start(structure), examples.groups)
         self._keep_encoded(examples)
         return self
 
@@ -241,18 +229,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         example_groups: Any,
         strata: Any = None,
     ) -> TuningResult:
-        """Fit, and keep all but the structure, which the caller keeps.
-
-        `start` is where a fit without tuning starts; `example_groups` and `strata` say what held-out splits
-        keep together, and what they share out.
-        """
+        """Fit, from `start` on if nothing is tuned, and keep all but the structure."""
         self._check_ranges()
-        from structune.learning.fitting import HeldOut, fit
+        from structune.learning.fitting import fit
 
         groups = self._weight_groups(structure)
         tuner = None if self.tuning is None else self._make_tuner(self.tuning)
-        constraints = self._constraints(structure, loss, shard)
-        l1 = self._l1(groups)
+        constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
         if l1.any():
             if constraints is not None:
                 raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
@@ -261,16 +244,18 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             if not getattr(tuner, "takes_l1", tuner is None):
                 raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
         penalty = self._precisions(groups) if tuner is None else None
+        splitting = {"example_groups": example_groups, "strata": strata, "random_state": self.random_state}
         result = fit(
             structure,
             loss,
             shard,
-            groups=groups,
+            groups,
             penalty=penalty,
             l1=l1,
             run=self._prepared_run(self.verbose),
             tuner=tuner,
-            held_out=HeldOut(self.cv, self.random_state, example_groups, strata),
+            cv=self.cv,
+            splitting=splitting,
             start=start,
             origin=self._origin(structure),
             constraints=constraints,
@@ -305,14 +290,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """The loss that was asked for by name, or given."""
         from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 
-        losses: tuple[Any, ...] = (LogLoss, MarginLoss, RampLoss, EquivalentMarginLoss)
-        named: dict[str, Callable[[], Loss]] = {loss.name: loss for loss in losses}
-        if isinstance(self.loss, str) and self.loss in named:
-            return named[self.loss]()
-        if isinstance(self.loss, str | type) or not hasattr(self.loss, "nonlinear"):
-            raise DataError(f"loss={self.loss!r}: expected one of {list(named)}, or a loss")
-        given: Loss = self.loss
-        return given
+        losses: tuple[Callable[[], Loss], ...] = (LogLoss, MarginLoss, RampLoss, EquivalentMarginLoss)
+        named = {made.name: made for made in (loss() for loss in losses)}
+        given: Any = named.get(self.loss, self.loss) if isinstance(self.loss, str) else self.loss
+        if isinstance(given, str | type) or not hasattr(given, "nonlinear"):
+            raise DataError(f"loss={given!r}: expected one of {list(named)}, or a loss")
+        return given  # type: ignore[no-any-return]
 
     @property
     def has_probabilities(self) -> bool:
@@ -362,10 +345,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             return Groups.separate(structure.weight_names())
         if callable(self.groups):
             return Groups.by_name([str(self.groups(name)) for name in structure.weight_names()])
-        raise DataError(
-            f"groups={self.groups!r}: expected {self._natural_groups!r}, 'single', 'separate', "
-            "or a function of names"
-        )
+        expected = f"{self._natural_groups!r}, 'single', 'separate', or a function of names"
+        raise DataError(f"groups={self.groups!r}: expected {expected}")
 
     def _start(self, structure: Structure) -> FloatArray | None:
         """The weights of the fit before, for a warm start."""
@@ -430,7 +411,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _pack_fit(self, extra: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
         """Header and arrays of a fitted estimator, but for its structure."""
         # precisions of all groups in all steps are too long for the header: they go to an array
-        short = [{**one, "log_precision": None} if "log_precision" in one else one for one in self.history_]
+        short = [one | {"log_precision": None} if "log_precision" in one else one for one in self.history_]
         rows = [one["log_precision"] for one in self.history_ if "log_precision" in one]
         header = {
             "parameters": self._parameters_in_files(),
@@ -450,18 +431,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         return header, arrays
 
     def _unpack_fit(self, n_weights: int, header: dict[str, Any], arrays: Arrays, n_free: int = 0) -> None:
-        """Take over the parameters and fitted attributes that `_pack_fit` packed.
-
-        `n_free` of the weights have no penalty, and are in no group.
-        """
+        """Take over what `_pack_fit` packed; `n_free` of the weights have no penalty, and are in no group."""
         # kernels trust the lengths, and a file may come from anyone: all is checked before anything is kept
-        names = unpack_names("group", arrays)
-        n_records = sum("log_precision" in record for record in header["history"])
+        names, history = unpack_names("group", arrays), header["history"]
+        n_records = sum("log_precision" in record for record in history)
         check_array(arrays, "coef", np.float64, (n_weights,))
-        check_array(arrays, "penalty", np.float64, (len(names),))
         arrays.setdefault("l1", np.zeros(len(names)))  # of models without one there is none in the file
-        check_array(arrays, "l1", np.float64, (len(names),))
-        check_array(arrays, "group_sizes", np.int64, (len(names),))
+        for name, kind in (("penalty", np.float64), ("l1", np.float64), ("group_sizes", np.int64)):
+            check_array(arrays, name, kind, (len(names),))
         grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
         if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
             raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
@@ -477,19 +454,17 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self.group_names_, self.group_sizes_ = tuple(names), arrays["group_sizes"]
         rows = iter(arrays["history_log_precision"].tolist())
         self.history_ = [
-            {**one, "log_precision": next(rows)} if "log_precision" in one else one
-            for one in header["history"]
+            one | {"log_precision": next(rows)} if "log_precision" in one else one for one in history
         ]
         self.status_, self.passes_ = str(header["status"]), float(header["passes"])
         self.extra_ = dict(header["extra"])
 
     def _parameters_in_files(self) -> dict[str, Any]:
         """The constructor's parameters, but for those that JSON cannot give back."""
-        found = {}
+        found, loss = {}, self._fitted_loss or self._make_loss()
         for name, value in self.get_params(deep=False).items():
             plain = value.item() if isinstance(value, np.generic) else value
-            if name == "loss":
-                plain = (self._fitted_loss or self._make_loss()).name  # of an object: what kind it is
+            plain = loss.name if name == "loss" else plain  # of an object: what kind it is
             with suppress(TypeError, ValueError):  # what is no JSON
                 if name not in ("run", *OF_FITS) and json.loads(json.dumps(plain)) == plain:
                     found[name] = plain
@@ -518,8 +493,7 @@ class ConstrainedEstimator(StructuredEstimator):
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
         With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
     status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted"; "infeasible" if constraints could not
-        be met.
+        Also "infeasible": constraints could not be met.
     """
 
     constraints: str | ValidationConstraints | None = None
@@ -537,8 +511,7 @@ class ConstrainedEstimator(StructuredEstimator):
         asked = ValidationConstraints() if self.constraints == "validation" else self.constraints
         if not isinstance(asked, ValidationConstraints):
             raise DataError(f"constraints={asked!r}: expected None, 'validation' or a ValidationConstraints")
-        check_number("n_sets", asked.n_sets, Range(1, whole=True))
-        check_number("gamma", asked.gamma, Range(0, open=True))
+        check_ranges(asked, {"n_sets": Range(1, whole=True), "gamma": Range(0, open=True)})
         return asked
 
     def _parameters_in_files(self) -> dict[str, Any]:
@@ -583,7 +556,54 @@ class ConstrainedEstimator(StructuredEstimator):
 
     def _of_constrained_fit(self, name: str) -> FloatArray:
         self._check_fitted("history_")
-        for record in self.history_[-1:]:
-            if record["stage"] == "constrained fit":
-                return np.array(record[name])
-        raise AttributeError("the model was fitted without constraints")
+        if not self.history_ or self.history_[-1]["stage"] != "constrained fit":
+            raise AttributeError("the model was fitted without constraints")
+        return np.array(self.history_[-1][name])
+
+
+# --- examples in blocks ------------------------------------------------------------------------------------
+
+
+class BlockEstimator(StructuredEstimator):
+    """An estimator whose examples need not be in memory together, not even to be encoded."""
+
+    def write_blocks(
+        self, blocks: Blocks, writer: ShardWriter, extra: Mapping[str, Any] | None = None
+    ) -> ShardFolder:
+        """Write a folder of shards of more examples than memory holds.
+
+        Parameters
+        ----------
+        blocks : function without arguments
+            Gives what `fit` takes of some examples, as a tuple ``(X, y, ...)``, block by block; for gene
+            finders lists of `AnnotatedSequence`. It is called twice where something is to be known of all
+            examples before the first is encoded, such as their classes.
+        writer : ShardWriter
+        extra : mapping, optional
+            As `ShardWriter.finish` takes it.
+
+        Raises
+        ------
+        DataError
+            What `fit` refuses; names the block, from 0, where examples have no names.
+        """
+        model = self.__sklearn_clone__()
+        for shard, groups in model._encoded_blocks(blocks):
+            if len(shard):
+                writer.add(shard, groups)
+        if writer.n_examples:  # or else there is no structure, which the writer refuses
+            model._import(np.zeros(model._structure.n_weights))
+        return writer.finish(model, extra)
+
+    @abstractmethod
+    def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[Shard, Any]]:
+        """The examples of each block, encoded, and their groups; keeps the structure."""
+
+
+@contextmanager
+def in_block(number: int) -> Iterator[None]:
+    """Let errors from within name the block."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(f"block {number}: {error}") from error

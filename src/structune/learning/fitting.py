@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,74 +31,45 @@ _UNFINISHED = {  # statuses of which a warning tells
     "iterations": "ended at its limit of iterations; raise that, or the tolerance",
     "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
 }
-
-
 _DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
 _LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
 _PARTS_PER_GROUP = 2  # held out, without which a precision is not determined
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """What tuning holds out: a share of the examples, so many folds, or what scikit-learn splits by.
-
-    Examples of one of `groups` stay on one side of every split; every part has about the same share of
-    `strata`.
-    """
-
-    cv: Any = 0.2
-    random_state: int = 0
-    groups: Any = None
-    strata: Any = None
-
-
 def fit(
     structure: Structure,
     loss: Loss,
-    shard: Shard | ShardFolder,
-    *,
+    data: Shard | ShardFolder,
     groups: Groups,
+    *,
     penalty: FloatArray | None,
     l1: FloatArray,
     run: PreparedRun,
     tuner: Tuner | None = None,
-    held_out: HeldOut,
+    cv: Any = 0.2,
+    splitting: Mapping[str, Any],
     start: FloatArray | None = None,
     origin: FloatArray | None = None,
     constraints: Constraints | None = None,
     prepare: Callable[[TuningProblem, FloatArray | None], TuningProblem] | None = None,
     hessian: str = "exact",
 ) -> TuningResult:
-    """Fit the weights of a structure.
+    """Fit the weights of a structure, with the precisions `penalty` or with those that `tuner` chooses.
 
-    Parameters
-    ----------
-    shard : Shard or ShardFolder
-        The training examples, encoded.
-    groups : Groups
-        Which weights share a precision.
-    penalty, l1 : ndarray, shape (n_groups,)
-        Precisions of the prior, None with a tuner, and weights of the l1 penalty.
-    held_out : HeldOut
-        What the tuner holds out.
-    start, origin : ndarray, shape (n_weights,), optional
-        Where a fit without tuning starts, and where the prior has its mean, if not at zero.
-    constraints : Constraints, optional
-        What the fit meets, beside what it minimises.
-    prepare : callable, optional
-        Of the problem and the start: the problem as the tuner or the fit gets it.
-    hessian
-        As of `Risk`.
+    `cv`, `splitting` (`example_groups`, `strata` and `random_state`), `origin` and `hessian` are as of
+    `TuningProblem.build`. A fit without tuning begins at `start`. `constraints` are met beside what is
+    minimised. `prepare` makes of the problem and the start the problem that the tuner or the fit gets.
     """
-    if held_out.groups is not None and len(held_out.groups) != len(shard):
-        raise DataError(f"found groups of {len(held_out.groups)} examples, expected {len(shard)}")
+    example_groups = splitting["example_groups"]
+    if example_groups is not None and len(example_groups) != len(data):
+        raise DataError(f"found groups of {len(example_groups)} examples, expected {len(data)}")
     # with an origin all weights are told from there: the prior has its mean at zero again
     if origin is not None and start is not None:
         start = start - origin
     functions = [] if constraints is None else constraints.functions
     with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
-        options = {"executor": run.executor, "hessian": hessian, "origin": origin}
-        problem = _problem(tuner, held_out, options, structure, loss, shard, groups)
+        options = {**splitting, "executor": run.executor, "hessian": hessian, "origin": origin}
+        problem = _problem(tuner, cv, partial(TuningProblem.build, structure, loss, data, groups, **options))
         monitor.passes = passes = PassCount(*problem.risks, *functions)
         if not problem.full.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
@@ -117,8 +88,7 @@ def fit(
             result = constraints.meet(problem, result, run, monitor)
         elif tuner is not None:
             result = switch_off(tuner, problem, result, monitor)
-        if run.checkpoint is not None:
-            run.checkpoint.end(result.status not in STOPPED)
+        run.end_checkpoint(result.status not in STOPPED)
     if origin is not None:
         result.w = result.w + origin
     if result.status in _UNFINISHED:
@@ -131,21 +101,16 @@ def fit(
     return replace(result, risk=problem.full)
 
 
-def _problem(tuner: Tuner | None, held_out: HeldOut, options: dict[str, Any], *data: Any) -> TuningProblem:
+def _problem(tuner: Tuner | None, cv: Any, build: Callable[..., TuningProblem]) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
-    build: Callable[..., TuningProblem] = TuningProblem.of_files
-    if not isinstance(data[2], ShardFolder):
-        build = TuningProblem.build
-        options |= {"example_groups": held_out.groups, "strata": held_out.strata}
-        options["random_state"] = held_out.random_state
     calibrated = getattr(tuner, "calibrated", False)
     # splits that were given are not replaced by others
-    if tuner is not None and (tuner.needs_splits or (calibrated and held_out.cv not in PARTS)):
-        return build(*data, **options, cv=held_out.cv)
-    for cv in (held_out.cv, HeldOut.cv) if calibrated else ():
+    if tuner is not None and (tuner.needs_splits or (calibrated and cv not in PARTS)):
+        return build(cv=cv)
+    for each in (cv, 0.2) if calibrated else ():
         with suppress(DataError):  # too few examples or groups of them: fewer parts, or none
-            return build(*data, **options, cv=cv)
-    return build(*data, **options, splits=False)
+            return build(cv=each)
+    return build(splits=False)
 
 
 def _fit_given(
@@ -156,20 +121,14 @@ def _fit_given(
     monitor: Monitor,
     passes: PassCount,
 ) -> TuningResult:
-    risk = problem.full
+    risk, groups = problem.full, problem.groups
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
-        penalty = GroupedL2(problem.groups, np.log(precisions))
+        penalty = GroupedL2(groups, np.log(precisions))
     # the rounds of a loss that is not convex are records, and bound it by other functions
     with monitor.recording(lambda: passes.spent) if risk.convex else nullcontext():
-        found = fit_l2(
-            risk,
-            penalty.precision,
-            start,
-            l1=None if problem.l1 is None else problem.groups.spread(problem.l1),
-            tolerance=run.tolerance,
-            max_iterations=run.max_iterations,
-            monitor=monitor,
-        )
+        l1 = None if problem.l1 is None else groups.spread(problem.l1)
+        ends: dict[str, Any] = {"tolerance": run.tolerance, "max_iterations": run.max_iterations}
+        found = fit_l2(risk, penalty.precision, start, l1=l1, monitor=monitor, **ends)
     end = {"gradient_norm": found.gradient_norm} if risk.smooth else {}
     if np.isfinite(found.lower_bound):
         end["lower_bound"] = found.lower_bound
@@ -187,13 +146,10 @@ def told_data(risk: Risk, groups: Groups, dealt: str = "") -> dict[str, Any]:
 
 
 def switch_off(tuner: Tuner, problem: TuningProblem, result: TuningResult, monitor: Monitor) -> TuningResult:
-    """Set weights to zero that cannot matter, where `MajorizeTuner` gave each a precision of its own.
-
-    Those whose precision C is 99 times the curvature h of the loss or more, so that the data determine less
-    than a hundredth of them (h / (h + C), MacKay 1992), and without which the loss rises by a thousandth at
-    most: by w^2 (C + h / 2), in units of log-likelihood.
-    """
-    # precisions of their own (automatic relevance determination)
+    """Set weights to zero that cannot matter, where `MajorizeTuner` gave each a precision of its own."""
+    # Automatic relevance determination: those whose precision C is 99 times the curvature h of the loss or
+    # more, so that the data determine less than a hundredth of them (h / (h + C), MacKay 1992), and without
+    # which the loss rises by a thousandth at most: by w^2 (C + h / 2), in units of log-likelihood.
     risk, groups = problem.full, problem.groups
     separate = len(groups) > 1 and bool(np.all(groups.sizes == 1))
     learned = isinstance(tuner, MajorizeTuner) and result.status not in STOPPED

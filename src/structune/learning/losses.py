@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from structune.structure import Array, FloatArray, HessianProduct, Structure
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """A loss summed over the examples of a shard: nonlinear part + ``linear @ w``.
 
     Products with the Hessian and variances are new arrays each time: the caller adds to them.
@@ -17,24 +18,29 @@ class Loss(Protocol):
 
     name: str  # by which estimators know it
     needs: frozenset[str]
-    quadratic: bool  # its Hessian is the same everywhere
-    smooth: bool  # it has a gradient everywhere
-    convex: bool  # at least where all outputs are known
+    quadratic = False  # whether its Hessian is the same everywhere
+    smooth = True  # whether it has a gradient everywhere
+    convex = True  # at least where all outputs are known
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         """The linear part's coefficients, shape (n_weights,), or None for none."""
+        return None
 
+    @abstractmethod
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         """Value of the nonlinear part; adds its gradient to `gradient`."""
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
         """Products with the Hessian at `w`."""
+        return structure.linearize(w, shard)
 
     def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
         """A positive stand-in for the diagonal of the Hessian at `w`."""
+        return structure.variance(w, shard)
 
     def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
         """The Hessian at `w` as a matrix."""
+        return structure.hessian(w, shard)
 
 
 def own_features(structure: Structure, shard: Any) -> FloatArray:
@@ -44,25 +50,7 @@ def own_features(structure: Structure, shard: Any) -> FloatArray:
     return -own
 
 
-class _Smooth:
-    """What losses with second derivatives ask a structure."""
-
-    smooth = convex = True
-
-    def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        return None
-
-    def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        return structure.linearize(w, shard)
-
-    def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.variance(w, shard)
-
-    def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        return structure.hessian(w, shard)
-
-
-class LogLoss(_Smooth):
+class LogLoss(Loss):
     """-log p(y | x; w) = log-partition - score.
 
     With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
@@ -71,7 +59,6 @@ class LogLoss(_Smooth):
 
     name = "log"
     needs = frozenset({"log_partition"})
-    quadratic = False
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None if shard.is_partly_known else own_features(structure, shard)
@@ -97,7 +84,7 @@ class LogLoss(_Smooth):
         return lambda v: whole(v) - within(v)
 
 
-class SquaredLoss(_Smooth):
+class SquaredLoss(Loss):
     """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
 
     name = "squared"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
 from structune.errors import DataError
-from structune.learning.losses import own_features
+from structune.learning.losses import Loss, own_features
 from structune.structure import Array, FloatArray, Structure
 
 RESCALINGS = ("margin", "slack")
@@ -26,8 +26,7 @@ OUTER: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Violations:
+class Violations(NamedTuple):
     """The outputs that attain the maximum in a loss, one an example."""
 
     outputs: Any
@@ -35,7 +34,7 @@ class Violations:
     value: FloatArray  # the maximum, shape (n_examples,)
 
 
-class MaximumLoss:
+class MaximumLoss(Loss):
     """What losses of a maximum over outputs share.
 
     The maximum runs over ``beta + Delta``, with beta = Gamma(Delta(y, y')) (f(x, y') - f(x, y)), and is then
@@ -50,9 +49,7 @@ class MaximumLoss:
         Gornitz et al. 2011, section 2.2. The maximum is never negative: the hinge is the identity.
     """
 
-    name: str
-    quadratic = smooth = False
-    convex = True
+    smooth = False
 
     def __init__(self, rescaling: str = "margin", outer: str = "hinge") -> None:
         if rescaling not in RESCALINGS:
@@ -68,9 +65,7 @@ class MaximumLoss:
         # the hinge of a maximum that is never negative is that maximum, and Gamma = 1 takes f(x, y) out of it
         return self.rescaling == "margin" and self.outer == "hinge"
 
-    def violations(
-        self, structure: Structure, shard: Any, w: FloatArray, augmented: bool = True
-    ) -> Violations:
+    def violations(self, structure: Structure, shard: Any, w: Array, augmented: bool = True) -> Violations:
         """The maximum over outputs at `w`; of beta alone if not `augmented`."""
         # margin rescaling: max over y' of f(x, y') + Delta(y, y'), less f(x, y), by loss-augmented decoding;
         # slack rescaling: max of Delta(y, y') (1 + f(x, y') - f(x, y)), of which y itself has 0
@@ -100,21 +95,16 @@ class MaximumLoss:
     def planes(
         self, structure: Structure, shard: Any, found: Violations, own: scipy.sparse.csr_array
     ) -> tuple[scipy.sparse.csr_array, FloatArray]:
-        """Rows and offsets, one an example: beta + Delta of the outputs found is ``row . v + offset`` at v.
-
-        `own` are the features of the examples' own outputs.
-        """
-        # Gamma (F(x, y') - F(x, y)) . v + Delta(y, y'), linear in v for the outputs y' that were found at w
+        """Rows and offsets, by example: beta + Delta of the outputs found is ``row . v + offset`` at v."""
+        # Gamma (F(x, y') - F(x, y)) . v + Delta(y, y'), linear in v for the outputs y' that were found at w;
+        # `own` has F(x, y)
         rows = structure.feature_rows(shard, found.outputs) - own
         factors = found.factor[:, None]
         return scipy.sparse.csr_array(rows.multiply(factors)), structure.cost(shard, found.outputs)
 
-    def maximum(
-        self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None, augmented: bool = True
-    ) -> float:
-        """Weighted sum of the outer function of the maximum; adds a subgradient."""
+    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
         # outer(max)' = outer'(max) Gamma (F(x, y') - F(x, y)) at an output y' that attains the maximum
-        found = self.violations(structure, shard, w, augmented)
+        found = self.violations(structure, shard, w)
         value, slope = self.outer_value(found.value)
         if gradient is not None:
             self.add_features(structure, shard, found, shard.weights * slope, gradient)
@@ -139,15 +129,11 @@ class MarginLoss(MaximumLoss):
 
     name = "margin"
 
-    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        return self.maximum(structure, shard, w, gradient)
-
 
 class PerceptronLoss(MaximumLoss):
     """max f - f(x, y): how far the example's own output is from the best; zero where it is the best.
 
-    Convex, and positively homogeneous in the weights. Collins 2002; the constraints of Chen et al. 2009
-    (equation 6) are sums of it, and the difference of features is a subgradient.
+    Convex, and positively homogeneous in the weights (Collins 2002).
     """
 
     name = "perceptron"
@@ -156,8 +142,8 @@ class PerceptronLoss(MaximumLoss):
         super().__init__()
         self.needs = frozenset({"best"})
 
-    def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        return self.maximum(structure, shard, w, gradient, augmented=False)
+    def violations(self, structure: Structure, shard: Any, w: Array, augmented: bool = False) -> Violations:
+        return super().violations(structure, shard, w, augmented=False)
 
 
 class DifferenceLoss(MaximumLoss):
@@ -170,15 +156,15 @@ class DifferenceLoss(MaximumLoss):
         """The margin loss: the same maximum, minus the score of the example's own output."""
         return MarginLoss(self.rescaling)
 
+    @abstractmethod
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
         """The convex function that is subtracted, positively homogeneous; adds a subgradient."""
-        raise NotImplementedError
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None
 
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        value = self.maximum(structure, shard, w, gradient)
+        value = super().nonlinear(structure, shard, w, gradient)
         if gradient is None:
             return value - self.concave(structure, shard, w, None)
         other = np.zeros_like(gradient)
@@ -195,7 +181,6 @@ class RampLoss(DifferenceLoss):
     Parameters
     ----------
     rescaling : {"margin", "slack"}
-        With "margin" the example's own output leaves the loss but for its costs.
     """
 
     name = "ramp"
@@ -212,10 +197,7 @@ class RampLoss(DifferenceLoss):
 
 
 class EquivalentMarginLoss(DifferenceLoss):
-    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3).
-
-    max(f + Delta) over all outputs, minus max f over the equivalent ones; margin rescaling.
-    """
+    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3)."""
 
     name = "equivalent"
 
@@ -224,8 +206,7 @@ class EquivalentMarginLoss(DifferenceLoss):
         self.needs = self.needs | {"equivalent"}
 
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
-        # the infimum over y'' in Y_opt of max_y' [f(y') + Delta] - f(y''): the maximum is the same for all of
-        # them
+        # the infimum over y'' in Y_opt of max_y' [f(y') + Delta] - f(y''): the maximum is that of all of them
         outputs, value = structure.best_equivalent(w, shard)
         if gradient is not None:
             structure.features(shard, gradient, None, outputs)

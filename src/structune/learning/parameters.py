@@ -12,13 +12,13 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.running.executors import PreparedRun, Run
+from structune.running.executors import PreparedRun, Run, make_executor
 
 T = TypeVar("T")
 TOLERANCE = 1e-4  # of a fit, relative to where it starts: at w = 0; solvers and tuners agree on it
@@ -34,10 +34,7 @@ _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers that a parameter may be: from `least` on, or between `least` and `most`.
-
-    They are declared beside parameters, and checked by each fit, as scikit-learn has it.
-    """
+    """Numbers that a parameter may be; each fit checks them, as scikit-learn has it."""
 
     least: float = 0.0
     most: float = math.inf
@@ -108,10 +105,7 @@ _OF_RUNS = {
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def parameters(cls: type[T]) -> type[T]:
-    """The class with a constructor that takes its annotated fields by name, and keeps them as they are.
-
-    Fields that are no parameters are ``field(init=False)``.
-    """
+    """The class with a constructor that takes its annotated fields by name, but those with ``init=False``."""
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
@@ -139,18 +133,17 @@ class Parameters:
             There is no such parameter.
         """
         valid = list(self._parameter_names())
-        for given in params:
-            name = given.partition("__")[0]
+        parts = [(*given.partition("__"), value) for given, value in params.items()]
+        for name, *_ in parts:
             if name not in valid:
                 raise DataError(
                     f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}."
                 )
-        for given in sorted(params, key=lambda given: "__" in given):  # of new estimators, where both are
-            name, is_inner, inner = given.partition("__")
-            if is_inner:
-                getattr(self, name).set_params(**{inner: params[given]})
+        for name, is_inner, inner, value in sorted(parts, key=lambda part: part[1]):
+            if is_inner:  # of new estimators, where both are given
+                getattr(self, name).set_params(**{inner: value})
             else:
-                setattr(self, name, params[given])
+                setattr(self, name, value)
         return self
 
     @classmethod
@@ -199,35 +192,29 @@ class Parameters:
         if not hasattr(self, attribute):
             from sklearn.exceptions import NotFittedError
 
-            name = type(self).__name__
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using "
-                "this estimator."
+                f"This {type(self).__name__} instance is not fitted yet. "
+                "Call 'fit' with appropriate arguments before using this estimator."
             )
 
     # --- metadata: scikit-learn is imported when requests are made ----------------------------------------
 
     def set_fit_request(self, **requests: Any) -> Self:
         """Say which arguments of `fit`, such as ``groups``, meta-estimators are to pass on."""
-        return self._request("fit", requests)
-
-    def set_predict_request(self, **requests: Any) -> Self:
-        """The same of `predict`."""
-        return self._request("predict", requests)
-
-    def set_score_request(self, **requests: Any) -> Self:
-        """The same of `score`."""
-        return self._request("score", requests)
+        return self._request("fit", **requests)
 
     def get_metadata_routing(self) -> Any:
         """What is passed on, as scikit-learn asks for it."""
         return self._get_metadata_request()
 
-    def _request(self, method: str, requests: dict[str, Any]) -> Self:
+    def _request(self, method: str, /, **requests: Any) -> Self:
         from sklearn.utils._metadata_requests import RequestMethod
 
         known = sorted(self._get_class_level_metadata_request_values(method))
         return RequestMethod(method, known).__get__(self, type(self))(**requests)  # type: ignore[no-any-return]
+
+    set_predict_request = partialmethod(_request, "predict")
+    set_score_request = partialmethod(_request, "score")
 
     def _get_metadata_request(self) -> Any:
         from sklearn.base import BaseEstimator
@@ -259,7 +246,6 @@ class FitsOnExecutor(Parameters):
     n_jobs: int | None = -1
     run: Run | None = None
 
-    _shared: ClassVar[tuple[str, ...]] = ("run",)  # a connection to a cluster cannot be copied
     _tolerance: ClassVar[float] = TOLERANCE  # of a fit, where `run` has none
 
     @property
@@ -276,13 +262,24 @@ class FitsOnExecutor(Parameters):
 
     def _prepared_run(self, verbose: int) -> PreparedRun:
         """How a fit runs, as the parameters say."""
-        run = self.run or Run()
-        work: dict[str, Any] = {"class": type(self).__name__}
-        for name, value in ({} if run.checkpoint is None else self.get_params()).items():
-            if name.rpartition("__")[2] not in _MAY_CHANGE:
-                work[name] = _as_told(value)
-        work["tolerance"] = self._fit_tolerance  # of `run` the only part that changes what is learned
-        return run.prepared(self.n_jobs, verbose, work, self._fit_tolerance)
+        run, kept, work = self.run or Run(), None, dict[str, Any]()
+        if run.checkpoint is not None:
+            from structune.running.checkpoints import Checkpoint
+
+            kept = run.checkpoint if isinstance(run.checkpoint, Checkpoint) else Checkpoint(run.checkpoint)
+            given = self.get_params().items()
+            told = {name: _as_told(value) for name, value in given if name.split("__")[-1] not in _MAY_CHANGE}
+            # of `run` the tolerance is the only part that changes what is learned
+            work = {"class": type(self).__name__, **told, "tolerance": self._fit_tolerance}
+        return PreparedRun(
+            make_executor(self.n_jobs, run.executor),
+            run.max_seconds,
+            kept,
+            run.max_iterations,
+            self._fit_tolerance,
+            verbose,
+            work,
+        )
 
 
 def _as_told(value: Any) -> Any:

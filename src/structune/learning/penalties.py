@@ -63,8 +63,7 @@ class IntegratedL2:
 
         `counts` takes the place of the group sizes n_j (an effective number of weights, say).
         """
-        # the slope of (n_j / 2 + alpha) log(e + beta) in e = 1/2 |w_j|^2, which is the precision of the
-        # tangent
+        # the slope of (n_j / 2 + alpha) log(e + beta) in e = 1/2 |w_j|^2: the precision of the tangent
         counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)
         return np.asarray((counts / 2 + self.alpha) / self._energy(w))
 
@@ -72,12 +71,13 @@ class IntegratedL2:
 class IntegratedNoise:
     """The negative log likelihood that a risk stands for, and the noise variance that goes with it.
 
-    For a squared loss, summed to r / 2 over m examples, Jeffreys' prior of the variance gives
-    (m / 2) log(r + m floor), and r / m + floor majorises it (Foo et al. 2009, section 4). Where there are as
-    many weights as examples r may vanish: hence the floor. Other losses are negative log likelihoods already,
-    of variance 1. The `floor` of the variance is a share of the mean square of the outputs.
+    `floor`, the least variance, is a share of the mean square of the outputs.
     """
 
+    # For a squared loss, summed to r / 2 over m examples, Jeffreys' prior of the variance gives
+    # (m / 2) log(r + m floor), and r / m + floor majorises it (Foo et al. 2009, section 4). Where there are
+    # as many weights as examples r may vanish: hence the floor. Other losses are negative log likelihoods
+    # already, of variance 1.
     def __init__(self, risk: Risk, floor: float) -> None:
         self._integrated, self._m = risk.quadratic, risk.weight
         # half the sum of squares at w = 0 is at_zero.value: the mean square of the outputs is 2 value / m
@@ -89,11 +89,8 @@ class IntegratedNoise:
         return variance if self._integrated else None
 
     def variance(self, loss: float, n_determined: float = 0.0) -> float:
-        """Where the summed loss is `loss`.
-
-        Weights that the data determine take up as many examples: with their effective number the variance is
-        r / (m - n_determined) (MacKay 1992).
-        """
+        """Where the summed loss is `loss`, and so many weights are determined by the data."""
+        # these take up as many examples: the variance is r / (m - n_determined) (MacKay 1992)
         if not self._integrated:
             return 1.0
         # d value / d loss = 1 / variance, by (m / 2) log(2 loss + m floor)

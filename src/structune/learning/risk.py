@@ -27,28 +27,24 @@ _MATRIX_SPEED, _VECTOR_SPEED, _OVERHEAD = 1e10, 5e9, 1.5e-4  # flops a second; s
 
 
 class Ray:
-    """Multiples of some weights `w`, at which a risk is asked once for all fits that begin there.
+    """Multiples of weights `w`, at which a risk is asked once for all fits of a loss of several minima."""
 
-    They are where a loss of several minima begins: their outputs are good ones, and no scale matters.
-    """
-
+    # bounds of one risk differ in their linear part alone: the nonlinear part is asked once
     def __init__(self, w: FloatArray) -> None:
         self.w = w
-        self._points: dict[float, tuple[float, FloatArray]] = {}
-        self._tangent: FloatArray | None = None
+        self._points: dict[float | None, tuple[float, FloatArray]] = {}
 
-    def at(self, bound: Any, t: float) -> tuple[float, FloatArray]:
+    def at(self, bound: Risk, t: float) -> tuple[float, FloatArray]:
         """Value and gradient of the nonlinear part of the risk's convex bound, at t times the weights."""
-        # bounds of one risk differ in their linear part alone: the nonlinear part is asked once
         if t not in self._points:
             self._points[t] = bound.nonlinear(t * self.w)
         return self._points[t]
 
-    def tangent(self, risk: Any) -> FloatArray:
+    def tangent(self, risk: Risk) -> FloatArray:
         """A subgradient of the convex function that the risk subtracts."""
-        if self._tangent is None:
-            self._tangent = risk.concave(self.w)[1]
-        return self._tangent
+        if None not in self._points:
+            self._points[None] = risk.concave(self.w)
+        return self._points[None][1]
 
 
 def cut_shard(structure: Structure, shard: Any) -> list[Any]:
@@ -68,8 +64,7 @@ class AtZero:
     def __init__(self, risk: Risk) -> None:
         self._risk, self._w = risk, np.zeros(risk.n_weights)
         self.value, gradient = risk.value_and_gradient(self._w)
-        self.name = digest(gradient)
-        self.gradient_norm = float(np.linalg.norm(gradient))
+        self.name, self.gradient_norm = digest(gradient), float(np.linalg.norm(gradient))
         if not np.isfinite(self.value + self.gradient_norm):
             raise DataError("the loss or its gradient is not finite at w = 0: scale the features and outputs")
 
@@ -96,10 +91,6 @@ class Risk:
 
     Attributes
     ----------
-    beginning : Ray or None
-        Where the convex-concave procedure begins, if not at the minimum of the margin loss.
-    linear : ndarray, shape (n_weights,)
-        The linear part of the loss.
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.
@@ -107,7 +98,7 @@ class Risk:
         Whether some outputs are known in part only, and whether solvers take the Hessian as a matrix.
     """
 
-    beginning: Ray | None = None
+    beginning: Ray | None = None  # of the convex-concave procedure, if not the minimum of the margin loss
 
     def __init__(
         self,
@@ -166,10 +157,7 @@ class Risk:
         self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
-        """Results of ``function(shard, *items, structure, *shared)``, in the order of the shards.
-
-        A column has an item for each shard.
-        """
+        """Results of ``function(shard, *items, structure, *shared)``, by shard, as all columns are."""
         return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
 
     def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
@@ -237,10 +225,7 @@ class Risk:
     # --- losses that are maxima ---------------------------------------------------------------------------
 
     def under(self, loss: Loss, linear: FloatArray | None = None) -> Risk:
-        """The risk of another loss, or one of another linear part, on the same data.
-
-        Passes are counted together.
-        """
+        """The risk of another loss, or one of another linear part, on the same data."""
         self.structure.require(loss.needs, type(loss).__name__)
         other = self._like(loss=loss, convex=loss.convex, smooth=loss.smooth)
         other.linear = other._sum(_linear, loss) if linear is None else linear
@@ -280,8 +265,7 @@ class Risk:
             return partial(self._central_difference, w)
         self.structure.require(frozenset({"hessian"}), "an exact Hessian product")
         w = self._moved(w)
-        # what a product needs of w alone (the sums of a forward and a backward pass) is kept where the shard
-        # is
+        # what a product needs of w alone (sums of a forward and a backward pass) is kept where the shard is
         products = self.keep(_of_loss, self.loss, "linearize", w)
         self.count_passes()
 
@@ -351,19 +335,18 @@ class Risk:
 
 
 class SideBySide:
-    """Runs functions that fit and judge on risks, by whichever way keeps the executor busy.
+    """Runs functions that fit and judge on risks, whole fits side by side, or the shards of one at a time.
 
-    Whole fits go side by side, or one after the other with their shards side by side. Each tuple of `risks`
-    is what one call works on, and `n_fits` calls come at a time.
+    Each tuple of `risks` is what one call works on, and `n_fits` calls come at a time.
     """
 
     def __init__(self, executor: Executor, risks: Sequence[tuple[Risk, ...]], n_fits: int) -> None:
-        self._risks, whole = risks, executor.runs_whole(n_fits)
-        self._runner = executor if whole else ThreadExecutor(1)
-        self._here = isinstance(self._runner, ThreadExecutor)
-        if whole:
+        self._risks = risks
+        self._runner: Executor = ThreadExecutor(1)
+        if executor.runs_whole(n_fits):
+            self._runner = executor
             risks = [tuple(risk.on(ThreadExecutor(1)) for risk in tuple_) for tuple_ in risks]
-        self._groups = [_Group(tuple_) for tuple_ in risks]
+        self._groups = [_Group(tuple_) for tuple_ in risks]  # kept: Dask forgets what nobody has
         self._placed = [self._runner.place([group])[0] for group in self._groups]
 
     def map(
@@ -371,14 +354,14 @@ class SideBySide:
         function: Callable[..., Any],
         which: Sequence[int],
         *columns: Sequence[Any],
-        shared: Sequence[Any] = (),
+        shared: Sequence[Any],
     ) -> Iterator[Any]:
         """Results of ``function(risks[k], *items, *shared)`` for each k in `which`, in order."""
         placed = [self._placed[k] for k in which]
         results = self._runner.map(_counted, placed, *columns, shared=(*shared, function))
         # copies of risks on other machines count passes there: they are told, and added here
         for k, (result, spent) in zip(which, results, strict=True):
-            if not self._here:
+            if not isinstance(self._runner, ThreadExecutor):
                 for risk, passes in zip(self._risks[k], spent, strict=True):
                     risk.count_passes(passes)
             yield result

@@ -11,8 +11,7 @@ import numpy as np
 from structune.errors import DataError, warn
 from structune.files.models import Arrays
 from structune.flat.feature_estimator import FeatureEstimator
-from structune.learning.blocks import Blocks
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import Blocks, Encoded
 from structune.learning.losses import Loss
 from structune.learning.parameters import parameters
 from structune.ranking.metrics import ndcg

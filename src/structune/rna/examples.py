@@ -31,8 +31,7 @@ from structune.rna.probing import (
 )
 from structune.rna.structure.constraints import NOTATION, Constraints
 from structune.running.executors import count_jobs
-from structune.running.live import live_map
-from structune.running.memory import batch_memory
+from structune.running.memory import batch_memory, live_map
 
 R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)

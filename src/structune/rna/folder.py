@@ -14,8 +14,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.inputs import as_list, checked_length
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
-from structune.learning.blocks import BlockEstimator, Blocks, in_block
-from structune.learning.estimator import Encoded
+from structune.learning.estimator import BlockEstimator, Blocks, Encoded, in_block
 from structune.learning.parameters import Range, parameters
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION

@@ -2,8 +2,8 @@
 
 - ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
 - ``dask_executor``: a Dask cluster
-- ``memory``: how much there is, and batches of items; ``live``: work on items as they come
-- ``monitor``, ``progress``: Ctrl-C, time budgets, records, bars, how far within one long example
+- ``memory``: how much there is, batches of items, and work on items as they come
+- ``monitor``: Ctrl-C, time budgets, records, bars, how far within one long example
 - ``checkpoints``: work that goes on
 """
 

@@ -28,24 +28,14 @@ V = TypeVar("V")
 
 
 class Restored(dict[str, Any]):
-    """A state from a file, `source`, which may say anything.
+    """A state from a file, `source`, which may say anything: what a part is not raises `ModelFileError`."""
 
-    Its methods give a part of it, or raise a `ModelFileError` where that is not there, or is something else.
-    """
-
-    source: str | os.PathLike[str] = "checkpoint"
-
-    @classmethod
-    def of(cls, state: State, source: str | os.PathLike[str]) -> Restored:
-        found = cls(state)
-        found.source = source
-        return found
+    def __init__(self, state: State, source: str | os.PathLike[str] = "checkpoint") -> None:
+        super().__init__(state)
+        self.source = source
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """An array of it, of which kernels trust the length, of numbers that work may leave.
-
-        None stands for any length.
-        """
+        """An array of it, of numbers that work may leave; None in its shape stands for any length."""
         found = self.get(name)
         if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
             sizes = zip(found.shape, shape, strict=True)
@@ -82,7 +72,7 @@ class Restored(dict[str, Any]):
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
             raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
-        return {key: Restored.of(part, self.source) for key, part in found.items()}
+        return {key: Restored(part, self.source) for key, part in found.items()}
 
     def refuse(self, message: str) -> ModelFileError:
         return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
@@ -95,9 +85,8 @@ class CheckpointWarning(UserWarning):
 class Checkpoint:
     """A file that holds the state of one training, replaced at intervals by a newer one.
 
-    There are states of *fits*, by what they were given, and of the *search* around them. A fit that is asked
-    for again with the same input goes on from its state. A new state of the search has what its fits gave, so
-    the states of those that it began are dropped then.
+    There are states of *fits*, by what they were given, and of the *search* around them, whose new state has
+    what its fits gave: theirs are dropped then.
 
     Parameters
     ----------
@@ -109,11 +98,6 @@ class Checkpoint:
         Whether the file stays when the work is done, until `remove`: for those who have to save its result.
     resume : bool
         Whether to go on from a file that is there; it is written over otherwise.
-
-    Attributes
-    ----------
-    is_done : bool
-        Whether the last work came to its end.
     """
 
     def __init__(
@@ -129,15 +113,10 @@ class Checkpoint:
         self._states: dict[str, Callable[[], State]] = {}
         self._restored: dict[str, Restored] = {}
         self._thread, self._written = threading.get_ident(), time.perf_counter()
-        self._failed = self.is_done = False
+        self._failed = self.is_done = False  # whether the last work came to its end
 
     def begin(self, identity: Mapping[str, Any]) -> None:
-        """Read the file, if there is one.
-
-        Parameters
-        ----------
-        identity : mapping of str to str or float
-            What the work is: its settings, its data.
+        """Read the file, if there is one; `identity` says what the work is: its settings, its data.
 
         Raises
         ------
@@ -168,7 +147,7 @@ class Checkpoint:
         try:
             for key, plain in header["states"].items():
                 own = {k.removeprefix(f"{key}/"): a for k, a in arrays.items() if k.startswith(f"{key}/")}
-                self._restored[key] = Restored.of({**plain, **own}, self.path)
+                self._restored[key] = Restored({**plain, **own}, self.path)
             return dict(header["identity"])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
@@ -192,7 +171,6 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -200,18 +178,16 @@ class Checkpoint:
         """Write the file now, if there is any state; where that cannot be, warn once."""
         if not self._states:
             return
-        header: dict[str, Any] = {"identity": self._identity, "states": {}}
-        arrays: dict[str, NDArray[Any]] = {}
+        states, arrays = dict[str, dict[str, Any]](), dict[str, NDArray[Any]]()
         for key, state in self._states.items():
-            found = state()
-            header["states"][key] = plain = {}
-            for name, value in found.items():
+            states[key] = {}
+            for name, value in state().items():
                 if isinstance(value, np.ndarray):
                     arrays[f"{key}/{name}"] = value
                 else:
-                    plain[name] = value.item() if isinstance(value, np.generic) else value
+                    states[key][name] = value.item() if isinstance(value, np.generic) else value
         try:
-            save_model(self.path, KIND, header, arrays)
+            save_model(self.path, KIND, {"identity": self._identity, "states": states}, arrays)
         except OSError as error:
             if not self._failed:
                 warnings.warn(f"{self.path}: no checkpoint ({error})", CheckpointWarning, stacklevel=2)
@@ -227,11 +203,7 @@ class Checkpoint:
             self.write()
 
     def remove(self) -> None:
-        """Remove the file, if it is there."""
         self.path.unlink(missing_ok=True)
-
-    def __deepcopy__(self, memo: object) -> Checkpoint:
-        return self  # for clones of estimators
 
     def __repr__(self) -> str:
         return f"Checkpoint({str(self.path)!r}, {self.seconds})"

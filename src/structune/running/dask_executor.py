@@ -12,11 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial, reduce
 from itertools import groupby, pairwise
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import numpy as np
@@ -41,8 +40,7 @@ _PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One of the values of a block, which a worker has as a list."""
 
     block: Future
@@ -50,22 +48,14 @@ class Part:
 
 
 class DaskExecutor:
-    """Calls functions on the workers of a Dask cluster.
+    """Calls functions on the workers of a Dask cluster, for as long as workers come back.
 
     Everything that is placed or sent is the result of a task, so that what a lost worker had is computed
     again: shards of files are read again by another worker, all else comes from the scheduler.
 
-    Neighbours are placed as blocks, and a task works on a block: messages take milliseconds. Sums add the
-    results of a block, then those of four neighbouring blocks, and so on, on the workers: one comes back.
-
     Parameters
     ----------
     client : distributed.Client
-
-    Attributes
-    ----------
-    n_workers : int
-        When the executor was made: how sums are added depends on it, and must not on workers that die.
 
     Raises
     ------
@@ -75,19 +65,23 @@ class DaskExecutor:
         No worker comes.
     """
 
+    is_lost = False  # whether a fit has ended for want of the cluster
+
     def __init__(self, client: Client) -> None:
-        self.client, self.results = client, Results(client)
+        self.client, self.address = client, str(client.scheduler.address)
         self._placed: dict[int, tuple[Part, weakref.ref[Any]]] = {}  # by identity, while the item lives
-        with self.results.connected():
+        with self._connected():
             check_versions(client)
-        if not self.results.n_threads():
-            self.results.wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
-            with self.results.connected():
+        if not self._n_threads():
+            self._wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
+            with self._connected():
                 check_versions(client)
-        self.n_workers = self.results.n_threads() or 1
+        # from now on: how sums are added depends on it, and must not on workers that die
+        self.n_workers = self._n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:
         """Parts of blocks, a few a worker; what is placed again has the same part."""
+        # neighbours are placed as blocks, and a task works on a block: messages take milliseconds
         items = list(items)
         new = list({id(item): item for item in items if not self._has(item)}.values())
         bounds = np.linspace(0, len(new), 1 + min(len(new), _BLOCKS_PER_WORKER * self.n_workers)).astype(int)
@@ -106,42 +100,45 @@ class DaskExecutor:
 
     def _has(self, item: Any) -> bool:
         """Also what is lost with workers: that is made again."""
-        if id(item) not in self._placed:
-            return False
-        return self._placed[id(item)][0].block.status not in ("cancelled", "error")
+        found = self._placed.get(id(item))
+        return found is not None and found[0].block.status not in ("cancelled", "error")
 
     def _send(self, values: Iterable[Any]) -> list[Future]:
         """Values, each as the result of a task."""
         # never to given workers: tasks that were, wait forever if all workers die at once
-        with warnings.catch_warnings():
-            # that a task's arguments are large: they are what there is to be sent, once
+        with warnings.catch_warnings():  # that a task's arguments are large: they are to be sent, once
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._tasks(_identity, list(values))
 
     def _tasks(self, function: Function, *columns: Sequence[Any]) -> list[Future]:
         """A task for every row of the columns, on workers of the same versions."""
-        with self.results.connected():
+        with self._connected():
             # never pure: the same call may be asked for again after its result was lost
             checked = partial(_checked, own_versions(), function)
             return list(self.client.map(checked, *columns, key=_PREFIX + function.__name__, pure=False))
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
-        for future, _ in self._called(_map_rows, function, columns, shared):
-            yield from self.results.wait_for(future)
+        for future, _ in self._called(function, columns, shared):
+            yield from self._wait_for(future)
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> list[Part]:
-        called = self._called(_map_rows, function, columns, shared)
+        called = self._called(function, columns, shared)
         return [Part(future, k) for future, n in called for k in range(n)]
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        # a tree that the number of blocks decides: whoever computes, sums are added in the same order
-        level = [future for future, _ in self._called(_sum_rows, function, columns, shared)]
+        # Results of a block are added, then those of four neighbouring blocks, and so on, on the workers: a
+        # tree that the number of blocks decides, so that sums are added in the same order, whoever computes.
+        level = [future for future, _ in self._called(function, columns, shared, is_sum=True)]
         while len(level) > 1:
             level = self._tasks(_added, [level[k : k + _SUMMANDS] for k in range(0, len(level), _SUMMANDS)])
-        return self.results.wait_for(level[0])
+        return self._wait_for(level[0])
 
     def _called(
-        self, how: Function, function: Function, columns: Sequence[Iterable[Any]], shared: Sequence[Any]
+        self,
+        function: Function,
+        columns: Sequence[Iterable[Any]],
+        shared: Sequence[Any],
+        is_sum: bool = False,
     ) -> list[tuple[Future, int]]:
         """A task for every run of rows whose first values are of one block, and the number of rows."""
         rows = list(zip(*columns, strict=True))
@@ -150,20 +147,78 @@ class DaskExecutor:
         # large arrays are sent once, not with every task
         large = [isinstance(value, np.ndarray) and value.nbytes > _INLINE_BYTES for value in shared]
         futures = iter(self._send([value] for value, is_large in zip(shared, large, strict=True) if is_large))
-        pairs = zip(shared, large, strict=True)
-        one = [_place(Part(next(futures), 0) if is_large else value) for value, is_large in pairs]
+        one = [
+            _place(Part(next(futures), 0) if is_large else value)
+            for value, is_large in zip(shared, large, strict=True)
+        ]
         runs = [
             [list(map(_place, row)) for row in run]
             for _, run in groupby(rows, lambda row: id(row[0].block if isinstance(row[0], Part) else row))
         ]
         n = len(runs)
-        return list(zip(self._tasks(how, [function] * n, runs, [one] * n), map(len, runs), strict=True))
+        tasks = self._tasks(_results, [function] * n, runs, [one] * n, [is_sum] * n)
+        return list(zip(tasks, map(len, runs), strict=True))
+
+    # --- waiting --------------------------------------------------------------------------------------
+
+    def _wait_for(self, future: Future) -> Any:
+        """The result of a task, or a `ClusterError` where the cluster is lost or not fit for it."""
+        with self._connected():
+            try:
+                return self._waited(future)
+            except KilledWorker as error:
+                raise self._lost(
+                    f"too many workers died with the same task ({error}). Give them more memory, or let the "
+                    f"scheduler allow more deaths: {ALLOWED_FAILURES}"
+                ) from None
+            except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
+                raise self._lost(str(error)) from None
+
+    def _waited(self, future: Future) -> Any:
+        since, is_told = float("inf"), False  # when the last worker was lost, if none is there
+        # `Future.result` waits forever where no worker is left: here somebody looks every few seconds
+        gathered = self.client.gather(future, asynchronous=True)
+        result = asyncio.run_coroutine_threadsafe(gathered, self.client.loop.asyncio_loop)
+        try:
+            while not wait([result], _GLANCE).done:
+                cluster = self.client.cluster
+                if isinstance(cluster, LocalCluster):
+                    # which gives up the processes that die while they start, or too often
+                    cluster.scale(len(cluster.worker_spec))
+                if self._n_threads():
+                    since, is_told = float("inf"), False
+                    continue
+                since = min(since, time.monotonic())
+                absent = time.monotonic() - since
+                if absent >= _PATIENCE:
+                    raise self._lost(f"found no worker for {_PATIENCE:g} s")
+                if absent >= _TOLD and not is_told:
+                    is_told = True
+                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
+            return result.result()
+        finally:
+            result.cancel()  # of no effect when it is there
+
+    def _n_threads(self) -> int:
+        with self._connected():
+            return sum(self.client.nthreads().values())
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Raise ClusterError in place of what happens when the scheduler is gone, or another one."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, CancelledError) or self.client.status != "running":
+                raise self._lost("lost the connection to the scheduler") from error
+            raise
+
+    def _lost(self, found: str) -> ClusterError:
+        self.is_lost = True
+        return ClusterError(f"{self.address}: {found}{_GO_ON}")
 
     def runs_whole(self, n_fits: int) -> bool:
         return n_fits > 1
-
-    def __deepcopy__(self, memo: object) -> DaskExecutor:
-        return self  # for clones of estimators
 
 
 def _place(value: Any) -> tuple[Any, int]:
@@ -180,13 +235,7 @@ _to_close: set[Client] = set()
 
 
 def connect(executor: Any, n_workers: int) -> DaskExecutor:
-    """The executor of a client, of a scheduler's address, or of a cluster of local processes.
-
-    Raises
-    ------
-    DataError
-        Something else, a scheduler that does not answer, or workers with other versions.
-    """
+    """The executor of a client, of a scheduler's address, or of a cluster of local processes."""
     if isinstance(executor, Client):
         return DaskExecutor(executor)
     if executor == SCHEME:
@@ -221,24 +270,20 @@ def _shared(name: str | int, connected: Callable[[Any], Client]) -> DaskExecutor
     """The executor of a connection, which ends with it; the one that is in use, if it can be used."""
     with _locks.setdefault(name, Lock()):
         found = _in_use.get(name)
-        if found is None or found.client.status != "running" or found.results.is_lost:
-            found = _owned(name, connected(name))
+        if found is None or found.client.status != "running" or found.is_lost:
+            client = connected(name)
+            _to_close.add(client)
+            try:
+                found = _in_use[name] = DaskExecutor(client)
+            except BaseException:
+                _close(client)
+                raise
+            # in a thread: garbage may be collected by the one that the connection needs
+            closing = Thread(target=_close, args=(client,), daemon=True)
+            weakref.finalize(found, closing.start).atexit = False
         if isinstance(name, int):
             _last_local[:] = [found]
         return found
-
-
-def _owned(name: str | int, client: Client) -> DaskExecutor:
-    _to_close.add(client)
-    try:
-        executor = _in_use[name] = DaskExecutor(client)
-    except BaseException:
-        _close(client)
-        raise
-    # in a thread: garbage may be collected by the one that the connection needs
-    closing = Thread(target=_close, args=(client,), daemon=True)
-    weakref.finalize(executor, closing.start).atexit = False
-    return executor
 
 
 def _close(client: Client) -> None:
@@ -254,77 +299,7 @@ def _close_all() -> None:
         _close(client)
 
 
-# --- waiting, and versions --------------------------------------------------------------------------------
-
-
-class Results:
-    """Waits for the results of tasks, for as long as workers come back."""
-
-    def __init__(self, client: Client) -> None:
-        self._client, self.address, self.is_lost = client, str(client.scheduler.address), False
-
-    def wait_for(self, future: Future) -> Any:
-        """The result of a task.
-
-        Raises
-        ------
-        ClusterError
-            The scheduler is lost, no worker comes back, all workers die with the task, or one that joined
-            has other versions.
-        """
-        with self.connected():
-            try:
-                return self._waited(future)
-            except KilledWorker as error:
-                raise self.lost(
-                    f"too many workers died with the same task ({error}). Give them more memory, or let the "
-                    f"scheduler allow more deaths: {ALLOWED_FAILURES}"
-                ) from None
-            except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
-                raise self.lost(str(error)) from None
-
-    def _waited(self, future: Future) -> Any:
-        since, is_told = float("inf"), False  # when the last worker was lost, if none is there
-        # `Future.result` waits forever where no worker is left: here somebody looks every few seconds
-        gathered = self._client.gather(future, asynchronous=True)
-        result = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
-        try:
-            while not wait([result], _GLANCE).done:
-                cluster = self._client.cluster
-                if isinstance(cluster, LocalCluster):
-                    # which gives up the processes that die while they start, or too often
-                    cluster.scale(len(cluster.worker_spec))
-                if self.n_threads():
-                    since, is_told = float("inf"), False
-                    continue
-                since = min(since, time.monotonic())
-                absent = time.monotonic() - since
-                if absent >= _PATIENCE:
-                    raise self.lost(f"found no worker for {_PATIENCE:g} s")
-                if absent >= _TOLD and not is_told:
-                    is_told = True
-                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
-            return result.result()
-        finally:
-            result.cancel()  # of no effect when it is there
-
-    def n_threads(self) -> int:
-        with self.connected():
-            return sum(self._client.nthreads().values())
-
-    @contextmanager
-    def connected(self) -> Iterator[None]:
-        """Raise ClusterError in place of what happens when the scheduler is gone, or another one."""
-        try:
-            yield
-        except Exception as error:
-            if isinstance(error, CancelledError) or self._client.status != "running":
-                raise self.lost("lost the connection to the scheduler") from error
-            raise
-
-    def lost(self, found: str) -> ClusterError:
-        self.is_lost = True
-        return ClusterError(f"{self.address}: {found}{_GO_ON}")
+# --- versions --------------------------------------------------------------------------------------------
 
 
 class OtherVersionsError(Exception):
@@ -349,15 +324,6 @@ def own_versions() -> dict[str, str]:
     return _versions(get_versions(_PACKAGES))
 
 
-def check_worker(expected: Mapping[str, str]) -> None:
-    """Refuse, on a worker, work of a process that has other versions, by an `OtherVersionsError`."""
-    own = own_versions()
-    if own != expected:
-        unlike = [name for name in expected if own[name] != expected[name]]
-        told = ", ".join(f"{name} {own[name]}, expected {expected[name]} as here" for name in unlike)
-        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
-
-
 def _versions(told: Mapping[str, Any]) -> dict[str, str]:
     packages = told["packages"]
     python = ".".join(packages["python"].split(".")[:2])  # the third number changes no results
@@ -367,9 +333,13 @@ def _versions(told: Mapping[str, Any]) -> dict[str, str]:
 # --- on the workers ---------------------------------------------------------------------------------------
 
 
-def _checked(versions: Mapping[str, str], function: Function, *values: Any) -> Any:
+def _checked(expected: Mapping[str, str], function: Function, *values: Any) -> Any:
     """Call a function on a worker, if that has the versions of the process that asks."""
-    check_worker(versions)  # here: workers join at any time
+    own = own_versions()  # looked at here: workers join at any time
+    if own != expected:
+        unlike = [name for name in expected if own[name] != expected[name]]
+        told = ", ".join(f"{name} {own[name]}, expected {expected[name]} as here" for name in unlike)
+        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
     return function(*values)
 
 
@@ -377,20 +347,12 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _results(function: Function, rows: list[Any], shared: list[Any]) -> Iterator[Any]:
-    """Results of rows whose values stand somewhere in lists, as those that are shared do."""
+def _results(function: Function, rows: list[Any], shared: list[Any], is_sum: bool) -> Any:
+    """Results of rows whose values stand somewhere in lists, as those that are shared do; or their sum."""
     more = [_aligned(values[k]) for values, k in shared]
     with one_thread():
-        for row in rows:
-            yield function(*(_aligned(values[k]) for values, k in row), *more)
-
-
-def _map_rows(function: Function, rows: list[Any], shared: list[Any]) -> list[Any]:
-    return list(_results(function, rows, shared))
-
-
-def _sum_rows(function: Function, rows: list[Any], shared: list[Any]) -> Any:
-    return _added(_results(function, rows, shared))
+        found = (function(*(_aligned(values[k]) for values, k in row), *more) for row in rows)
+        return _added(found) if is_sum else list(found)
 
 
 def _added(parts: Iterable[Any]) -> Any:

@@ -6,10 +6,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -48,15 +48,10 @@ class Executor(Protocol):
         """What stands for the results, which stay where they are."""
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        """The sum of results that are numbers, arrays, or tuples of these.
-
-        Its order does not depend on time: only on the number of results, and on how items were placed.
-        Arrays may be overwritten: they are new.
-        """
+        """The sum of results that are numbers, new arrays, or tuples of these, in an order that is fixed."""
 
     def runs_whole(self, n_fits: int) -> bool:
-        """Whether so many independent fits had better run side by side than one by one, with their shards
-        side by side."""
+        """Whether so many independent fits had better run side by side than their shards do."""
 
 
 class ThreadExecutor:
@@ -140,8 +135,8 @@ def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
     Parameters
     ----------
     n_jobs : int, optional
-        Threads, counted as in scikit-learn: None is 1, -1 all cores, -2 all but one. Of a local cluster the
-        number of its processes.
+        Threads, or processes of a local cluster, counted as in scikit-learn: None is 1, -1 all cores, -2 all
+        but one.
     executor : None, str, distributed.Client, or Executor
         None for threads; "dask" for a cluster of processes on this machine; "dask://host:port" for the
         scheduler of a Dask cluster.
@@ -212,39 +207,26 @@ class Run:
     max_iterations: int = 1000
     tolerance: float | None = None
 
-    def prepared(
-        self, n_jobs: int | None, verbose: int, work: Mapping[str, Any], tolerance: float
-    ) -> PreparedRun:
-        """The same for one fit, with what its estimator adds.
-
-        By the plain settings in `work` a checkpoint knows that it is of the same work.
-        """
-        kept = self.checkpoint
-        if kept is not None:
-            from structune.running.checkpoints import Checkpoint
-
-            kept = kept if isinstance(kept, Checkpoint) else Checkpoint(kept)
-        executor = make_executor(n_jobs, self.executor)
-        return PreparedRun(executor, verbose, self.max_seconds, self.max_iterations, tolerance, kept, work)
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # for clones of estimators: a connection to a cluster cannot be copied
 
 
 @dataclass(frozen=True)
-class PreparedRun:
-    """A `Run` whose executor and checkpoint are there, as `fit` and the fit of a tree take it."""
+class PreparedRun(Run):
+    """A `Run` whose executor, tolerance and checkpoint are there, as `fit` and the fit of a tree take it."""
 
-    executor: Executor
-    verbose: int
-    max_seconds: float | None
-    max_iterations: int
-    tolerance: float
-    checkpoint: Checkpoint | None
-    work: Mapping[str, Any]  # plain settings, by which the checkpoint knows that it is of the same work
+    checkpoint: Checkpoint | None = None
+    tolerance: float = 1e-4
+    verbose: int = 0
+    work: Mapping[str, Any] = field(default_factory=dict)  # by which a checkpoint knows it
 
     def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
-        """Let the monitor have the checkpoint, if there is one, with what it has of the same work.
-
-        `data` tells the work's data apart, which takes a pass over them.
-        """
+        """Let the monitor have the checkpoint, if there is one; `data` tells the data of work apart."""
         if self.checkpoint is not None:
             self.checkpoint.begin({**self.work, **data()})
             monitor.checkpoint = self.checkpoint  # not before: a file of other work is not to be written over
+
+    def end_checkpoint(self, is_done: bool) -> None:
+        """Remove it where the work is done, or else write it."""
+        if self.checkpoint is not None:
+            self.checkpoint.end(is_done)

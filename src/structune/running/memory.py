@@ -7,16 +7,20 @@ once as fit into `batch_memory`.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from threading import Condition, Lock, Thread
+from typing import Generic, TypeVar
 
 from structune.errors import DataError
 
 T = TypeVar("T")
+R = TypeVar("R")
 VARIABLE = "STRUCTUNE_MEMORY"
 _MEGABYTES = 512  # by default
 _SMALL = 1 << 28  # bytes that nobody asks for
@@ -27,17 +31,11 @@ _FILES = {  # of a control group: what is allowed, what is used, and what begins
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
 }
 _HAD_BACK = ("inactive_file", "active_file")  # files that were read can be forgotten
-_changed, _held = threading.Condition(), list[float]()  # bytes of the large work of all threads
+_changed, _held = Condition(), list[float]()  # bytes of the large work of all threads
 
 
 def batch_memory() -> int:
-    """Bytes that the examples may take that a thread works through at once.
-
-    Raises
-    ------
-    DataError
-        ``STRUCTUNE_MEMORY`` is no number of megabytes.
-    """
+    """Bytes that the examples may take that a thread works through at once."""
     given = os.environ.get(VARIABLE, str(_MEGABYTES))
     if not (given.isdecimal() and int(given)):
         raise DataError(f"{VARIABLE}={given!r}: expected a whole number of megabytes")
@@ -61,10 +59,9 @@ def batches(
 
 
 def require_memory(needed: float, what: str, expected: str) -> None:
-    """Refuse work that needs more bytes than there are, where the system tells.
+    """Refuse the work `what` if it needs more bytes than there are, where the system tells.
 
-    The `DataError` names the work, `what`, what it needs and what there is, and what would need less:
-    `expected`.
+    `expected` says what would need less.
     """
     if needed > _SMALL and needed > (free := _free()):
         raise DataError(
@@ -75,15 +72,13 @@ def require_memory(needed: float, what: str, expected: str) -> None:
 
 @contextmanager
 def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
-    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads.
-
-    Such work must not be nested: it would wait for itself.
-    """
+    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads."""
+    # such work must not be nested: it would wait for itself
     if needed <= _SMALL:
         yield
         return
     with _changed:
-        # one that needs more than there is goes on to its refusal when nobody else holds anything
+        # work that needs more than there is goes on to its refusal when nobody else holds anything
         _changed.wait_for(lambda: not _held or needed + sum(_held) <= _free())
         require_memory(needed, what, expected)
         _held.append(needed)
@@ -138,3 +133,146 @@ def _kilobytes(file: Path, name: str) -> Iterator[int]:
         for line in file.read_text().splitlines():
             if line.startswith(f"{name}:"):
                 yield 1024 * int(line.split()[1])
+
+
+# --- batches of items as they come -------------------------------------------------------------------------
+
+
+def live_map(
+    items: Iterable[T],
+    work: Callable[[list[T]], R],
+    n_threads: int,
+    size: Callable[[T], int],
+    most_size: int,
+    most_items: int,
+    needed: Callable[[T], float] = lambda _: 0.0,
+) -> Generator[R, None, None]:
+    """Results of runs of items, in order, each as soon as it is known.
+
+    Items are read by a thread of their own, not far ahead. A run is what has been read, up to a size or a
+    number of items: it does not wait for more.
+
+    No work is begun once the iterator is closed. What reading, `size`, `needed` or `work` raise comes after
+    the results before it.
+
+    Parameters
+    ----------
+    needed : callable
+        From an item to the bytes that work on it and its result take. A run waits with its turn until they
+        fit into the available memory beside those of earlier runs whose results have not been used: until
+        the result after them is asked for.
+    """
+    live = _Live(items, work, n_threads, size, most_size, most_items, needed)
+    for target in (live.read, *[live.serve] * n_threads):
+        Thread(target=target, daemon=True).start()  # a daemon: nothing may ever come
+    try:
+        yield from live.results()
+    finally:
+        live.stop()
+
+
+@dataclass
+class _Live(Generic[T, R]):
+    """What the thread that reads, those that work, and the one that takes the results share."""
+
+    items: Iterable[T]
+    work: Callable[[list[T]], R]
+    n_threads: int
+    size: Callable[[T], int]
+    most_size: int
+    most_items: int
+    needed: Callable[[T], float]
+
+    def __post_init__(self) -> None:
+        self.turn, self.changed = Lock(), Condition()
+        self.waiting, self.waiting_size = deque[tuple[T, int, float]](), 0
+        self.error: BaseException | None = None  # of reading
+        self.is_at_end = self.is_stopped = False
+        self.begun = deque[tuple[Future[R | None], float]]()
+        self.free, self.taken = _free(), 0.0  # bytes
+
+    def wait_until(self, holds: Callable[[], bool]) -> bool:
+        """Wait, with the lock, until something holds; whether it is to go on."""
+        self.changed.wait_for(lambda: self.is_stopped or holds())
+        return not self.is_stopped
+
+    def read(self) -> None:
+        """Read until so much waits as all threads take at once."""
+        # an item counts at least a share 1 / most_items of a run, so that many small ones are enough, too
+        most, least = self.n_threads * max(1, self.most_size), -(-self.most_size // self.most_items) or 1
+        try:
+            for item in self.items:
+                told = item, self.size(item), self.needed(item)
+                with self.changed:
+                    if not self.wait_until(lambda: max(self.waiting_size, least * len(self.waiting)) < most):
+                        return
+                    self.waiting.append(told)
+                    self.waiting_size += told[1]
+                    self.changed.notify_all()
+        except BaseException as error:
+            self.error = error
+        with self.changed:
+            self.is_at_end = True
+            self.changed.notify_all()
+
+    def serve(self) -> None:
+        while self.serve_one():
+            pass
+
+    def serve_one(self) -> bool:
+        """Work on the next run; whether there may be more. A method: no result is kept while it waits."""
+        # In its turn a thread takes a run, waits for memory, and takes the next place among the results: so
+        # results come in the order of the runs, and a large run is not overtaken by small ones forever.
+        with self.turn, self.changed:
+            self.wait_until(lambda: bool(self.waiting) or self.is_at_end)
+            run, needed = self.next_run()
+            if not self.wait_until(lambda: self.has_room(needed)):
+                return False
+            result = Future[R | None]()
+            self.begun.append((result, needed))
+            self.taken += needed
+            self.changed.notify_all()
+        try:
+            if not run and self.error is not None:
+                raise self.error
+            result.set_result(self.work(run) if run else None)  # at the end, if reading came to one
+        except BaseException as error:
+            result.set_exception(error)
+        return bool(run)
+
+    def next_run(self) -> tuple[list[T], float]:
+        """What waits, up to a size or a number, and the memory that it needs; nothing at the end."""
+        run, total, most = list[T](), 0, 0.0
+        while self.waiting and (not run or (total < self.most_size and len(run) < self.most_items)):
+            item, size, needed = self.waiting.popleft()
+            run.append(item)
+            total, most = total + size, max(most, needed)
+        self.waiting_size -= total
+        self.changed.notify_all()
+        return run, most
+
+    def has_room(self, needed: float) -> bool:
+        """For a result that needs so much, beside those that have not been used."""
+        fits = not self.taken or self.taken + needed <= self.free
+        return fits and len(self.begun) <= self.n_threads
+
+    def results(self) -> Generator[R, None, None]:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.begun)
+                result, needed = self.begun.popleft()
+                self.changed.notify_all()
+            if (found := result.result()) is None:
+                return
+            yield found
+            del result, found  # before others take their memory
+            with self.changed:
+                self.taken -= needed
+                self.changed.notify_all()
+
+    def stop(self) -> None:
+        with self.changed:
+            self.is_stopped = True
+            self.begun.clear()
+            self.waiting.clear()  # the reader may wait for its source forever, and holds this
+            self.changed.notify_all()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from math import isfinite
-from typing import Any, Self
+from threading import get_ident
+from typing import Any, NamedTuple, Self
 
 from structune.running.checkpoints import Checkpoint, Restored, State, digest
-from structune.running.progress import Bars
 
 _FIT, _SEARCH = "fit ", "search"
 
@@ -49,22 +49,13 @@ class Monitor:
         0 is silent; 1 shows progress bars on a terminal; 2 prints every record too.
     max_seconds : float, optional
         From the creation of the monitor.
-
-    Attributes
-    ----------
-    history : list of dict
-        A record per iteration.
-    checkpoint : Checkpoint or None
-        Where work keeps its state.
-    passes : object or None
-        Counts the passes over the data: those `spent` so far, to which it can `add` those of earlier work.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
         self.verbose, self.max_seconds = verbose, max_seconds
-        self.history: list[dict[str, Any]] = []
-        self.checkpoint: Checkpoint | None = None
-        self.passes: Any = None
+        self.history: list[dict[str, Any]] = []  # a record per iteration
+        self.checkpoint: Checkpoint | None = None  # where work keeps its state
+        self.passes: Any = None  # counts passes: those `spent`, to which it can `add` those of earlier work
         self._fits: list[str] = []  # whose states no search has replaced
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
@@ -125,13 +116,10 @@ class Monitor:
             return Kept()
         key = _FIT + digest(*given)
         self._fits.append(key)
-        return Kept(self._restored(self.checkpoint, key), lambda state: self._keep(key, state))
+        return Kept(self._restored(self.checkpoint, key), partial(self._keep, key))
 
     def kept_search(self, name: str) -> Kept:
-        """The same for a search, whose states replace those of the fits that it begins.
-
-        It keeps what is new only: fits that it has to ask for again go on from their states.
-        """
+        """The same for a search, whose states replace those of the fits that it begins."""
         if self.checkpoint is None:
             return Kept()
         key, n, checkpoint = f"{_SEARCH} {name}", len(self._fits), self.checkpoint
@@ -179,8 +167,7 @@ class Monitor:
         return self.max_seconds is not None and self.seconds > self.max_seconds
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """The state that work had when it was killed, if it was, and what keeps it from now on."""
 
     state: Restored | None = None
@@ -189,3 +176,82 @@ class Kept:
 
 def _line(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {v:.6g}" for name, v in values.items() if isinstance(v, int | float))
+
+
+# --- bars on standard error, and how far the steps of long work are ----------------------------------------
+
+
+class Bars:
+    """One bar for the work as a whole, and one for the part of it that is going on, on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(width=13, no_wrap=True, justify="right")),
+            BarColumn(None, table_column=Column(width=20)),
+            TimeElapsedColumn(table_column=Column(width=7)),
+            TextColumn("{task.fields[line]}", table_column=Column(ratio=1, no_wrap=True)),
+            console=console,
+            expand=True,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not console.is_terminal,
+        )
+        for _ in range(2):
+            self._progress.add_task("", total=None, visible=False, line="")
+        self._progress.start()
+
+    def stop(self) -> None:
+        self._progress.stop()
+
+    def show_whole(self, stage: str, done: float | None, line: str) -> None:
+        self._show(0, stage, done, line)
+
+    def show_part(self, stage: str, done: float | None, line: str) -> None:
+        self._show(1, stage, done, line)
+
+    def hide_part(self) -> None:
+        self._progress.update(self._progress.tasks[1].id, visible=False)
+
+    def print(self, line: str) -> None:
+        """A line that stays."""
+        self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def _show(self, row: int, stage: str, done: float | None, line: str) -> None:
+        task = self._progress.tasks[row]
+        total, completed = (None, 0.0) if done is None else (1.0, done)
+        if (task.description, task.total) != (stage, total) or completed < task.completed:
+            task.total = total
+            self._progress.reset(task.id, description=stage, line=line)  # its clock too
+        self._progress.update(task.id, completed=completed, line=line, visible=True)
+
+
+class Step(NamedTuple):
+    name: str  # at most 14 characters are shown
+    done: Callable[[], float]  # the share of it that is done; other threads call it
+    start: float  # when it began, by `time.monotonic`
+
+
+_steps: dict[int, list[Step]] = {}  # by thread, the outermost first
+
+
+@contextmanager
+def step(name: str, done: Callable[[], float]) -> Iterator[None]:
+    """Tell of a step as long as it goes on."""
+    steps, own = _steps.setdefault(get_ident(), []), Step(name, done, time.monotonic())
+    steps.append(own)
+    try:
+        yield
+    finally:
+        steps.remove(own)  # not always the last: that of a generator ends with it
+
+
+def longest_step() -> Step | None:
+    """Of the steps of all threads the one that began first."""
+    innermost = [step for steps in list(_steps.values()) for step in steps[-1:]]
+    return min(innermost, key=lambda step: step.start, default=None)

@@ -2,9 +2,9 @@
 
 Organisms of a taxonomy, say. Begin with `MultitaskEstimator`, which takes any estimator that learns tasks.
 
-- ``multitask``: the estimator; ``learner``: what it fits, in place of one fit
+- ``multitask``: the estimator
 - ``task_tree``: trees, and their files
-- ``tree_fit``: fits from the root to the leaves, and how near each is to its parent
+- ``tree_fit``: fits from the root to the leaves, how near each is to its parent, and what the estimator does
 """
 
 import lazy_loader

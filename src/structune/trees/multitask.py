@@ -38,9 +38,9 @@ class MultitaskEstimator(FitsOnExecutor):
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
-        How `gammas` and penalties are chosen. None, the default, tries `gammas` and `factors`. "implicit"
-        learns gamma and a precision for each group of weights, node by node, by the gradient of the held-out
-        loss. Smooth losses only.
+        How `gammas` and penalties are chosen. None tries `gammas` and `factors`. "implicit" learns gamma and
+        a precision for each group of weights, node by node, by the gradient of the held-out loss. Smooth
+        losses only.
     gammas : sequence of float
         How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several,
         each node gets the best on held-out examples of the tasks below it.
@@ -48,8 +48,8 @@ class MultitaskEstimator(FitsOnExecutor):
         Factors of the penalty to try, chosen in the same way as `gammas`.
     cv : float or int
         Share of the examples of each task that the choice holds out, such as 0.25, or number of
-        cross-validation folds, such as 5. Folds are slower, and better where tasks have few examples. Gene
-        finders cut sequences into several examples.
+        cross-validation folds, such as 5: slower, and better where tasks have few examples. Gene finders cut
+        sequences into several examples.
     n_jobs : int, optional
         Number of nodes that are worked on side by side; -1 uses all cores.
     random_state : int
@@ -69,8 +69,8 @@ class MultitaskEstimator(FitsOnExecutor):
     Notes
     -----
     The model of a node minimises ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss``, w_p the weights of
-    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). The root is the
-    union of all tasks. All tasks have the structure of the union, with all of its attributes and labels.
+    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). All tasks have the
+    structure of their union, with all of its attributes and labels.
 
     Examples
     --------
@@ -114,13 +114,11 @@ class MultitaskEstimator(FitsOnExecutor):
         """
         from sklearn.base import clone
 
-        from structune.learning.fitting import HeldOut
-        from structune.trees.learner import learn_tasks
-        from structune.trees.tree_fit import NodeGrid
+        from structune.trees.tree_fit import NodeGrid, learn_tasks
 
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = clone(self.estimator)
-        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+        if not getattr(model, "_learns_tasks", False):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
         for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
             if getattr(model, name, expected) != expected:
@@ -140,7 +138,8 @@ class MultitaskEstimator(FitsOnExecutor):
             examples,
             grid=grid,
             tuning=self.tuning,
-            held_out=HeldOut(self.cv, self.random_state),
+            cv=self.cv,
+            random_state=self.random_state,
             groups=groups,
             run=self._prepared_run(self.verbose),
         )
@@ -151,13 +150,7 @@ class MultitaskEstimator(FitsOnExecutor):
         return self
 
     def model(self, name: str) -> Any:
-        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
-
-        Raises
-        ------
-        DataError
-            No node of the tree.
-        """
+        """The fitted estimator of a node: that of the nearest one above, if it had no examples."""
         self._check_fitted("model_")
         node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
         model = copy(self.model_)
@@ -177,7 +170,6 @@ class MultitaskEstimator(FitsOnExecutor):
 
         Parameters
         ----------
-        path : path
         extra : mapping, optional
             More to keep in the header, as JSON; back in ``extra_`` of the models of nodes after loading.
         """
@@ -199,7 +191,7 @@ class MultitaskEstimator(FitsOnExecutor):
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> MultitaskEstimator:
         inner = {name.removeprefix(_PREFIX): a for name, a in arrays.items() if name.startswith(_PREFIX)}
         model, tree = unpack_model(header["estimator"], inner), TaskTree.from_newick(header["tree"])
-        if not (isinstance(model, StructuredEstimator) and model._learns_tasks):
+        if not getattr(model, "_learns_tasks", False):
             raise ModelFileError(f"found a model of several tasks made of {type(model).__name__}")
         names, weights = unpack_names("node", arrays), arrays["weights"]
         check_array(arrays, "weights", np.float64, (len(names), model._weights.size))

@@ -57,9 +57,7 @@ class TaskTree:
             if n > 1:
                 raise DataError(f"found {n} nodes of the name {name!r}, expected names that differ")
         known: dict[str, str | None] = dict(pairs)
-        for _, parent in pairs:
-            if parent is not None:
-                known.setdefault(parent, None)
+        known |= {parent: None for _, parent in pairs if parent is not None and parent not in known}
         if not known:
             raise DataError("found a tree without nodes, expected one at least")
         self._parent = known
@@ -89,8 +87,8 @@ class TaskTree:
         Parameters
         ----------
         nested : mapping or collection of str
-            What is below a node: a mapping, a collection of the names of leaves, or nothing (None, or empty)
-            below a leaf. Several nodes at the top get a common parent, "root".
+            What is below a node: a mapping, names of leaves, or nothing (None, or empty) below a leaf.
+            Several nodes at the top get a common parent, "root".
         """
         pairs = list(_nested_pairs(nested, None))
         if sum(parent is None for _, parent in pairs) > 1:
@@ -99,14 +97,10 @@ class TaskTree:
 
     @classmethod
     def from_newick(cls, text: str) -> Self:
-        """From a tree in Newick format.
+        """From a tree in Newick format, without its branch lengths and comments.
 
-        Parameters
-        ----------
-        text : str
-            Branch lengths and comments are left out. Inner nodes without a name, or with a number, which is a
-            support, get the names of the leaves below them, joined by "+". Names with spaces or
-            punctuation stand in single quotes.
+        Inner nodes without a name, or with a number, which is a support, get the names of the leaves below
+        them, joined by "+". Names with spaces or punctuation stand in single quotes.
         """
         return cls(_newick_pairs(text))
 
@@ -156,10 +150,12 @@ class TaskTree:
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
         """The nodes by their distance from the root: each level can be worked on at once."""
-        found: dict[int, list[str]] = defaultdict(list)
-        for name in self.nodes:
-            found[len(self.path(name))].append(name)
-        return tuple(tuple(found[depth]) for depth in sorted(found))
+        found: list[tuple[str, ...]] = []
+        level = [self.root]
+        while level:
+            found.append(tuple(level))
+            level = [child for name in level for child in self._children[name]]
+        return tuple(found)
 
     def _below(self, name: str) -> Iterator[str]:
         waiting = [name]
@@ -233,15 +229,15 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
         raise DataError(f"Newick: found {n_levels} parentheses that do not end")
     if not inner and not names[0]:
         raise DataError("Newick: found 0 trees, expected one")
-    leaves = list[list[str]]([[] for _ in names])
-    for node in range(len(names) - 1, -1, -1):  # children come before their parents here
-        below = leaves[node][::-1] if node in inner else [names[node]]
+    below: dict[int | None, list[str]] = defaultdict(
+        list
+    )  # the names of the leaves of each node, from behind
+    for node, parent in reversed([*enumerate(parents)]):  # children come before their parents here
         if node not in inner and not names[node]:
             raise DataError("Newick: found a leaf without a name, expected one")
-        names[node] = names[node] or "+".join(below)
-        leaves[node] = []
-        if (parent := parents[node]) is not None:
-            leaves[parent] += below[::-1]
+        leaves = below.pop(node, [names[node]])
+        names[node] = names[node] or "+".join(reversed(leaves))
+        below[parent] += leaves
     return [(name, None if p is None else names[p]) for name, p in zip(names, parents, strict=True)]
 
 

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from structune.errors import DataError
+from structune.learning.estimator import Encoded, StructuredEstimator
+from structune.learning.fitting import told_data
 from structune.learning.losses import Loss
 from structune.learning.parameters import Range
 from structune.learning.risk import Risk, SideBySide, cut_shard
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.solution import Solution
 from structune.learning.tuning.implicit import ImplicitTuner
-from structune.learning.tuning.problem import PassCount, Split, TuningProblem
+from structune.learning.tuning.problem import PassCount, Split, TuningProblem, TuningResult
+from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
-from structune.running.executors import Executor, ThreadExecutor
+from structune.running.executors import Executor, PreparedRun, ThreadExecutor
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, Groups, Structure
+from structune.structure import FloatArray, Groups, IntArray, Structure
 from structune.trees.task_tree import TaskTree
 
-_NUMBERS = Range(-math.inf)
+_NUMBERS = Range(-np.inf)
 # what is learned from and what is held out, as `node_risks` makes them: one split, or folds
 Splits = Sequence[tuple[Mapping[str, Risk], Mapping[str, Risk]]]
 
@@ -80,31 +85,22 @@ def node_risks(
 def fit_node(
     risk: Risk, prior: NodePrior, parent: FloatArray | None, monitor: Monitor | None = None, **options: Any
 ) -> Solution:
-    """Fit one node, from the weights of its parent on; options are those of `fit_l2`.
-
-    Ctrl-C raises `KeyboardInterrupt`, where a solver alone would end with its best so far: other fits of the
-    tree would go on.
-    """
+    """Fit one node, from the weights of its parent on; options are those of `fit_l2`."""
     # 1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) = 1/2 |w - gamma w_p|^2 + const: a Gaussian prior with its
     # mean at gamma w_p, so that any solver of an l2 penalty fits a node
     center = None if parent is None else prior.gamma * parent
     found = fit_l2(risk, prior.precision, parent, center=center, monitor=monitor, **options)
-    if found.status == "interrupted":
+    if found.status == "interrupted":  # or else the other fits of the tree would go on
         raise KeyboardInterrupt
     return found
 
 
 def _fit_and_judge(
-    risks: tuple[Risk, ...],
-    prior: NodePrior,
-    parent: FloatArray | None,
-    monitor: Monitor,
-    options: dict[str, Any],
+    risks: tuple[Risk, ...], prior: NodePrior, parent: FloatArray | None, options: dict[str, Any]
 ) -> tuple[Solution, float]:
     """A fit of the first risk, and its loss by the others."""
-    train, *heldout = risks
-    fit = replace(fit_node(train, prior, parent, monitor, **options), pairs=None)
-    return fit, sum(risk.heldout_loss(fit.w) for risk in heldout)
+    fit = replace(fit_node(risks[0], prior, parent, **options), pairs=None)
+    return fit, sum(risk.heldout_loss(fit.w) for risk in risks[1:])
 
 
 def fit_tree(
@@ -116,10 +112,9 @@ def fit_tree(
     monitor: Monitor | None = None,
     **options: Any,
 ) -> dict[str, Solution]:
-    """Fit every node that has examples, from the root down (Gornitz et al. 2011, section 2).
+    """Fit every node that has examples, from the root down, with options of `fit_l2`.
 
-    Nodes of a level are fitted side by side, where they are many. The monitor gets a record a node. Options
-    are those of `fit_l2`.
+    Nodes of a level are fitted side by side, where they are many (Gornitz et al. 2011, section 2).
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     fits: dict[str, Solution] = {}
@@ -135,21 +130,16 @@ def fit_tree(
         nodes = {node: {"status": fit.status} for node, fit in fits.items()}
         return {"nodes": nodes, **{f"{node} w": fit.w for node, fit in fits.items()}}
 
+    options["monitor"] = monitor
     for nodes in _levels(tree, risks, fits):
         side = SideBySide(executor, [(risks[node],) for node in nodes], len(nodes))
         parents = [None if (parent := tree.parent(node)) is None else fits[parent].w for node in nodes]
         own = [priors[node] for node in nodes]
-        results = side.map(_fit_and_judge, range(len(nodes)), own, parents, shared=(monitor, options))
+        results = side.map(_fit_and_judge, range(len(nodes)), own, parents, shared=(options,))
         for node, (found, _) in zip(nodes, results, strict=True):
             fits[node] = found
-            monitor.record(
-                "node",
-                done=len(fits) / len(risks),
-                node=node,
-                objective=found.objective,
-                status=found.status,
-                passes=passes.spent,
-            )
+            told = {"objective": found.objective, "status": found.status, "passes": passes.spent}
+            monitor.record("node", done=len(fits) / len(risks), node=node, **told)
             kept.keep(state)
     return fits
 
@@ -198,16 +188,15 @@ def choose_priors(
 ) -> dict[str, NodePrior]:
     """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
 
-    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
-    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
-    taken, and so it is where nothing below a node is held out. Priors of a level are tried side by side. The
-    monitor gets a record a node. Options are those of `fit_l2`.
+    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of equals
+    the strongest prior is taken, and so it is where nothing below a node is held out. Options are those of
+    `fit_l2`.
     """
-    monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    executor, options["monitor"] = executor or ThreadExecutor(1), (monitor := monitor or Monitor())
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")
-    state = kept.state or Restored(chosen={})
+    state = kept.state or Restored({"chosen": {}})
     for node, part in state.parts("chosen", tree.nodes).items():
         try:
             chosen[node] = NodePrior(precision, part.entry("gamma", float), part.entry("factor", float))
@@ -236,7 +225,7 @@ def choose_priors(
             for k in range(n)
         ]
         side = SideBySide(executor, pairs, len(trials))
-        fits = side.map(_fit_and_judge, *zip(*trials, strict=True), shared=(monitor, options))
+        fits = side.map(_fit_and_judge, *zip(*trials, strict=True), shared=(options,))
         for node in nodes:
             best = np.inf
             for prior in priors[node]:
@@ -244,14 +233,8 @@ def choose_priors(
                 loss = sum(loss for _, loss in found)
                 if node not in chosen or loss < best:  # the first of equals; others are not kept
                     best, chosen[node], weights[node] = loss, prior, [w for w, _ in found]
-            monitor.record(
-                "selection",
-                done=len(chosen) / len(learned),
-                node=node,
-                gamma=chosen[node].gamma,
-                factor=chosen[node].factor,
-                heldout_loss=best,
-            )
+            told = {"gamma": chosen[node].gamma, "factor": chosen[node].factor, "heldout_loss": best}
+            monitor.record("selection", done=len(chosen) / len(learned), node=node, **told)
             kept.keep(state_of_choice)
     return chosen
 
@@ -267,16 +250,14 @@ def tune_priors(
     """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
 
     From the root down, each search from the precisions of the node above; those of `tuner` are for the root.
-    A node of which nothing is held out gets these, and its parent's weights for a mean. The monitor gets a
-    record a node, and those of the tuner. A search that was interrupted raises `KeyboardInterrupt`.
+    A node of which nothing is held out gets these, and its parent's weights for a mean. A search that was
+    interrupted raises `KeyboardInterrupt`.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}
     log_precision: dict[str, FloatArray] = {}
     weights: dict[str, list[FloatArray]] = {}  # of each split
-    for node in tree.nodes:
-        if node not in full:
-            continue
+    for node in filter(full.__contains__, tree.nodes):
         parent = tree.parent(node)
         if parent is not None:
             tuner = replace(tuner, start=np.exp(log_precision[parent]))
@@ -306,3 +287,84 @@ def tune_priors(
             ]
         monitor.record("selection", done=len(chosen) / len(full), node=node, gamma=gamma)
     return chosen
+
+
+# --- a whole tree, in place of the one fit of an estimator ------------------------------------------------
+
+
+def learn_tasks(
+    tree: TaskTree,
+    tasks: list[str],
+    task_of: IntArray,
+    model: StructuredEstimator,
+    examples: Encoded,
+    *,
+    grid: NodeGrid,
+    tuning: str | ImplicitTuner | None,
+    cv: float,
+    random_state: int,
+    groups: Groups,
+    run: PreparedRun,
+) -> tuple[TuningResult, dict[str, Solution], dict[str, dict[str, Any]]]:
+    """The result of the root, the fits of all nodes, and what is told of each."""
+    # groups of the examples are numbers of sequences, and `task_of` has the number of the task of each
+    shard, loss, task = examples.shard, model._make_loss(), task_of[np.asarray(examples.groups)]
+    # one encoding of all tasks is dealt out: nodes share the structure, and weights mean the same in all
+    precisions, hessian = model._task_precisions(groups), model._hessian_method(examples.structure)
+    precision = groups.spread(precisions)
+
+    def risks(chosen: NDArray[np.bool_]) -> dict[str, Risk]:
+        shards = {name: shard.take(np.flatnonzero(chosen & (task == k))) for k, name in enumerate(tasks)}
+        return node_risks(tree, examples.structure, loss, shards, run.executor, hessian)
+
+    if tuning == "implicit":
+        tuning = ImplicitTuner(start=precisions, fit_tolerance=run.tolerance)
+    if not isinstance(tuning, ImplicitTuner | None):
+        raise DataError(f"tuning={tuning!r}: expected None, 'implicit' or an ImplicitTuner")
+    with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
+        ends: dict[str, Any] = {"tolerance": run.tolerance, "max_iterations": run.max_iterations}
+        ends |= {"executor": run.executor, "monitor": monitor}
+        full, root = risks(np.ones(len(shard), bool)), tree.root
+        has_choice = tuning is not None or len(grid.factors) * len(grid.gammas) > 1
+        parts = _heldout_parts(task, len(tasks), cv, random_state) if has_choice else []
+        splits = [(risks(~part), risks(part)) for part in parts]
+        # of all nodes, over the data of the root
+        others = [risk for split in splits for of_nodes in split for risk in of_nodes.values()]
+        others += [risk for node, risk in full.items() if node != root]
+        monitor.passes = passes = PassCount(full[root], *others)
+        run.begin_checkpoint(monitor, partial(told_data, full[root], groups))
+        if tuning:
+            priors = tune_priors(tree, full, splits, groups, tuning, monitor)
+        elif splits:
+            priors = choose_priors(tree, splits, precision, grid, **ends)
+        else:
+            priors = {node: grid.priors(precision, node == root)[0] for node in full}
+        fits = fit_tree(tree, full, priors, **ends)
+        run.end_checkpoint(not any(fit.stopped for fit in fits.values()))
+    told: dict[str, dict[str, Any]] = {}
+    for node, fit in fits.items():
+        prior, n = priors[node], sum(map(len, full[node].shards))
+        penalty = (groups.sum(prior.precision) / np.maximum(groups.sizes, 1)).tolist()
+        told[node] = {"gamma": prior.gamma, "factor": prior.factor, "penalty": penalty}
+        told[node] |= {"n_examples": n, "status": fit.status}
+    log_precision = np.log(told[root]["penalty"])
+    result = TuningResult(log_precision, fits[root].w, fits[root].status, None, passes.spent, monitor.history)
+    return result, fits, told
+
+
+def _heldout_parts(task: IntArray, n_tasks: int, cv: float, seed: int) -> list[NDArray[np.bool_]]:
+    """Which examples the choice of priors holds out, by split: some of each task that has two or more."""
+    fold = np.full(task.size, -1)
+    # a split of its own for each task; fold f of all tasks together is what split f holds out
+    for k in range(n_tasks):
+        own = np.flatnonzero(task == k)
+        if own.size < 2:
+            continue
+        if cv < 1:  # a share: at least one example, and one is left to learn from
+            n = min(int(np.ceil(cv * own.size)), own.size - 1)
+            splitter: Any = ShuffleSplit(1, test_size=n, random_state=seed)
+        else:
+            splitter = KFold(min(int(cv), own.size), shuffle=True, random_state=seed)
+        for f, (_, heldout) in enumerate(splitter.split(own)):
+            fold[own[heldout]] = f
+    return [fold == f for f in range(fold.max(initial=-1) + 1)]

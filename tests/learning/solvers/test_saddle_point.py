@@ -213,7 +213,7 @@ def test_constraints_that_cannot_be_met(ends):
     if not ends:
         assert_allclose(fit.w, 0.0, atol=1e-3)
     assert fit.multipliers[0] <= ends.get("max_multiplier", np.inf)
-    assert fit.n_rounds <= ends.get("max_rounds", MOST_ROUNDS)
+    assert fit.n_rounds <= MOST_ROUNDS
 
 
 @pytest.mark.parametrize("after", [1, 30])

@@ -44,9 +44,9 @@ def test_a_product_grid():
 
 @pytest.mark.parametrize(("splits", "warm"), [({"cv": 0.3}, False), ({"cv": 3}, True)])
 def test_one_value_for_all(splits, warm):
-    problem = tuning_problem(**splits)
-    result = GridTuner(warm=warm, fit_tolerance=1e-7).tune(problem)
-    points = [np.full(len(problem.groups), np.log(value)) for value in GridTuner().values]
+    problem, values = tuning_problem(**splits), GridTuner().values[:: 4 if warm else 1]
+    result = GridTuner(values, warm=warm, fit_tolerance=1e-7).tune(problem)
+    points = [np.full(len(problem.groups), np.log(value)) for value in values]
     expected = brute_force(problem, points)
     assert_allclose([r["heldout_loss"] for r in grid_records(result)], expected, rtol=1e-5)
     assert_allclose([r["log_precision"] for r in grid_records(result)], points)
@@ -57,7 +57,8 @@ def test_one_value_for_all(splits, warm):
 
 def test_refit_or_not():
     problem = tuning_problem(cv=3)
-    again, once = (GridTuner(refit=refit, fit_tolerance=1e-7).tune(problem) for refit in (True, False))
+    tuners = (GridTuner(VALUES, refit=refit, fit_tolerance=1e-7) for refit in (True, False))
+    again, once = (tuner.tune(problem) for tuner in tuners)
     precision = np.exp(again.log_precision)[problem.groups.index]
     assert_allclose(again.w, exact_fit(problem.full, precision), atol=1e-5)
     assert_allclose(once.w, exact_fit(problem.splits[0].train, precision), atol=1e-5)

@@ -23,8 +23,7 @@ from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
-from structune.learning.blocks import BlockEstimator, Blocks
-from structune.learning.estimator import ConstrainedEstimator, Encoded
+from structune.learning.estimator import BlockEstimator, Blocks, ConstrainedEstimator, Encoded
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 import piqp
+import scipy
 
 from structune.errors import DataError
 from structune.learning.risk import Ray, Risk
-from structune.learning.solvers.seen_outputs import SeenOutputs
-from structune.learning.solvers.solution import Solution
+from structune.learning.solvers.solution import Objective, Solution
 from structune.running.blas import one_thread
 from structune.running.checkpoints import Restored, State
 from structune.running.monitor import STOPS, Kept, Monitor, stop_status
-from structune.structure import FloatArray
+from structune.structure import FloatArray, IntArray, Structure
 
 GAP = 1e-3  # of the objective
 _PART = 0.03  # and of the fall from the objective at the center, which a strong prior makes small,
@@ -32,13 +33,11 @@ _MOST_INNER = 1000
 _IDLE = 1e-9  # dual weight
 _CELLS, _LEAST, _MOST = 1 << 25, 10, 60  # doubles that the planes may take, and how many they may be
 _MOST_STEPS = 30  # of the quadratic programme: later ones gain nothing
+_NEWS = 1e-9  # of a maximum: what an output must add to be kept
 _PRECISION = 1e-14  # of the scaled problem: what counts may be small beside the diagonal of the Gram matrix
 
-Convex = Callable[[FloatArray], tuple[float, FloatArray]]
 
-
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """Weights, the objective there, and a subgradient of it without the prior."""
 
     w: FloatArray
@@ -48,6 +47,8 @@ class Point:
 
 class Bundle:
     """The planes and the outputs that a minimisation leaves behind, for another of the same loss."""
+
+    kept: Kept | None = None
 
     def __init__(
         self,
@@ -59,10 +60,8 @@ class Bundle:
         most_planes: int | None = None,
     ) -> None:
         keep = risk.structure.decoding_is_costly if keep_outputs is None else keep_outputs
-        self.planes = CuttingPlanes(precision, center, most_planes)
+        self.planes, self._risk = CuttingPlanes(precision, center, most_planes), risk
         self.seen = SeenOutputs(risk) if keep and hasattr(risk.loss, "planes") else None
-        self.kept: Kept | None = None
-        self._risk = risk
 
     def resume(self, monitor: Monitor) -> Restored | None:
         """The state of an earlier run, once, whose planes and outputs are those of this one from now on."""
@@ -97,10 +96,8 @@ def minimize_bundle(
 ) -> Solution:
     """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 by cutting planes.
 
-    Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1.
-    Planes touch near the best point so far and not at the minimum of those there are, which may lie far away.
-    Where decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone
-    give, with a line search.
+    Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1. Where
+    decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone give.
 
     Parameters
     ----------
@@ -117,7 +114,6 @@ def minimize_bundle(
     tolerance : float
         Ends when the gap between the objective and its lower bound is at most this times the objective, and
         3 % of what the objective can fall below its value at the center (or a hundredth of the former).
-        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
@@ -147,35 +143,34 @@ class _Search:
 
     def __init__(self, risk: Risk, bundle: Bundle, tolerance: float, monitor: Monitor, n: int) -> None:
         self.risk, self.planes, self.seen, self.bundle = risk, bundle.planes, bundle.seen, bundle
-        self.function: Convex = risk.nonlinear if self.seen is None else self.seen.decode
+        self.function: Objective = risk.nonlinear if self.seen is None else self.seen.decode
         self.tolerance, self.monitor = tolerance, monitor
-        self.best, self.ended = Point(np.empty(0), np.inf, np.empty(0)), ""
+        self.best, self.status = Point(np.empty(0), np.inf, np.empty(0)), ""
         self.least = 0.0  # scale of a gap, should the minimum be zero
         self.lower, self.trust, self.theta, self.n = -np.inf, 1.0, _THETA, n  # n counts passes
 
     def run(self, w: FloatArray, ray: Ray | None, max_iterations: int) -> Solution:
-        status = "iterations"
         try:
             if ray is not None:
                 self._look_along(ray)
             else:
                 self._evaluate(w)
-            while self.n < max_iterations and not self.ended:
+            while self.n < max_iterations and not self.status:
                 aim = self._next_point()
                 # no bound lies above the minimum, unless its quadratic programme has lost all digits
                 if self._gap < -_ROUNDING * abs(self.best.objective):  # data are huge beside the precision
-                    self.ended, self.lower = "stalled", -np.inf
+                    self.status, self.lower = "stalled", -np.inf
                 elif self._gap <= self._target_gap:
-                    self.ended = "converged"
+                    self.status = "converged"
                 else:
                     self._evaluate(aim)
         except STOPS as stop:
             if self.best.objective == np.inf:
                 raise
-            status = stop_status(stop)
-        pull = self.planes.precision * (self.best.w - self.planes.center)
-        gradient = self.best.gradient + pull
-        return Solution(self.best.w, self.best.objective, gradient, self.n, self.ended or status, self.lower)
+            self.status = stop_status(stop)
+        best, status = self.best, self.status or "iterations"
+        gradient = best.gradient + self.planes.pull(best.w)
+        return Solution(best.w, best.objective, gradient, self.n, status, self.lower)
 
     @property
     def _gap(self) -> float:
@@ -188,7 +183,7 @@ class _Search:
         fall = self.planes.at_center - self.best.objective
         return min(enough, max(_PART * fall, _FINEST * enough))
 
-    def _point(self, function: Convex, w: FloatArray, keep: bool = True) -> Point:
+    def _point(self, function: Objective, w: FloatArray, keep: bool = True) -> Point:
         """Evaluate, and keep the plane."""
         value, gradient = function(w)
         if keep:
@@ -209,15 +204,14 @@ class _Search:
         self.theta, low, high, power = _THETA_NEAR, -np.inf, np.inf, 0.0
         while high - low > 1.0 and abs(power) <= _MOST_POWER:
             point = at(2.0**power)
-            pull = self.planes.precision * (point.w - self.planes.center)
-            if (point.gradient + pull) @ ray.w < 0.0:
+            if (point.gradient + self.planes.pull(point.w)) @ ray.w < 0.0:
                 low, power = power, power + 2.0
             else:
                 high, power = power, power - 2.0
             if np.isfinite(high - low):
                 power = np.floor(0.5 * (low + high))
 
-    def _evaluate(self, w: FloatArray, function: Convex | None = None) -> Point:
+    def _evaluate(self, w: FloatArray, function: Objective | None = None) -> Point:
         """A pass over the data at `w`, or a function that knows what that gives."""
         point = self._point(function or self.function, w)
         self.n += 1
@@ -272,8 +266,8 @@ class _Search:
     def _line_minimum(self, seen: SeenOutputs, w: FloatArray, step: FloatArray) -> float:
         """The t >= 0 that minimises the estimated objective at ``w + t step``, by bisection of its slope."""
         # d/dt [L^(w + t s) + linear . s t + 1/2 (w + t s - m)' C (w + t s - m)] rises with t: all is convex
-        line, pull = seen.along(w, step), self.planes.precision * step
-        slope, rise = float(self.planes.linear @ step + pull @ (w - self.planes.center)), float(pull @ step)
+        line, rise = seen.along(w, step), float(self.planes.precision * step @ step)
+        slope = float((self.planes.linear + self.planes.pull(w)) @ step)
         low, high = 0.0, _LONGEST
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
@@ -288,10 +282,7 @@ class _Search:
 
 
 def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
-    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' K alpha + h' alpha, by an interior point (PIQP).
-
-    `gram` is K, positive semidefinite, and `slope` is h.
-    """
+    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' `gram` alpha + `slope`' alpha, by PIQP."""
     n = slope.size
     # in a scale in which the largest of both terms is about 1, and slopes begin at 0: rounding of large ones
     # hides what decides
@@ -311,12 +302,8 @@ def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
 class CuttingPlanes:
     """A bounded set of planes ``a . w + b`` below a convex function, beside a prior and a linear function.
 
-    One more plane than there is room for takes the place of one that does not count in the minimum, or else
-    the oldest two are replaced by the aggregate: the combination of all planes by the dual solution, which
-    alone has the same minimum (Do & Artieres 2009; Gornitz et al. 2011, section 2.3). So the lower bound
-    never falls. The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes
-    are kept at a time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is a lower
-    bound of the sum of both functions at the center: the highest plane there.
+    The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes are kept at a
+    time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is the highest plane there.
     """
 
     def __init__(
@@ -340,6 +327,10 @@ class CuttingPlanes:
         """1/2 (w - center)' C (w - center)."""
         away = w - self.center
         return 0.5 * float(np.einsum("i,i,i", self.precision, away, away))
+
+    def pull(self, w: FloatArray) -> FloatArray:
+        """The gradient of the prior."""
+        return self.precision * (w - self.center)
 
     def change(self, linear: FloatArray, precision: FloatArray | None = None) -> None:
         """Another linear function beside the planes, or another prior; the planes stay."""
@@ -379,7 +370,8 @@ class CuttingPlanes:
     def _make_room(self) -> None:
         """Let a plane that does not count go, or put the aggregate in the place of the oldest two."""
         # a plane without weight in the dual does not hold the minimum; of planes that all do, the aggregate
-        # alpha' A w + alpha' b alone has the same minimum, so two may go for it and one more may come
+        # alpha' A w + alpha' b alone has the same minimum, so two may go for it and one more may come, and
+        # the lower bound never falls (Do & Artieres 2009; Gornitz et al. 2011, section 2.3)
         if self._alpha.size < self._n:  # planes are new since the last minimum
             self.minimum()
         idle = int(np.argmin(self._alpha))
@@ -416,3 +408,133 @@ def _check(precision: FloatArray) -> None:
     """Refuse a precision that is not positive everywhere."""
     if not np.all(precision > 0):
         raise DataError("a bundle method needs a positive precision for every weight")
+
+
+# --- outputs ----------------------------------------------------------------------------------------------
+
+
+class SeenOutputs:
+    """The nonlinear part of a maximum loss, and an estimate from below that needs no decoding.
+
+    The sets Gamma_i of Gornitz et al. 2011, algorithm 1: for every example the outputs that attained its
+    maximum somewhere, as planes ``row . w + offset`` relative to its own output.
+    """
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk, self._loss = risk, risk.loss
+        self.weights = np.concatenate([shard.weights for shard in risk.shards])
+        self._own_there = risk.keep(_own_rows)  # features of the examples' own outputs
+        own = risk.executor.map(copy, self._own_there)  # the rows themselves
+        self._own = scipy.sparse.csr_array(scipy.sparse.vstack(list(own), format="csr"))
+        linear = self._loss.own_score_is_linear
+        # what the function has beside the maxima: features of the examples' own outputs, or nothing
+        self.linear = self._own.T @ self.weights if linear else np.zeros(risk.n_weights)
+        self.rows: Any = scipy.sparse.csr_array((0, risk.n_weights))
+        self.offsets, self.example = np.zeros(0), np.zeros(0, np.int64)  # of which example, rising
+        self._starts = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return self.offsets.size
+
+    def decode(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Value and subgradient of the function, by a pass over the data; keeps the outputs that are new."""
+        # Where a shard is decoded, an output is new if its value exceeds the maximum of its example over
+        # those seen, L^_i(w) < L_i(w); only such planes travel back.
+        seen, scores = self._maxima(self.rows @ w + self.offsets), self._own @ w
+        bounds = np.cumsum([0, *map(len, self._risk.shards)])[1:-1]
+        self._risk.count_passes()
+        known = (np.split(values, bounds) for values in (seen, scores))
+        news = self._risk.map(_new_planes, self._own_there, *known, shared=(self._loss, w))
+        rows, offsets, examples = zip(*news, strict=True)
+        self._keep(rows, offsets, [k + a for k, a in zip(examples, (0, *bounds), strict=True)])
+        return self.estimate(w)
+
+    def _keep(self, rows: Any, offsets: Any, examples: Any) -> None:
+        """Add planes, by shard, to those seen."""
+        # sorted by example, so that maxima of each are those of runs
+        example = np.concatenate((self.example, *examples))
+        order = np.argsort(example, kind="stable")
+        stacked: Any = scipy.sparse.vstack([self.rows, *rows], format="csr")
+        kept = stacked[order], np.concatenate((self.offsets, *offsets))[order], example[order]
+        self.rows, self.offsets, self.example = kept  # at once: Ctrl-C may have a checkpoint written between
+        self._starts = np.flatnonzero(np.diff(self.example, prepend=-1))
+
+    def state(self) -> State:
+        """The outputs seen so far."""
+        rows = self.rows
+        parts = {"offsets": self.offsets, "values": rows.data, "columns": rows.indices}
+        parts |= {"sizes": np.diff(rows.indptr), "example": self.example}
+        return {f"seen {name}": found.astype(np.float64) for name, found in parts.items()}
+
+    def restore(self, state: Restored) -> None:
+        """Take over what `state` gave."""
+        offsets, values = state.array("seen offsets", None), state.array("seen values", None)
+        columns = state.whole("seen columns", self.linear.size, len(values))
+        ends = np.append(0, np.cumsum(state.whole("seen sizes", self.linear.size + 1, len(offsets))))
+        example = state.whole("seen example", self.weights.size, len(offsets))
+        steps = np.diff(example, prepend=-1, append=self.weights.size)
+        if ends[-1] != len(values) or np.any((steps < 0) | (steps > 1)):
+            raise state.refuse("found outputs that are not of all examples in their order")
+        self.rows = scipy.sparse.csr_array((values, columns, ends), (len(offsets), self.linear.size))
+        self.offsets, self.example = offsets, example
+        self._starts = np.flatnonzero(np.diff(example, prepend=-1))
+
+    def _maxima(self, values: FloatArray) -> FloatArray:
+        """The largest value of each example; -inf where nothing has been seen."""
+        out = np.full(self.weights.size, -np.inf)
+        if values.size:
+            out[self.example[self._starts]] = np.maximum.reduceat(values, self._starts)
+        return out
+
+    def _attained(self, values: FloatArray) -> tuple[float, FloatArray, IntArray]:
+        """The function for these values of the planes; its slopes, and the planes that have them."""
+        maxima = self._maxima(values)
+        # the chain rule: outer'(max) times the features of one plane that attains it is a subgradient
+        hits = np.flatnonzero(values >= maxima[self.example])
+        hits = hits[np.flatnonzero(np.diff(self.example[hits], prepend=-1))]  # one an example
+        value, slope = self._loss.outer_value(maxima)
+        return float(self.weights @ value), self.weights * slope, hits
+
+    def estimate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Value and subgradient of the estimate."""
+        value, slopes, hits = self._attained(self.rows @ w + self.offsets)
+        weights = np.zeros(len(self))
+        weights[hits] = slopes
+        return value + float(self.linear @ w), self.rows.T @ weights + self.linear
+
+    def along(self, w: FloatArray, step: FloatArray) -> Callable[[float], tuple[float, float]]:
+        """The estimate and its slope at ``w + t step``, as a function of t."""
+        # the planes at w + t step are start + t rise: two products with the rows, for any number of t
+        start, rise = self.rows @ w + self.offsets, self.rows @ step
+        base, incline = float(self.linear @ w), float(self.linear @ step)
+
+        def at(t: float) -> tuple[float, float]:
+            value, slopes, hits = self._attained(start + t * rise)
+            return value + base + t * incline, float(slopes @ rise[hits]) + incline
+
+        return at
+
+
+# --- of one shard, wherever that is -----------------------------------------------------------------------
+
+
+def _own_rows(shard: Any, structure: Structure) -> scipy.sparse.csr_array:
+    return structure.feature_rows(shard)
+
+
+def _new_planes(
+    shard: Any,
+    own: scipy.sparse.csr_array,
+    seen: FloatArray,
+    scores: FloatArray,
+    structure: Structure,
+    loss: Any,
+    w: FloatArray,
+) -> tuple[scipy.sparse.csr_array, FloatArray, IntArray]:
+    """Planes and examples of the outputs that exceed what has been seen of their example."""
+    found = loss.violations(structure, shard, w)
+    value = found.value - scores if loss.own_score_is_linear else found.value
+    # relative to its size: values of the same output at two w differ by rounding
+    new = np.flatnonzero(value > seen + _NEWS * np.maximum(1.0, np.abs(value)))
+    rows, offsets = loss.planes(structure, shard, found, own)
+    return rows[new], offsets[new], new

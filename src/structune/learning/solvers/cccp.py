@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,11 @@ def minimize_cccp(
     """Minimise a difference of convex risks, plus a prior, from the minimum of the margin loss on.
 
     Chapelle et al. 2008, algorithm 1: replace the function that is subtracted by its tangent, minimise the
-    convex risk that is left, and so on. The objective increases by no more than the gap of a round. Ends
-    when a round gains less than `tolerance` times the objective.
+    convex risk that is left, and so on, until a round gains less than `tolerance` times the objective.
 
     Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
-    the losses are minimised one after the other: that relative to the best output that agrees with what is
-    known, then the risk itself. Where the risk has weights to begin with, the first tangent is that there.
+    the loss relative to the best output that agrees with what is known is minimised before the risk itself.
+    Where the risk has weights to begin with, the first tangent is that there.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def minimize_cccp(
     center : ndarray, shape (n_weights,), optional
         The mean of the prior; zero by default.
     tolerance : float
-        Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
+        Relative, of the objective and of the gap of the last rounds.
     max_iterations : int
         Passes of one round.
     monitor : Monitor, optional
@@ -147,16 +147,9 @@ class _Rounds:
         return "iterations"
 
     def run(self, convex: Risk, start: FloatArray | None, gap: float) -> None:
-        self.fit = minimize_bundle(
-            convex,
-            self.precision,
-            start,
-            ray=self.ray,
-            bundle=self.bundle,
-            tolerance=gap,
-            max_iterations=self.max_iterations,
-            monitor=self.monitor,
-        )
+        ends: dict[str, Any] = {"max_iterations": self.max_iterations, "monitor": self.monitor}
+        shared: dict[str, Any] = {"ray": self.ray, "bundle": self.bundle}
+        self.fit = minimize_bundle(convex, self.precision, start, tolerance=gap, **shared, **ends)
         self.n += self.fit.n_evaluations
         self.fit.check()
         # of u - v, u and v convex, the round minimised u(w) - v'(w_k) . w + prior: a bound that touches at
@@ -173,5 +166,5 @@ class _Rounds:
         if status in STOPPED:  # in a round, whose objective is another
             value, gradient = risk.value_and_gradient(w)
             self.objective = value + planes.prior(w)
-            self.gradient = gradient + self.precision * (w - planes.center)
+            self.gradient = gradient + planes.pull(w)
         return Solution(w, self.objective, self.gradient, self.n, status)

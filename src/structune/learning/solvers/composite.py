@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from structune.learning.solvers.solution import (
     share_done,
 )
 from structune.running.blas import one_thread
-from structune.running.checkpoints import Restored, State
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, IntArray
 
@@ -47,15 +45,15 @@ def minimize_composite(
 
     Ends when the norm of the subgradient of least norm is at most `gradient_tolerance`, and a step has been
     taken that gained no more than `least_gain`; if that is infinite, without a step too. `objective` gives
-    value and gradient of f, `curvatures` makes the quadratics. The time budget of `monitor` is kept; Ctrl-C
-    too gives the best iterate so far.
+    value and gradient of f, `curvatures` makes the quadratics.
     """
     monitor = monitor or Monitor()
-    kept, n_steps = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain), 0
-    if kept.state is not None:
-        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-        curvatures.restore(kept.state)
-    path = Descent(objective, start, monitor, n_steps, l1)
+    kept = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain)
+    pairs = curvatures.pairs
+    if kept.state is not None and pairs is not None:
+        rows = kept.state.array("pairs", None, 2, start.size)
+        pairs = curvatures.pairs = Pairs.from_rows(rows, pairs.most)
+    path = Descent(objective, start, monitor, kept, l1)
     first, gain = path.norm, np.inf if np.isfinite(least_gain) else 0.0
 
     def step() -> str:
@@ -72,14 +70,11 @@ def minimize_composite(
         gain = before - path.value
         return "" if moved else "converged" if near else "stalled"
 
-    return path.run(step, max_iterations, kept, curvatures.state)
+    return path.run(step, max_iterations, lambda: {} if pairs is None else {"pairs": pairs.rows()})
 
 
 def _go_toward_minimum(path: Descent, l1: FloatArray, curvatures: Curvatures, enough: float) -> bool:
-    """Go as far toward the minimum of the quadratic as the objective falls; whether it did.
-
-    A step that may gain no more than `enough` is tried once, as in `minimize_newton`.
-    """
+    """Go as far toward the minimum of the quadratic as the objective falls; whether it did."""
     before, slopes = path.w, path.gradient
     active, quadratic = curvatures.at(before, path.pull)
     w, l1, gradient = before[active], l1[active], slopes[active]
@@ -95,10 +90,11 @@ def _go_toward_minimum(path: Descent, l1: FloatArray, curvatures: Curvatures, en
         reached[active] = nearest if length == 1.0 else w + length * (nearest - w)  # zeros stay exact
         return reached
 
+    # a step that may gain no more than `enough` is tried once, as in `minimize_newton`
     is_last = -slope <= max(enough, ROUNDING * abs(path.value))
     moved = path.go(reach, slope, 1 if is_last else MOST_HALVINGS)
-    if path.w is not before:
-        curvatures.add(path.w - before, path.gradient - slopes)
+    if path.w is not before and curvatures.pairs is not None:
+        curvatures.pairs.add(path.w - before, path.gradient - slopes)
     return moved
 
 
@@ -107,11 +103,11 @@ def minimize_l1_quadratic(
 ) -> FloatArray:
     """Go from `w` toward the minimum over z of ``g @ (z - w) + 1/2 (z - w)' B (z - w) + l1 @ |z|``.
 
-    Each step ends at the minimum of the orthant that z is in, or that its zeros are drawn to, but what would
-    leave the orthant stays at zero; zeros that would be drawn out of it are left where they are (as in the
-    feature-sign search of Lee et al. 2006, with many zeros at a time). Every step falls. Ends when the norm
-    of the least subgradient is at most `tolerance`.
+    Ends when the norm of the least subgradient is at most `tolerance`.
     """
+    # Each step ends at the minimum of the orthant that z is in, or that its zeros are drawn to, but what
+    # would leave the orthant stays at zero; zeros that would be drawn out of it are left where they are (as
+    # in the feature-sign search of Lee et al. 2006, with many zeros at a time). Every step falls.
     z, slope, value = w, gradient, 0.0
     before = float(l1 @ np.abs(w))
     for _ in range(_MOST_STEPS):
@@ -176,43 +172,27 @@ def low_rank(diagonal: FloatArray, rows: FloatArray, middle: FloatArray) -> Quad
     return Quadratic(lambda v: np.asarray(diagonal * v - np.linalg.solve(middle, rows @ v) @ rows), solve)
 
 
-class Curvatures(ABC):
-    """Where a solver has its quadratics from."""
-
-    share: float  # of the slope: what may be left at the minimum of a quadratic, which is worth no more
-    given: FloatArray  # what they were made with, for checkpoints of fits
-
-    @abstractmethod
-    def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
-        """The weights that may move from `w`, and the quadratic of these alone.
-
-        `slope` is the subgradient of least norm; a weight that is 0 moves where it is not.
-        """
-
-    def add(self, step: FloatArray, change: FloatArray) -> None:  # noqa: B027
-        """Learn from a step that was taken, and the change of the gradient along it."""
-
-    def state(self) -> State:
-        """What was learned, for a checkpoint."""
-        return {}
-
-    def restore(self, state: Restored) -> None:  # noqa: B027
-        """Learn it again."""
+# --- where the quadratics come from -----------------------------------------------------------------------
 
 
-class NewtonCurvatures(Curvatures):
+class NewtonCurvatures:
     """The Hessian of a penalised risk, as a matrix, of all weights."""
 
-    share = 1e-3
+    share = 1e-3  # of the slope: what may be left at the minimum of a quadratic, which is worth no more
+    pairs: Pairs | None = None  # what is learned of steps and the changes of the gradient along them
 
     def __init__(self, risk: Risk, precision: FloatArray) -> None:
         self._risk, self.given = risk, precision
 
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
+        """The weights that may move from `w`, and the quadratic of these alone.
+
+        `slope` is the subgradient of least norm; a weight that is 0 moves where it is not.
+        """
         return np.arange(w.size), whole(self._risk.hessian_matrix(w), self.given)
 
 
-class LbfgsCurvatures(Curvatures):
+class LbfgsCurvatures:
     """The BFGS matrix of the last steps, in its compact form (Byrd, Nocedal & Schnabel 1994).
 
     It begins with sigma / scale^2 on the diagonal, sigma as the last step tells, and is that of the weights
@@ -220,22 +200,14 @@ class LbfgsCurvatures(Curvatures):
     """
 
     share = 0.5
+    pairs: Pairs | None
 
     def __init__(self, scale: FloatArray) -> None:
         self.given, self._metric, self.pairs = scale, scale**-2.0, Pairs(scale.size)
 
-    def add(self, step: FloatArray, change: FloatArray) -> None:
-        self.pairs.add(step, change)
-
-    def state(self) -> State:
-        return {"pairs": self.pairs.rows()}
-
-    def restore(self, state: Restored) -> None:
-        rows = state.array("pairs", None, 2, self.given.size)
-        self.pairs = Pairs.from_rows(rows, self.pairs.most)
-
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
         active = np.flatnonzero((w != 0) | (slope != 0))
+        assert self.pairs is not None
         metric, rows = self._metric[active], self.pairs.rows()
         if not len(rows):  # the first step has length 1 at most in the metric
             diagonal = metric * max(1.0, float(np.linalg.norm(slope)))
@@ -250,3 +222,6 @@ class LbfgsCurvatures(Curvatures):
         middle = np.block([[squares, lower], [lower.T, -np.diag(np.diag(mixed))]])
         ends = np.concatenate((sigma * metric * steps[:, active], changes[:, active]))
         return active, low_rank(sigma * metric, ends, middle)
+
+
+Curvatures = NewtonCurvatures | LbfgsCurvatures

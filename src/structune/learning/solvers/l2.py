@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,13 +41,14 @@ def fit_l2(
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
     with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
-    ``l1_i |w_i - center_i|`` is added, an elastic net: see `minimize_composite`.
+    ``l1_i |w_i - center_i|`` is added, an elastic net.
 
     Parameters
     ----------
     risk : Risk
     precision : ndarray, shape (n_weights,)
-        C, the diagonal of the Gaussian prior's inverse covariance.
+        C, the diagonal of the Gaussian prior's inverse covariance. Bundle methods need some everywhere: with
+        them, weights that have none get a hundredth of the mean of the others.
     start : ndarray, shape (n_weights,), optional
         The center by default.
     l1 : ndarray, shape (n_weights,), optional
@@ -55,9 +56,9 @@ def fit_l2(
     center : ndarray, shape (n_weights,), optional
         The mean of the prior; zero by default.
     tolerance : float
-        L-BFGS ends when the norm of the gradient is at most this times that at the center, Newton's method as
-        `minimize_newton` says, a bundle method at a gap of ten times this, relative to the objective. With
-        `l1` the norm of the least subgradient is at most this times that of the gradient at the center.
+        L-BFGS ends when the norm of the gradient (with `l1`, of the least subgradient) is at most this times
+        that of the gradient at the center, a bundle method at a gap of ten times this, relative to the
+        objective.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
 
@@ -65,14 +66,6 @@ def fit_l2(
     ------
     CapabilityError
         `l1` and a risk with kinks.
-
-    Notes
-    -----
-    L-BFGS scales variables by the square root of what a Newton step on the diagonal would use, at the start.
-    The full power begins faster and ends slower: features that occur together share their curvature.
-
-    Bundle methods need some precision everywhere: with them, weights that have none get a hundredth of the
-    mean of the others.
     """
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if l1 is not None and not l1.any():
@@ -128,7 +121,8 @@ def penalised(risk: Risk, precision: FloatArray) -> Objective:
 
 def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
     """What `minimize_smooth` divides variables by; 1 for a weight that nothing moves."""
-    # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower
+    # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower, as
+    # features that occur together share their curvature
     diagonal = np.where(precision + variance > 0, precision + variance, 1.0)
     return np.asarray(diagonal**-0.25)
 
@@ -168,8 +162,8 @@ def elastic_net_path(
 ) -> Iterator[tuple[float, Solution]]:
     """Minimise ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
 
-    Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010). It is made when the
-    caller asks for it, who may stop at any. To choose a factor by held-out loss, see `GridTuner`.
+    Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010), and is made when it
+    is asked for. To choose a factor by held-out loss, see `GridTuner`.
 
     Parameters
     ----------
@@ -195,24 +189,28 @@ def elastic_net_path(
     """
     shares = np.where(precision > 0, 1.0, 0.0) if l1 is None else l1
     start = None
+
+    def fit_at(factor: float, start: FloatArray | None) -> Solution:
+        return fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+
     if factors is None:
         if not (0 < least < 1 and n_factors >= 2 and shares.any()):
             raise DataError(
                 f"n_factors={n_factors}, least={least}: expected 2 at least, a share, and l1 > 0 somewhere"
             )
-        most, start = _most(risk, precision, shares, tolerance, monitor)
+        most, start = _most(risk, shares, fit_at)
         factors = np.geomspace(most, least * most, n_factors).tolist()
     elif not all(np.isfinite(t) and t >= 0 for t in factors):
         raise DataError(f"factors={factors!r}: expected finite numbers >= 0")
     for factor in factors:
-        fit = fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+        fit = fit_at(factor, start)
         yield factor, fit
         fit.check()
         start = fit.w
 
 
 def _most(
-    risk: Risk, precision: FloatArray, shares: FloatArray, tolerance: float, monitor: Monitor | None
+    risk: Risk, shares: FloatArray, fit_at: Callable[[float, FloatArray], Solution]
 ) -> tuple[float, FloatArray]:
     """The smallest factor that leaves no weight with an l1 penalty, and the weights without one there."""
     # Weights of the penalty t l1 stay at zero where |d loss / d w_i| <= t l1_i for all of them, the weights
@@ -225,7 +223,7 @@ def _most(
 
     factor = leaving(start)
     while True:
-        fit = fit_l2(risk, precision, start, l1=factor * shares, tolerance=tolerance, monitor=monitor)
+        fit = fit_at(factor, start)
         fit.check()
         start = fit.w
         if not start[held].any():

@@ -8,16 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from structune.learning.solvers.solution import (
-    DECREASE,
-    ROUNDING,
-    Descent,
-    Objective,
-    Solution,
-    share_done,
-)
+from structune.learning.solvers.solution import DECREASE, ROUNDING, Descent, Objective, Solution, share_done
 from structune.running.blas import one_thread
-from structune.running.monitor import Monitor
+from structune.running.monitor import Kept, Monitor
 from structune.structure import FloatArray
 
 _CURVATURE = 0.9  # of the second condition of Wolfe (Nocedal & Wright 2006, section 3.1)
@@ -56,8 +49,10 @@ class Pairs:
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
         """Keep a pair, unless the function does not curve upward along the step."""
-        if is_curved(step, change):
-            self.kept.append((step, change, float(step @ change)))
+        # s'y > 0 keeps the BFGS matrix positive definite
+        product = float(step @ change)
+        if product > _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            self.kept.append((step, change, product))
 
     def under(self, extra: FloatArray | None = None) -> Pairs:
         """The pairs of the function to which a quadratic of the diagonal Hessian `extra` was added."""
@@ -68,10 +63,7 @@ class Pairs:
         return pairs
 
     def times(self, v: FloatArray, metric: FloatArray) -> FloatArray:
-        """The inverse Hessian times `v`, by two loops (Nocedal 1980).
-
-        It begins with a multiple of the diagonal matrix `metric` that fits the last pair.
-        """
+        """The inverse Hessian times `v`, by two loops (Nocedal 1980), from a diagonal `metric` on."""
         if not self.kept:
             return metric * v
         # With rho = 1 / s'y, H+ = (I - rho s y') H (I - rho y s') + rho s s'. The first loop applies the
@@ -88,13 +80,6 @@ class Pairs:
         for step, change, product in self.kept:
             left = daxpy(step, left, a=shares.pop() - float(change @ left) / product)
         return left
-
-
-def is_curved(step: FloatArray, change: FloatArray) -> bool:
-    """Whether a function curves upward along a step, by the change of its gradient."""
-    # s'y > 0 keeps the BFGS matrix positive definite
-    least = _LEAST_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change))
-    return bool(float(step @ change) > least)
 
 
 @one_thread()
@@ -115,17 +100,15 @@ def minimize_smooth(
     Ends when the Euclidean norm of the gradient is at most `gradient_tolerance`; as "stalled" when a step
     gains no more than `least_gain`, relative to the objective, for functions with kinks, whose gradients do
     not vanish at the minimum; as "converged" where `until`, which gets w after every step, says true. `pairs`
-    is what is known of the curvature, from a function nearby; the solution has what is known at the end. The
-    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    is what is known of the curvature, from a function nearby; the solution has what is known at the end.
     """
     monitor = monitor or Monitor()
-    kept, n_steps = monitor.kept_fit(start, scale, gradient_tolerance), 0
+    kept = monitor.kept_fit(start, scale, gradient_tolerance)
     known = pairs.under() if pairs else Pairs(start.size)
     if kept.state is not None:
-        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         known = Pairs.from_rows(kept.state.array("pairs", None, 2, start.size), known.most)
     # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
-    path = _Path(objective, start, monitor, n_steps, scale * scale, known, gradient_tolerance)
+    path = _Path(objective, start, monitor, kept, scale * scale, known, gradient_tolerance)
 
     def step() -> str:
         if path.n_evaluations == 1:
@@ -140,7 +123,7 @@ def minimize_smooth(
         least = least_gain * max(abs(before), abs(path.value), 1.0)
         return "stalled" if least_gain and before - path.value <= least else ""
 
-    return path.run(step, max_iterations, kept, lambda: {"pairs": known.rows()})
+    return path.run(step, max_iterations, lambda: {"pairs": known.rows()})
 
 
 class _Path(Descent):
@@ -155,13 +138,13 @@ class _Path(Descent):
         objective: Objective,
         start: FloatArray,
         monitor: Monitor,
-        n_steps: int,
+        kept: Kept,
         metric: FloatArray,
         pairs: Pairs,
         gradient_tolerance: float,
     ) -> None:
         self.metric, self.pairs, self.gradient_tolerance = metric, pairs, gradient_tolerance
-        super().__init__(objective, np.array(start), monitor, n_steps)
+        super().__init__(objective, np.array(start), monitor, kept)
         self.first_value = self.value
 
     def solution(self, status: str) -> Solution:
@@ -220,8 +203,7 @@ class _Path(Descent):
                 low = length, value, steep
                 found = (w, value, gradient) if value < self.value else found
             else:
-                # both conditions hold; where rounding makes values equal a smaller gradient counts as
-                # progress
+                # both conditions hold; where rounding makes values equal a smaller gradient is progress
                 moves = value < self.value or np.linalg.norm(gradient) < self.norm
                 return (w, value, gradient) if moves else found
             length = 2.0 * length if high is None else _between(low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
@@ -31,21 +31,16 @@ def minimize_newton(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a convex objective, risk plus Gaussian prior, by damped Newton steps, one at least.
+    """Minimise a convex `objective`, a risk plus a Gaussian prior, by damped Newton steps, one at least.
 
     Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
-    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features, which may
-    make a gradient look small though the way is long. A quadratic takes one step. The risk gives the Hessian,
-    a matrix or products for conjugate gradients; `objective` is the sum, `precision` that of the prior. The
-    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features. A
+    quadratic takes one step. The risk gives the Hessian, as a matrix or by products.
     """
-    monitor, n_steps = monitor or Monitor(), 0
+    monitor = monitor or Monitor()
     # the gradient at zero tells data apart: start and precisions of two splits may be the same
     name = None if monitor.checkpoint is None else risk.at_zero.name
-    kept = monitor.kept_fit(start, precision, tolerance, name)
-    if kept.state is not None:
-        start, n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
-    path = Descent(objective, start, monitor, n_steps)
+    path = Descent(objective, start, monitor, monitor.kept_fit(start, precision, tolerance, name))
 
     def step() -> str:
         if not path.norm:
@@ -54,7 +49,7 @@ def minimize_newton(
         residual = _LINEAR_SHARE * tolerance * risk.at_zero.gradient_norm
         share = min(_LINEAR_SHARE, residual / max(path.norm, 1e-300))
         w, n = path.w, path.n_steps
-        solved = system_at(risk, precision, w, monitor).solve(path.gradient, tolerance=share)
+        solved = system_at(risk, precision, w, monitor=monitor).solve(path.gradient, tolerance=share)
         # g' (C + H)^-1 g, twice what the quadratic model has to gain
         decrement = float(path.gradient @ solved.x)
         # A step that may gain no more than the tolerance is the last one. It is tried once: rounding of the
@@ -69,7 +64,7 @@ def minimize_newton(
             return "converged"
         return "" if moved else "stalled"
 
-    return path.run(step, max_iterations, kept)
+    return path.run(step, max_iterations)
 
 
 # --- linear systems ---------------------------------------------------------------------------------------
@@ -79,8 +74,7 @@ class _NegativeCurvature(Exception):  # noqa: N818
     pass
 
 
-@dataclass(frozen=True)
-class LinearSolution:
+class LinearSolution(NamedTuple):
     """The solution of a linear system."""
 
     x: FloatArray
@@ -90,14 +84,13 @@ class LinearSolution:
 
 
 class HessianSystem:
-    """(C + H) x = b at one w, H the Hessian of the risk: by conjugate gradients while C + H is positive.
+    """(C + H) x = b at one w, H the Hessian of the risk, by conjugate gradients or MINRES."""
 
-    Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
-    negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
-    function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
-    a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
-    L-BFGS has learned of C + H on its way to `w` makes it better.
-    """
+    # Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
+    # negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
+    # function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
+    # a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
+    # L-BFGS has learned of C + H on its way to `w` makes it better.
 
     def __init__(
         self,
@@ -193,16 +186,10 @@ class FactoredSystem:
 
 
 def system_at(
-    risk: Risk,
-    precision: FloatArray,
-    w: FloatArray,
-    monitor: Monitor | None = None,
-    pairs: Pairs | None = None,
+    risk: Risk, precision: FloatArray, w: FloatArray, **options: Any
 ) -> FactoredSystem | HessianSystem:
     """The system at `w`, factored where the risk gives its Hessian as a matrix."""
-    if risk.dense:
-        return FactoredSystem(risk, precision, w)
-    return HessianSystem(risk, precision, w, monitor=monitor, pairs=pairs)
+    return FactoredSystem(risk, precision, w) if risk.dense else HessianSystem(risk, precision, w, **options)
 
 
 def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:

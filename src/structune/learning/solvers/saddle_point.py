@@ -78,10 +78,8 @@ def minimize_saddle_point(
     of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
     the minimum of L meets the constraints.
 
-    A minimum of f that is not found to the last digit may violate what the true one meets, so f is minimised
-    further before anything is penalised. L-BFGS gets stuck at kinks: each round with penalties starts where
-    the last one ended, after projections on planes of violated constraints and, where it lowers L, closer to
-    zero. Where many kinks meet at the minimum the search ends near it, not at it.
+    L-BFGS gets stuck at kinks: each round with penalties starts where the last one ended, after projections
+    on planes of violated constraints. Where many kinks meet at the minimum the search ends near it.
 
     Parameters
     ----------
@@ -90,7 +88,6 @@ def minimize_saddle_point(
     constraints : sequence of Constraint
     start : ndarray, shape (n_weights,)
     gamma : float
-        Positive.
     scale : ndarray, shape (n_weights,), optional
         L-BFGS works in w / scale.
     multipliers : ndarray, shape (n_constraints,), optional
@@ -101,15 +98,12 @@ def minimize_saddle_point(
         with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
-        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
-        there is no small gradient at a kink.
+        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0.
     max_rounds : int
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of rounds without penalties: the first ends by the tolerance, the second where the constraints are met
-        or 10 steps of L-BFGS leave more than four fifths of the violation. Rounds with penalties have 10
-        steps, and go on without raising the multipliers once the constraints are met.
+        Of rounds without penalties; those with penalties have 10 steps.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 
@@ -123,35 +117,31 @@ def minimize_saddle_point(
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
     check_number("gamma", gamma, Range(0, open=True))
     monitor, w, n_rounds, n_raised = monitor or Monitor(), start, 0, 0
-    search = _Search(
-        objective, constraints, gamma, np.ones_like(start) if scale is None else scale, tolerance
-    )
+    scale = np.ones_like(start) if scale is None else scale
+    search = _Search(Remembered(objective), constraints, gamma, scale, tolerance)
     beta = np.zeros(len(constraints)) if multipliers is None else multipliers
     status, kept = "iterations", monitor.kept_search("saddle point")
     if kept.state is not None:
         w, beta = kept.state.array("w", w.size), kept.state.array("multipliers", beta.size)
         n_rounds, n_raised = (kept.state.count(name, max_rounds) for name in ("n_rounds", "n_raised"))
     try:
-        search.look_at_zero(start.size)
+        search.at_zero, slope = search.objective(np.zeros_like(start))
+        search.pull = float(np.linalg.norm(slope))
         if kept.state is not None:
             search.evaluate(kept.state.array("best", w.size))
         while n_rounds < max_rounds:
             n_rounds += 1
             # The first round minimises f, or L with the multipliers given. If that violates a constraint, f
-            # alone is minimised further (free, not first), and only then are multipliers raised.
+            # alone is minimised further (free, not first), as a minimum that is not found to the last digit
+            # may violate what the true one meets, and only then are multipliers raised.
             free, first = not beta.any(), n_rounds == 1
             fit = search.minimise(w, beta, first, max_iterations, monitor)
             w, end = fit.w, search.evaluate(fit.w)
             fit.check()
-            monitor.record(
-                "saddle point",
-                objective=end.objective,
-                violation=end.violation,
-                evaluations=search.objective.n,
-                multipliers=beta.tolist(),
-            )
-            # a minimum of L that meets all constraints is the constrained minimum: its penalties are zero
-            # there
+            told = {"objective": end.objective, "violation": end.violation}
+            told |= {"evaluations": search.objective.n, "multipliers": beta.tolist()}
+            monitor.record("saddle point", **told)
+            # a minimum of L that meets all constraints is the constrained minimum: its penalties are 0 there
             if not end.violation and (free or fit.status != "iterations"):
                 status = "converged"
                 break
@@ -175,16 +165,8 @@ def minimize_saddle_point(
     assert best is not None
     if status == "iterations" and best.violation:
         status = "infeasible"
-    return SaddlePoint(
-        best.w,
-        best.objective,
-        best.gradient,
-        search.objective.n,
-        status,
-        multipliers=beta,
-        constraint_values=best.values,
-        n_rounds=n_rounds,
-    )
+    found = best.w, best.objective, best.gradient, search.objective.n, status
+    return SaddlePoint(*found, multipliers=beta, constraint_values=best.values, n_rounds=n_rounds)
 
 
 def fit_constrained(
@@ -196,10 +178,9 @@ def fit_constrained(
     tolerance: float = TOLERANCE,
     **options: Any,
 ) -> SaddlePoint:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 under constraints; the risk is that of a smooth loss.
+    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 of a smooth loss by `minimize_saddle_point`.
 
-    Best `start` is what `fit_l2` gives: then the first round is over at once. Options are those of
-    `minimize_saddle_point`.
+    Best `start` is what `fit_l2` gives: then the first round is over at once.
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
@@ -223,36 +204,29 @@ class _Iterate:
         return float(self.excess.max(initial=0.0))
 
 
+@dataclass
 class _Search:
     """f and the constraints, the best iterate at which they were evaluated, and minimisations of L."""
 
-    at_zero: float  # f at w = 0
-    pull: float  # the norm of its gradient there
+    objective: Remembered
+    constraints: Sequence[Constraint]
+    gamma: float
+    scale: FloatArray
+    tolerance: float
+    best: _Iterate | None = None
+    at_zero: float = 0.0  # f at w = 0
+    pull: float = 0.0  # the norm of its gradient there
+    n_steps: int = 0
+    last_violation: float = float(np.finfo(float).max)
 
-    def __init__(
-        self,
-        objective: Objective,
-        constraints: Sequence[Constraint],
-        gamma: float,
-        scale: FloatArray,
-        tolerance: float,
-    ) -> None:
-        self.objective, self.constrain = Remembered(objective), Remembered(self._constrain)
-        self.constraints, self.gamma = constraints, gamma
-        self.scale, self.tolerance = scale, tolerance
-        self.best: _Iterate | None = None
-        self.n_steps, self.last_violation = 0, float(np.finfo(float).max)
-
-    def look_at_zero(self, n_weights: int) -> None:
-        self.at_zero, slope = self.objective(np.zeros(n_weights))
-        self.pull = float(np.linalg.norm(slope))
+    def __post_init__(self) -> None:
+        self.constrain = Remembered(self._constrain)
 
     def _constrain(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Values, slopes and excesses of the constraints."""
         found = [constraint.value_and_gradient(w) for constraint in self.constraints]
         values, slopes = np.array([h for h, _ in found]), np.array([slope for _, slope in found])
-        # within a hundredth of gamma counts as met: the minimum of L lies on the boundary, up to its
-        # tolerance
+        # within a hundredth of gamma is met: the minimum of L lies on the boundary, up to its tolerance
         return values, slopes, np.where(values <= (1 + _SLACK) * self.gamma, 0.0, values - self.gamma)
 
     def evaluate(self, w: FloatArray) -> _Iterate:
@@ -308,11 +282,9 @@ class _Search:
         return not self.last_violation or self.last_violation > _PROMISING * before
 
     def projected(self, w: FloatArray) -> FloatArray:
-        """`w` after some projections on the plane of the constraint that is violated most.
-
-        Off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that meets
-        convex constraints with half of gamma to spare, the objective unseen (Polyak 1969).
-        """
+        """`w` after some projections on the plane of the constraint that is violated most (Polyak 1969)."""
+        # off ridges of kinks, on which no quasi-Newton direction descends, and closer to every point that
+        # meets convex constraints with half of gamma to spare, the objective unseen
         for _ in range(_PROJECTIONS):
             values, slopes, excess = self.constrain(w)
             j = int(np.argmax(excess))

@@ -72,11 +72,13 @@ class Descent:
         objective: Objective,
         start: FloatArray,
         monitor: Monitor,
-        n_steps: int = 0,
+        kept: Kept,
         l1: FloatArray | None = None,
     ) -> None:
-        self.objective, self.monitor, self.l1 = objective, monitor, l1
-        self.n_evaluations, self.n_steps = 0, n_steps
+        self.objective, self.monitor, self.kept, self.l1 = objective, monitor, kept, l1
+        self.n_evaluations = self.n_steps = 0
+        if kept.state is not None:
+            start, self.n_steps = kept.state.array("w", start.size), kept.state.count("n_steps")
         self.move_to(start, *self.evaluate(start))
 
     def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
@@ -109,22 +111,19 @@ class Descent:
         return False
 
     def run(
-        self, step: Callable[[], str], max_iterations: int, kept: Kept, learned: Callable[[], State] = dict
+        self, step: Callable[[], str], max_iterations: int, learned: Callable[[], State] = dict
     ) -> Solution:
-        """Take steps until one says how the way ended; the time budget and Ctrl-C end it too.
+        """Take steps until one says how the way ended; a checkpoint has what was `learned`, too."""
 
-        A checkpoint has what was `learned`, too.
-        """
-
-        def state() -> State:
-            return {"w": self.w, "n_steps": self.n_steps, **learned()}
+        def keep() -> None:
+            self.kept.keep(lambda: {"w": self.w, "n_steps": self.n_steps, **learned()})
 
         status = ""
         try:
-            kept.keep(state)
+            keep()
             while not status and self.n_steps < max_iterations:
                 status = step()
-                kept.keep(state)
+                keep()
         except STOPS as stop:
             status = stop_status(stop)
         return self.solution(status or "iterations")

@@ -13,7 +13,6 @@ from structune.learning.parameters import TOLERANCE
 from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult, are_positive
-from structune.running.checkpoints import Restored
 from structune.running.monitor import STOPS, FitStopped, Monitor, stop_status
 from structune.structure import FloatArray, Groups
 
@@ -81,28 +80,33 @@ class GridTuner:
 class _Search:
     """The best point so far."""
 
+    loss: float | None = None
+    n_done = 0
+
     def __init__(
         self, tuner: GridTuner, problem: TuningProblem, monitor: Monitor, points: list[_Point]
     ) -> None:
         self.tuner, self.problem, self.monitor, self.points = tuner, problem, monitor, points
         self.passes = PassCount.of(monitor, *problem.risks)
-        self.loss: float | None = None
         self.w, (self.d, self.l1) = np.zeros(problem.full.n_weights), points[0]
         self.starts: Sequence[FloatArray | None] = [None] * len(problem.splits)
-        self.n_done = 0
+        self.shared = problem.groups, tuner.fit_tolerance, monitor
         self.kept = monitor.kept_search("grid")
-        if self.kept.state is not None:
-            self._restore(self.kept.state)
+        if (state := self.kept.state) is not None:
+            self.n_done, self.loss = state.count("n", len(points)), state.entry("loss", float)
+            self.d, self.l1 = (state.array(name, self.d.size) for name in ("d", "l1"))
+            self.w = state.array("w", self.w.size)
+            if tuner.warm:
+                self.starts = list(state.array("last", len(problem.splits), self.w.size))
 
     def run(self) -> TuningResult:
-        status, points = "converged", self.points
+        status = "converged"
         try:
-            fits, n = self._fits(points[self.n_done :]), len(self.problem.splits)
-            while self.n_done < len(points):
-                self._judge(points[self.n_done], list(islice(fits, n)))
+            fits, n = self._fits(self.points[self.n_done :]), len(self.problem.splits)
+            for point in self.points[self.n_done :]:
+                self._judge(point, list(islice(fits, n)))
             if self.tuner.refit:
-                shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
-                self.w, _ = fit_and_judge((self.problem.full,), (self.d, self.l1), None, *shared)
+                self.w, _ = fit_and_judge((self.problem.full,), (self.d, self.l1), None, *self.shared)
         except STOPS as stop:
             status = stop_status(stop)
             if self.loss is None:
@@ -112,15 +116,14 @@ class _Search:
 
     def _fits(self, points: list[_Point]) -> Iterator[tuple[FloatArray, float]]:
         """Weights and held-out losses of every split at every point."""
-        warm, n = self.tuner.warm, len(self.problem.splits)
-        shared = self.problem.groups, self.tuner.fit_tolerance, self.monitor
-        pairs = [(split.train, split.heldout) for split in self.problem.splits]
+        warm, pairs = self.tuner.warm, [(split.train, split.heldout) for split in self.problem.splits]
+        n = len(pairs)
         # warm fits of a split follow one another; cold ones may all run at once
         fits = SideBySide(self.problem.full.executor, pairs, n if warm else n * len(points))
         for batch in [[point] for point in points] if warm else [points]:
             columns = [(k, point, self.starts[k]) for point in batch for k in range(n)]
             found = []
-            for result in fits.map(fit_and_judge, *zip(*columns, strict=True), shared=shared):
+            for result in fits.map(fit_and_judge, *zip(*columns, strict=True), shared=self.shared):
                 if self.loss is None:
                     self.w = result[0]  # better than nothing, should the work end here
                 found.append(result[0])
@@ -134,25 +137,13 @@ class _Search:
         if self.loss is None or loss < self.loss or (loss == self.loss and higher):
             self.loss, self.d, self.l1, self.w = loss, d, l1, fits[0][0]
         self.n_done += 1
-        self.monitor.record(
-            "grid",
-            done=self.n_done / len(self.points),
-            heldout_loss=loss,
-            log_precision=d.tolist(),
-            passes=self.passes.spent,
-            **({"l1": float(l1.max())} if l1.any() else {}),
-        )
+        told = {"heldout_loss": loss, "log_precision": d.tolist(), "passes": self.passes.spent}
+        if l1.any():
+            told["l1"] = float(l1.max())
+        self.monitor.record("grid", done=self.n_done / len(self.points), **told)
         last = np.array([w for w, _ in fits]) if self.tuner.warm else np.empty(0)
         best = {"loss": self.loss, "d": self.d, "l1": self.l1, "w": self.w}
         self.kept.keep(lambda: {"n": self.n_done, **best, "last": last})
-
-    def _restore(self, state: Restored) -> None:
-        n = self.problem.full.n_weights
-        self.n_done, self.loss = state.count("n", len(self.points)), state.entry("loss", float)
-        self.d, self.l1 = state.array("d", self.d.size), state.array("l1", self.l1.size)
-        self.w = state.array("w", n)
-        if self.tuner.warm:
-            self.starts = list(state.array("last", len(self.problem.splits), n))
 
 
 def fit_and_judge(

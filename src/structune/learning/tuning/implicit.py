@@ -69,8 +69,8 @@ class ImplicitTuner:
     """Minimises a held-out loss over the log precisions, by its implicit gradient.
 
     Each move goes to the lowest point of a model in a box: of the curvature of Gauss and Newton, and of how
-    far precisions move weights (``response``). To the held-out loss is added a
-    prior of the log precisions, normal with mean 0 and standard deviation 2.5: few examples tell little.
+    far precisions move weights. To the held-out loss is added a prior of the log precisions, normal with mean
+    0 and standard deviation 2.5: few examples tell little.
 
     Parameters
     ----------
@@ -305,10 +305,9 @@ class _Search:
         inside = np.all((self.low - _OUTSIDE <= d) & (d <= self.high + _OUTSIDE))
         if not (inside and 0.0 < self.radius <= _MOST_RADIUS):
             raise state.refuse("found a point out of bounds, or a radius that no search has")
-        points = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
-        for at in range(n_splits):
-            value, tolerance, w, x, linear, length, gradient, coupling = (rows[at] for rows in points)
-            pairs = f"pairs {at}"
+        parts = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
+        for at, part in enumerate(zip(*parts, strict=True)):
+            (value, tolerance, w, x, linear, length, gradient, coupling), pairs = part, f"pairs {at}"
             known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
             # nobody asks a start for its objective or gradient: they are evaluated again
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
@@ -326,68 +325,54 @@ class _Search:
         # to
         tuner, last = self.tuner, max((point.tolerance for point in self.points), default=0.0)
         looser = _LOOSER if self.best is None or accuracy >= self.best.accuracy else 1.0
-        tolerances = {
+        options = {
             "tolerance": min(looser * last or np.inf, _LOOSE * tuner.fit_tolerance),
             "cg_tolerance": tuner.cg_tolerance,
             "accuracy": accuracy,
+            "monitor": self.monitor,
         }
         parents = [split.parent for split in self.problem.splits]
         starts: Sequence[HyperGradient | None] = self.points or [None] * len(parents)
-        shared = (self.problem.groups, *self._parts(d), tolerances, self.monitor)
+        shared = self.problem.groups, *self._parts(d), options
         return list(self.splits.map(_of_risks, range(len(parents)), parents, starts, shared=shared))
 
     def finish(self, status: str) -> TuningResult:
         # the precisions are those of the prior of the weights, which more data do not change: all data are
         # fitted with them as they are, from the mean of the splits' weights
-        fits = [point.fit for point in self.points]
+        fits, problem = [point.fit for point in self.points], self.problem
         w = fits[0].w if fits else self.unfinished
         d = self.first if self.best is None else self.best.d
+        log_precision, gamma = self._parts(d)
         if self.tuner.refit and status not in STOPPED:
+            precision, start = np.exp(log_precision), np.mean([fit.w for fit in fits], axis=0)
+            shared: dict[str, Any] = {"tolerance": self.tuner.fit_tolerance, "monitor": self.monitor}
+            shared |= {"center": None if problem.parent is None else gamma * problem.parent}
             try:
-                w = self._refit(d, fits)
+                fit = fit_l2(
+                    problem.full, problem.groups.spread(precision), start, pairs=fits[0].pairs, **shared
+                )
+                self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
+                fit.check()
+                w = fit.w
             except STOPS as stop:
                 w, status = getattr(stop, "w", w), stop_status(stop)
         value = None if self.best is None else self.best.loss
-        log_precision, gamma = self._parts(d)
         mark_chosen(self.monitor.history, log_precision)
         found = TuningResult(log_precision, w, status, value, self.passes.spent, self.monitor.history)
-        return found if self.problem.parent is None else replace(found, gamma=gamma)
+        return found if problem.parent is None else replace(found, gamma=gamma)
 
     def _parts(self, d: FloatArray) -> tuple[FloatArray, float]:
         """The log precisions, and gamma."""
         n = len(self.problem.groups)
         return d[:n], float(d[n:].sum())
 
-    def _refit(self, at: FloatArray, fits: Sequence[Solution]) -> FloatArray:
-        d, gamma = self._parts(at)
-        precision, parent = self.problem.groups.spread(np.exp(d)), self.problem.parent
-        fit = fit_l2(
-            self.problem.full,
-            precision,
-            np.mean([fit.w for fit in fits], axis=0),
-            center=None if parent is None else gamma * parent,
-            tolerance=self.tuner.fit_tolerance,
-            pairs=fits[0].pairs,
-            monitor=self.monitor,
-        )
-        self.monitor.record("refit", objective=fit.objective, passes=self.passes.spent)
-        fit.check()
-        return fit.w
-
 
 def _of_risks(
-    risks: tuple[Risk, Risk],
-    parent: FloatArray | None,
-    start: HyperGradient | None,
-    groups: Groups,
-    log_precision: FloatArray,
-    gamma: float,
-    tolerances: dict[str, float],
-    monitor: Monitor,
+    risks: tuple[Risk, Risk], parent: FloatArray | None, start: HyperGradient | None, *given: Any
 ) -> HyperGradient:
     """That of one split, by its risks."""
-    split = Split(*risks, parent)
-    return hypergradient(split, groups, log_precision, gamma, start=start, monitor=monitor, **tolerances)
+    *where, options = given
+    return hypergradient(Split(*risks, parent), *where, start=start, **options)
 
 
 # --- a point ----------------------------------------------------------------------------------------------
@@ -424,14 +409,10 @@ class Response:
 
         `rest` is a matrix of curvature that the model has not.
         """
-        found = minimize(
-            self._value_and_gradient(rest),
-            np.zeros(low.size),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(low, high),
-            options={"maxiter": 200, "ftol": 1e-10, "gtol": 0.0},
-        )
+        options = {"maxiter": 200, "ftol": 1e-10, "gtol": 0.0}
+        ends: dict[str, Any] = {"bounds": Bounds(low, high), "options": options}
+        function = self._value_and_gradient(rest)
+        found = minimize(function, np.zeros(low.size), jac=True, method="L-BFGS-B", **ends)
         return np.clip(found.x, low, high), max(0.0, -float(found.fun))
 
     @property
@@ -497,9 +478,9 @@ def of_precisions(
 ) -> tuple[FloatArray, FloatArray]:
     """The curves of log precisions, if the Hessian on the training part is diagonal.
 
-    A weight that is `away` from the mean of its prior is then b / (c + h) away, and goes with c. `slope` is
-    that of the held-out loss as the weight goes, `weight` the diagonal of the Hessian on the held-out part.
+    `slope` is that of the held-out loss as a weight goes, `weight` the diagonal of its Hessian.
     """
+    # A weight that is `away` from the mean of its prior is b / (c + h) away, and goes with c:
     # b / (c + h) with the precision c e^s is w - move, move = w c (e^s - 1) / (c e^s + h); what the loss
     # changes to first order is slope . move, and the weighted norm of the moves is their length: t(s) is that
     # length in units of what a small step of s has, with the sign of s
@@ -518,11 +499,7 @@ def of_precisions(
 
 @dataclass(frozen=True)
 class HyperGradient:
-    """A held-out loss as a function of the hyperparameters, at one point.
-
-    These are the log precisions and, where the prior has its mean at gamma times the weights of a parent,
-    gamma, the last.
-    """
+    """A held-out loss as a function of the log precisions and, of a prior with a parent, gamma, the last."""
 
     value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
@@ -548,15 +525,12 @@ def hypergradient(
 ) -> HyperGradient:
     """Held-out loss of the weights fitted with exp(`log_precision`), its gradient in that, and a model of it.
 
-    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. Where
-    the prior has its mean at gamma times the weights w_p of a parent, the fit moves by (C + H)^-1 C w_p with
-    gamma, so the slope in it is x'C w_p. `start`, from a point nearby, gives the fit and the system their
-    first iterates, and L-BFGS what it knew of the curvature.
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. `start`
+    from a point nearby, gives the fit and the system their first iterates, and L-BFGS what it knew of the
+    curvature.
 
     The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
-    right-hand side. Where the fit goes on to a quarter of its tolerance and the corrected value moves by more
-    than its share `accuracy`, and by more again where the system is solved at the new weights, it goes on.
-    Newton's fits are exact enough.
+    right-hand side. The fit goes on while the value moves by more than its share `accuracy`.
     """
     # At the optimum C w + grad l_T(w) = 0, so dw/dd = -(C + H)^-1 B with B_ij = [i in group j] c_i w_i, and
     # the slope of l_H(w(d)) is -B' x with (C + H) x = grad l_H: one system, however many hyperparameters.
@@ -565,7 +539,9 @@ def hypergradient(
         fits.go_on(tolerance)
         before = fits.n_products
         value = fits.corrected(fits.solve(cg_tolerance))
-        # a system that is solved anew at better weights checks x as well as w: then the value may be believed
+        # Where the fit goes on to a quarter of its tolerance and the corrected value moves by more than its
+        # share, and by more again where the system is solved at the new weights, it goes on. A system that is
+        # solved anew at better weights checks x as well as w. Newton's fits are exact enough.
         is_told = fits.n_products - before >= _TELLING and abs(value - known) <= accuracy * abs(value)
         at_zero = split.train.at_zero.gradient_norm
         if split.train.dense or fits.fit.status != "converged" or is_told or not at_zero:
@@ -573,18 +549,21 @@ def hypergradient(
         # is the value as accurate as it is told? A tighter fit may correct it by no more than that
         tolerance = min(tolerance, fits.fit.gradient_norm / at_zero)
         fits.go_on(_TIGHTER * tolerance)
-        first, value = value, fits.corrected(fits.heldout.value(fits.fit.w))
+        first, value = value, fits.corrected(split.heldout.value(fits.fit.w))
         if abs(value - first) <= accuracy * abs(value) or tolerance < _TIGHTEST:
             break
         known, tolerance = value, _TIGHTER * tolerance
     gradient, response = fits.slopes()
-    assert fits.x is not None
     fit = replace(fits.fit, n_evaluations=fits.n_evaluations)
     return HyperGradient(value, gradient, response, log_precision, fit, fits.x, fits.n_products, tolerance)
 
 
 class _Fits:
     """Fits on the training part, each from where the one before ended, and what their end tells."""
+
+    fit: Solution
+    system: FactoredSystem | HessianSystem
+    x: Any = None
 
     def __init__(
         self,
@@ -595,36 +574,24 @@ class _Fits:
         start: HyperGradient | None,
         monitor: Monitor | None,
     ) -> None:
-        self.heldout = split.heldout
-        self.split, self.groups, self.gamma, self.monitor = split, groups, gamma, monitor
+        self.split, self.groups, self.monitor = split, groups, monitor
         self.precision = groups.spread(np.exp(log_precision))
-        self.w = None if start is None else start.fit.w
-        self.x = None if start is None else start.x
+        self.center = None if split.parent is None else gamma * split.parent
+        self.w: FloatArray | None = None
         self.pairs: Pairs | None = None
-        if start is not None and start.fit.pairs is not None:
-            before = groups.spread(np.exp(start.log_precision))
-            self.pairs = start.fit.pairs.under(self.precision - before)
+        if start is not None:
+            self.w, self.x = start.fit.w, start.x
+            if start.fit.pairs is not None:
+                before = groups.spread(np.exp(start.log_precision))
+                self.pairs = start.fit.pairs.under(self.precision - before)
         self.n_evaluations = self.n_products = 0
-        self.fit: Solution
-        self.system: FactoredSystem | HessianSystem
-
-    @property
-    def _center(self) -> FloatArray | None:
-        return None if self.split.parent is None else self.gamma * self.split.parent
 
     def go_on(self, tolerance: float) -> None:
         """Fit to a tolerance."""
         # from the weights and the curvature of before: of a point nearby only the prior's share C s of each
         # pair is another, which `Pairs.under` has exchanged
-        fit = fit_l2(
-            self.split.train,
-            self.precision,
-            self.w,
-            center=self._center,
-            tolerance=tolerance,
-            pairs=self.pairs,
-            monitor=self.monitor,
-        )
+        shared: dict[str, Any] = {"center": self.center, "pairs": self.pairs, "monitor": self.monitor}
+        fit = fit_l2(self.split.train, self.precision, self.w, tolerance=tolerance, **shared)
         fit.check()
         self.fit, self.w, self.pairs = fit, fit.w, fit.pairs
         self.n_evaluations += fit.n_evaluations
@@ -632,10 +599,11 @@ class _Fits:
     def solve(self, tolerance: float) -> float:
         """The held-out loss; and the system that tells how it moves with the fit is solved."""
         # the last solution is a good start, as x changes little between fits and between points
-        w, pairs = self.fit.w, self.pairs
+        w = self.fit.w
         try:
-            loss, gradient = self.heldout.value_and_gradient(w)
-            self.system = system_at(self.split.train, self.precision, w, self.monitor, pairs)
+            loss, gradient = self.split.heldout.value_and_gradient(w)
+            shared = {"monitor": self.monitor, "pairs": self.pairs}
+            self.system = system_at(self.split.train, self.precision, w, **shared)
             solved = self.system.solve(gradient, self.x, tolerance=tolerance)
         except STOPS as stop:
             raise FitStopped(stop_status(stop), w) from None
@@ -645,28 +613,22 @@ class _Fits:
     def corrected(self, loss: float) -> float:
         """The held-out loss at the optimum, which lies (C + H)^-1 r away, r the gradient that is left."""
         # l_H(w - (C + H)^-1 r) = l_H(w) - x' r + O(r^2), with the x of the system that is solved anyway
-        assert self.x is not None
         return loss - float(np.einsum("i,i", self.x, self.fit.gradient))
 
     def slopes(self) -> tuple[FloatArray, Response]:
-        """Of the held-out loss in the hyperparameters, and how it changes further off.
-
-        A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, and by c w_p / (c + h) with
-        gamma, if h is all that the Hessian has.
-        """
-        assert self.x is not None
-        center, parent, x, c = self._center, self.split.parent, self.x, self.precision
-        away, total = self.fit.w if center is None else self.fit.w - center, self.system.diagonal
-        weight = self.heldout.variance(self.fit.w)
-        gradient = -self.groups.sum(x * c * away)
+        """Of the held-out loss in the hyperparameters, and how it changes further off."""
+        # A weight moves by -c (w - gamma w_p) / (c + h) with its log precision, if h is all that the Hessian
+        # has, and the fit by (C + H)^-1 C w_p with gamma: linear in it, so the slope in it is x'C w_p.
+        parent, x, c, total = self.split.parent, self.x, self.precision, self.system.diagonal
+        away = self.fit.w if self.center is None else self.fit.w - self.center
+        weight = self.split.heldout.variance(self.fit.w)
+        gradient, moves = -self.groups.sum(x * c * away), -c * away / total
         linear, length = of_precisions(self.groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
-        moves = -c * away / total
-        if parent is None:
-            return gradient, Response(linear, length, self._coupling(moves, None, weight))
-        # d/dgamma of the mean of the prior is w_p, so the fit moves by (C + H)^-1 C w_p: linear in gamma
-        gradient = np.append(gradient, np.sum(x * c * parent))
-        linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
-        return gradient, Response(linear, length, self._coupling(moves, c * parent / total, weight))
+        of_gamma = None
+        if parent is not None:
+            gradient, of_gamma = np.append(gradient, np.sum(x * c * parent)), c * parent / total
+            linear, length = np.vstack([linear, gradient[-1] * GRID]), np.vstack([length, GRID])
+        return gradient, Response(linear, length, self._coupling(moves, of_gamma, weight))
 
     def _coupling(self, moves: FloatArray, of_gamma: FloatArray | None, weight: FloatArray) -> FloatArray:
         """The curvature of the held-out loss as each group goes by `moves`; between many groups, none."""
@@ -678,7 +640,7 @@ class _Fits:
             diagonal = self.groups.sum(weight * moves * moves)
             return np.append(diagonal, [] if of_gamma is None else [weight @ of_gamma**2])
         # G_jk = m_j' H_H m_k, m_j the moves of group j: Gauss and Newton, without the curvature of w(d)
-        product, n = self.heldout.linearize(self.fit.w), len(self.groups)
+        product, n = self.split.heldout.linearize(self.fit.w), len(self.groups)
         rows = [along(product(np.where(self.groups.index == j, moves, 0.0))) for j in range(n)]
         if of_gamma is not None:
             rows.append(along(product(of_gamma)))

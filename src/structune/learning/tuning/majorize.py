@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -72,8 +71,8 @@ class MajorizeTuner:
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
         n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where a matrix gives them sooner than random probes.
-        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight, but not
-        for random probes of fewer than ten weights a group; and where "all" collapses: when the fit has lost
+        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight (but not
+        by random probes of fewer than ten weights a group), and where "all" collapses: when the fit has lost
         half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
     start : float, optional
         Precision of every group to begin with: by default 1, as in the paper, or in regression, where
@@ -84,8 +83,7 @@ class MajorizeTuner:
         their moves become smaller. With the effective number of weights, which no update has to lower
         anything, each move goes there at once, or up to four times as far as the update says.
     fit_tolerance : float
-        Of the last fit. Those before are ten times looser: with a convex loss any progress on the majorising
-        objective lowers the integrated one. The convex-concave procedure starts every fit anew, and may not.
+        Of the last fit. Those before are ten times looser.
     cg_tolerance : float
         Of the linear systems for the effective number of weights.
     random_state : int
@@ -146,8 +144,8 @@ class _Steps:
         held_out = sum(split.heldout.n_parts for split in problem.splits)
         self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
         self.is_rough = len(self.groups) == 1 and self.is_calibrated
-        # any progress on the majorising quadratic lowers the integrated objective: fits before the last are
-        # loose
+        # with a convex loss any progress on the majorising quadratic lowers the integrated objective, so that
+        # fits before the last are loose; the convex-concave procedure starts every fit anew, and may not
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
         self.solved: dict[int, FloatArray] = {}  # of the probes
         self.log_precision = self._first_log_precision()
@@ -190,8 +188,8 @@ class _Steps:
             if self.is_calibrated:
                 at, tolerance = self.log_precision + np.log(self.noise), _LOOSE * self.tuner.fit_tolerance
                 found = best_factor(self.problem, at, self.w, tolerance, self.monitor)
-                self.log_precision, self.w = self.log_precision + found.log, found.w
-                self.heldout_loss = found.heldout_loss
+                factor, self.heldout_loss, self.w = found
+                self.log_precision = self.log_precision + factor
             self._fit(self.tuner.fit_tolerance)
         except STOPS as stop:
             status = stop_status(stop)
@@ -231,15 +229,10 @@ class _Steps:
         self.w = fit.w
         # the solver minimised loss + noise * prior: the loss alone, in its own units
         loss = fit.objective - 0.5 * float(precision @ (fit.w * fit.w))
-        self.monitor.record(
-            "majorize",
-            objective=self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0],
-            loss=loss,
-            log_precision=self.log_precision.tolist(),
-            fit_evaluations=fit.n_evaluations,
-            effective=self.effective,
-            passes=self.passes.spent,
-        )
+        objective = self.integrated.value(loss) + self.penalty.value_and_gradient(fit.w)[0]
+        told = {"objective": objective, "loss": loss, "log_precision": self.log_precision.tolist()}
+        told |= {"fit_evaluations": fit.n_evaluations, "effective": self.effective}
+        self.monitor.record("majorize", **told, passes=self.passes.spent)
         fit.check()
         self.loss = loss
         if self.first_loss is None:
@@ -328,22 +321,15 @@ class _Steps:
         return self.groups.sum(1.0 - self._precision / diagonal)
 
 
-class Factor(NamedTuple):
-    """The best factor of all precisions."""
-
-    log: float  # its logarithm
-    heldout_loss: float  # the lowest of those tried, each with the factor's prior
-    w: FloatArray  # mean of the weights that led to that, one fit a split
-
-
 def best_factor(
     problem: TuningProblem, log_precision: FloatArray, w: FloatArray, tolerance: float, monitor: Monitor
-) -> Factor:
-    """The factor of all precisions that held-out examples choose; the first fit of a split starts at `w`.
+) -> tuple[float, float, FloatArray]:
+    """The logarithm of the factor of all precisions that held-out examples choose, with fits from `w` on.
 
-    Factors a quarter and four times as large are tried until the lowest lies between two others, and of the
-    parabola through these three the lowest point is taken. To the held-out loss is added a prior of the
-    factor's logarithm, normal with mean 0 and standard deviation 1.5: few examples tell little.
+    And the held-out loss that is the lowest with the prior, and the mean of the weights that led to that.
+
+    To the held-out loss is added a prior of the factor's logarithm, normal with mean 0 and standard deviation
+    1.5: few examples tell little.
     """
     pairs = [(split.train, split.heldout) for split in problem.splits]
     sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
@@ -372,7 +358,7 @@ def best_factor(
     before, lowest, after = (value(at + side) for side in (-1, 0, 1))
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return Factor(_STEP * (at + vertex), losses[at], means[at])
+    return _STEP * (at + vertex), losses[at], means[at]
 
 
 # --- the same objective at once ---------------------------------------------------------------------------
@@ -439,9 +425,8 @@ class DirectTuner:
                     "smaller beta, or tuning='majorize', which has the same objective",
                     CollapseWarning,
                 )
-            monitor.record(
-                "direct", objective=fit.objective, log_precision=log_precision.tolist(), passes=passes.spent
-            )
+            told = {"objective": fit.objective, "log_precision": log_precision.tolist()}
+            monitor.record("direct", **told, passes=passes.spent)
             noise = integrated.variance_of(fit.objective - penalty.value_and_gradient(fit.w)[0])
         learned = integrated.of_result(noise)
         return TuningResult(log_precision, fit.w, fit.status, None, passes.spent, monitor.history, learned)

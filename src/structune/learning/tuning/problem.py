@@ -32,8 +32,7 @@ _RANGES = {  # of the settings that tuners have, by their names
 class Split:
     """Risks on a training part and on what was held out from it.
 
-    With `parent`, shape (n_weights,), the prior has its mean at gamma times that, gamma one more
-    hyperparameter.
+    With `parent`, shape (n_weights,), the prior has its mean at gamma, one more hyperparameter, times that.
     """
 
     train: Risk
@@ -53,7 +52,7 @@ class TuningProblem:
     splits : tuple of Split
         One held-out split, or K folds; empty where the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
-        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+        For the fit on all data, as `Split.parent`, which all splits have then.
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
@@ -71,10 +70,9 @@ class TuningProblem:
     dealt: str = ""
 
     def __post_init__(self) -> None:
-        if self.groups.index.size != self.full.n_weights:
-            raise DataError(
-                f"found groups for {self.groups.index.size} weights, expected {self.full.n_weights}"
-            )
+        n = self.groups.index.size
+        if n != self.full.n_weights:
+            raise DataError(f"found groups for {n} weights, expected {self.full.n_weights}")
 
     @property
     def risks(self) -> list[Risk]:
@@ -102,7 +100,7 @@ class TuningProblem:
         cls,
         structure: Structure,
         loss: Loss,
-        shard: Any,
+        data: Any,
         groups: Groups,
         *,
         splits: bool = True,
@@ -114,15 +112,18 @@ class TuningProblem:
         strata: Any = None,
         origin: FloatArray | None = None,
     ) -> TuningProblem:
-        """Split one shard of all training examples at random, by the example or by `example_groups`.
+        """Split all training examples at random, by the example or by `example_groups`.
 
         Parameters
         ----------
+        data : Shard or ShardFolder
+            Of a folder whole shards are held out: the folds that its examples were dealt to.
         splits : bool
             Whether to hold anything out.
         cv : float, int, or splitter
-            Share of the examples (or of their groups) to hold out; or number of folds, each of which is held
-            out once, and the held-out losses are added; or a splitter of scikit-learn, or its list of splits.
+            Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
+            folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
+            splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split.
         strata : array-like, shape (n_examples,), optional
@@ -134,82 +135,65 @@ class TuningProblem:
         Raises
         ------
         DataError
-            Too few examples to split, or splits with an empty part or with a group on both sides.
+            Too few examples or folds to split, or splits with an empty part or with a group on both sides.
         """
+        if isinstance(data, ShardFolder):
+            if executor is not None:
+                for fold in sorted(set(data.fold)):
+                    executor.place(data.of_folds([fold]))  # together, as splits take them
+            every, pairs, dealt = _splits_of_folds(data, cv, splits)
+        else:
+            every, pairs, dealt = _splits_of_examples(
+                len(data), cv, splits, example_groups, strata, random_state
+            )
 
-        check_number("cv", cv, SPLITS)
-
-        def risk(indices: Any) -> Risk:
-            part = shard if indices is None else shard.take(np.sort(indices))
+        def risk(chosen: Any) -> Risk:
+            if isinstance(data, ShardFolder):
+                return Risk(structure, loss, data.of_folds(chosen), executor, hessian, origin)
+            part = data if chosen is None else data.take(np.sort(chosen))
             return Risk.over(structure, loss, part, executor, hessian, origin)
 
-        if not splits:
-            return cls(risk(None), groups)
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-                pairs = list(_splits(len(shard), cv, example_groups, strata, random_state))
-            if cv not in PARTS:
-                pairs = _checked(len(shard), pairs, example_groups)
-        except (ValueError, TypeError, IndexError) as error:
-            found, what, least = len(shard), "examples", max(2, cv) if cv in PARTS else 2
-            if example_groups is not None:
-                found, what = len(set(example_groups)), "groups of examples"
-            reason: Any = error
-            if found < least:
-                reason = f"found {found} {what}, expected at least {least} to hold some out"
-            raise DataError(f"cannot split {len(shard)} examples: {reason}") from None
-        splits_of = tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs)
-        return cls(risk(None), groups, splits_of, dealt=digest(*chain.from_iterable(pairs)))
+        made = tuple(Split(risk(train), risk(heldout)) for train, heldout in pairs)
+        return cls(risk(every), groups, made, dealt=dealt)
 
-    @classmethod
-    def of_files(
-        cls,
-        structure: Structure,
-        loss: Loss,
-        data: ShardFolder,
-        groups: Groups,
-        *,
-        splits: bool = True,
-        cv: float = 0.2,
-        **options: Any,
-    ) -> TuningProblem:
-        """The same on a folder of shards, of which whole ones are held out: the folds that it was dealt to.
 
-        Parameters
-        ----------
-        cv : float or int
-            Share of the folds to hold out together, at least one, and not all; or how many to hold out, each
-            in turn.
-        **options
-            Of the risks.
+_Dealt = tuple[Any, Sequence[tuple[Any, Any]], str]  # all data; pairs to learn from and held out; a digest
 
-        Raises
-        ------
-        DataError
-            Fewer folds than two, or than `cv`.
-        """
 
-        check_number(f"{data.path}: cv", cv, PARTS)
+def _splits_of_folds(data: ShardFolder, cv: Any, wanted: bool) -> _Dealt:
+    """Numbers of folds of a folder: each is a random sample, so that whole shards can be held out."""
+    check_number(f"{data.path}: cv", cv, PARTS)
+    every = sorted(set(data.fold))
+    if not wanted:
+        return every, [], ""
+    if len(every) < max(2, cv):
+        raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, cv)}")
+    # a share takes some folds together, at least one, and not all; a number takes as many, each in turn
+    n = min(len(every) - 1, max(1, round(cv * len(every))))
+    parts = [every[:n]] if cv < 1 else [[fold] for fold in every[: int(cv)]]
+    return every, [([fold for fold in every if fold not in part], part) for part in parts], ""
 
-        def risk(chosen: Sequence[int]) -> Risk:
-            return Risk(structure, loss, data.of_folds(chosen), **options)
 
-        every = sorted(set(data.fold))
-        if (executor := options.get("executor")) is not None:
-            for fold in every:
-                executor.place(data.of_folds([fold]))  # together, as splits take them
-        if not splits:
-            return cls(risk(every), groups)
-        if len(every) < max(2, cv):
-            raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, cv)}")
-        # each fold is a random sample of the examples, so that whole shards can be held out
-        if cv < 1:
-            parts = [every[: min(len(every) - 1, max(1, round(cv * len(every))))]]
-        else:
-            parts = [[fold] for fold in every[: int(cv)]]
-        pairs = [Split(risk([f for f in every if f not in part]), risk(part)) for part in parts]
-        return cls(risk(every), groups, tuple(pairs))
+def _splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any, random_state: Any) -> _Dealt:
+    """Numbers of examples, with the groups and strata that they have."""
+    check_number("cv", cv, SPLITS)
+    if not wanted:
+        return None, [], ""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            pairs = list(_splits(n, cv, groups, strata, random_state))
+        if cv not in PARTS:
+            pairs = _checked(n, pairs, groups)
+    except (ValueError, TypeError, IndexError) as error:
+        found, what, least = n, "examples", max(2, cv) if cv in PARTS else 2
+        if groups is not None:
+            found, what = len(set(groups)), "groups of examples"
+        reason: Any = error
+        if found < least:
+            reason = f"found {found} {what}, expected at least {least} to hold some out"
+        raise DataError(f"cannot split {n} examples: {reason}") from None
+    return None, pairs, digest(*chain.from_iterable(pairs))
 
 
 def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any:
@@ -224,20 +208,15 @@ def _splits(n: int, cv: Any, groups: Any, strata: Any, random_state: Any) -> Any
         smaller = min(cv, 1.0 - cv) * counts.sum()
         if not (counts.max() >= cv if cv > 1 else counts.min() >= 2 and smaller >= counts.size):
             strata = None
+    if groups is not None and cv < 1:
+        strata = None  # one part of groups is not stratified: scikit-learn has no such splitter
+    of = ("" if strata is None else "Stratified") + ("" if groups is None else "Group")
     labels = np.zeros(n) if strata is None else strata
     if cv > 1:
-        splitter = {
-            (False, False): model_selection.KFold,
-            (False, True): model_selection.StratifiedKFold,
-            (True, False): model_selection.GroupKFold,
-            (True, True): model_selection.StratifiedGroupKFold,
-        }[groups is not None, strata is not None](int(cv), shuffle=True, random_state=random_state)
-        return splitter.split(np.empty(n), labels, groups)
-    if groups is not None:  # one part of groups is not stratified: scikit-learn has no such splitter
-        splitter = model_selection.GroupShuffleSplit
+        splitter = getattr(model_selection, f"{of}KFold")(int(cv), shuffle=True, random_state=random_state)
     else:
-        splitter = model_selection.ShuffleSplit if strata is None else model_selection.StratifiedShuffleSplit
-    return splitter(1, test_size=cv, random_state=random_state).split(np.empty(n), labels, groups)
+        splitter = getattr(model_selection, f"{of}ShuffleSplit")(1, test_size=cv, random_state=random_state)
+    return splitter.split(np.empty(n), labels, groups)
 
 
 def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, IntArray]]:
@@ -282,9 +261,8 @@ class TuningResult:
     noise : float, optional
         Variance that divides the loss beside the precisions, where it was integrated out.
     gamma : float, optional
-        Times the weights of the parent it is the mean of the prior, where a problem has one.
+        Share of the weights of the parent in the mean of the prior.
     l1 : ndarray, shape (n_groups,), optional
-        Weights of the l1 penalty, where there was one.
     risk : Risk, optional
         What was fitted, on all training data.
     """
@@ -342,13 +320,7 @@ class PassCount:
 
 
 def make_tuner(tuning: str | Tuner) -> Tuner:
-    """A tuner by name, or the tuner itself.
-
-    Raises
-    ------
-    DataError
-        An unknown name, or a tuner with a setting that it cannot have.
-    """
+    """A tuner by name, or the tuner itself, if its settings are some that it can have."""
     if not isinstance(tuning, str):
         if isinstance(tuning, type) or not hasattr(tuning, "tune"):
             raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")

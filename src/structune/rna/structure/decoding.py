@@ -27,7 +27,7 @@ from structune.rna.structure.inference import (
 from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
-from structune.running.progress import step
+from structune.running.monitor import step
 from structune.structure import Array, FloatArray, IntArray
 
 # The search for the n best structures doubles the loss until there are enough.

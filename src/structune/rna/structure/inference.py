@@ -16,7 +16,7 @@ from structune.rna.kernels.loops import ABSENT, LOOP
 from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, TABLES, tables
 from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of
-from structune.running.progress import step
+from structune.running.monitor import step
 from structune.structure import Array, IntArray
 
 # How often scales are tried before sums go to the log domain.
