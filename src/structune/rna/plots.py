@@ -147,10 +147,13 @@ def plot_structure(
     low, high = xy.min(axis=0) - _ROOM, xy.max(axis=0) + _ROOM
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     axes.axis("off")
-    from matplotlib.collections import LineCollection
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import EllipseCollection, LineCollection
+    from matplotlib.colors import Normalize, to_rgba_array
+    from matplotlib.lines import Line2D
 
     points = 72 * unit  # of a length of the backbone
-
     bases = np.arange(n)
     first = bases[(bases != nick - 1) & (circular | (bases < n - 1))]
     i, knots = np.flatnonzero(nested > bases), np.flatnonzero((found > bases) & (nested < 0))
@@ -163,35 +166,32 @@ def plot_structure(
     for (a, b), style in zip(joins, styles, strict=True):
         lines: Any = np.stack([xy[a], xy[b]], axis=1)
         axes.add_collection(LineCollection(lines, **style))
-    colors = _draw_bases(axes, letters, xy, certainty)
+    kinds = [letter if letter in _LETTER_COLORS else "other" for letter in letters.replace("T", "U")]
+    if certainty is None:
+        colors = to_rgba_array([_LETTER_COLORS[kind] for kind in kinds])
+    else:
+        shades = ScalarMappable(Normalize(0, 1), colormaps[PROBABILITY_MAP])
+        colors = np.asarray(shades.to_rgba(certainty))
+        figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label="probability of being as drawn")
+    sizes, edge = np.full(n, _DISC), {"edgecolors": "0.35", "linewidths": 0.4}
+    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData}
+    discs = EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **edge, **place)
+    axes.add_collection(discs)
     readable = points * _LETTER >= _LEAST_LETTER
     if readable:
         _draw_letters(axes, letters, xy, colors)
     elif certainty is None:
-        from matplotlib.lines import Line2D
-
-        kinds = [kind for kind in _LETTER_COLORS if kind in set(map(_kind, letters))]
-        dots: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": "o",
-            "markeredgecolor": "0.35",
-            "markersize": 6,
-        }
-        key = [Line2D([], [], color=_LETTER_COLORS[kind], label=kind, **dots) for kind in kinds]
-        figure.legend(handles=key, loc="outside lower center", ncols=len(kinds), frameon=False, fontsize=9)
+        used = [kind for kind in _LETTER_COLORS if kind in kinds]
+        dot: dict[str, Any] = {"ls": "none", "marker": "o", "markeredgecolor": "0.35", "markersize": 6}
+        key = [Line2D([], [], color=_LETTER_COLORS[kind], label=kind, **dot) for kind in used]
+        figure.legend(handles=key, loc="outside lower center", ncols=len(key), frameon=False, fontsize=9)
     font = max(_LEAST_NUMBER, points * 0.5)
     step = 10 if readable else 50 if n <= 1500 else 100
     strands = [(0, n - 1)] if nick < 0 else [(0, nick - 1), (nick, n - 1)]
     ends = [end for a, b in strands for end in ((a, "5'", -1), (b, "3'", 1))]
     if circular:  # a circle has none; its first base is where it begins
         ends = [(0, "1", -1)]
-    centered: dict[str, Any] = {
-        "ha": "center",
-        "va": "center",
-        "color": "0.25",
-        "zorder": 5,
-        "fontsize": font,
-    }
+    centered: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.25", "zorder": 5, "size": font}
     for text, at, line in _place_labels(xy, np.hstack(joins), ends, side, step, font / points):
         axes.text(at[0], at[1], text, fontweight=None if line is not None else "bold", **centered)
         if line is not None:
@@ -217,35 +217,6 @@ def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
         if np.count_nonzero(np.diff(signs) < 0) > 1:
             return xy * [1, -1], -1
     return xy, 1
-
-
-def _draw_bases(axes: Axes, letters: str, xy: FloatArray, certainty: FloatArray | None) -> FloatArray:
-    """Draw discs, and return their colours, shape (n_bases, 4)."""
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import EllipseCollection
-    from matplotlib.colors import Normalize, to_rgba_array
-
-    if certainty is None:
-        colors = to_rgba_array([_LETTER_COLORS[_kind(letter)] for letter in letters])
-    else:
-        shades = ScalarMappable(Normalize(0, 1), colormaps[PROBABILITY_MAP])
-        colors = shades.to_rgba(certainty)
-        label = "probability of being as drawn"
-        axes.figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label=label)
-    sizes = np.full(len(xy), _DISC)
-    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData}
-    edge: dict[str, Any] = {"edgecolors": "0.35", "linewidths": 0.4}
-    axes.add_collection(
-        EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **edge, **place)
-    )
-    return np.asarray(colors)
-
-
-def _kind(letter: str) -> str:
-    """What the colour of a letter is listed under."""
-    letter = "U" if letter == "T" else letter
-    return letter if letter in _LETTER_COLORS else "other"
 
 
 def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) -> None:
@@ -419,15 +390,12 @@ def plot_pair_probabilities(
 
 
 class _Loop(NamedTuple):
-    """Pairs of a loop as their first bases and their last, and what is between neighbouring pairs.
+    """What lies between neighbouring pairs of a loop: backbone edges, and lengths that branches overhang."""
 
-    That is backbone edges, and the lengths at both ends, shape (n_gaps, 2), that branches overhang.
-    """
-
-    first: IntArray
+    first: IntArray  # bases of the pairs
     last: IntArray
     edges: FloatArray
-    overhangs: FloatArray
+    overhangs: FloatArray  # at both ends, shape (n_gaps, 2)
 
 
 def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatArray:
@@ -457,10 +425,7 @@ def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatA
         _place_on_circle(z, loop, radius, gaps, end, int(partners[end]))
         z[end + 1 : partners[end]] += rungs[-1]
         z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
-    if circular:
-        _place_ring(z, partners)
-    else:
-        _place_exterior(z, partners)
+    (_place_ring if circular else _place_exterior)(z, _loop(z, partners, 0, partners.size - 1))
     return np.column_stack([z.real, z.imag])
 
 
@@ -474,18 +439,15 @@ def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
         i += 1
     begins = np.array(first, dtype=np.int64)
     ends = partners[begins]
-    edges = np.append(begins, stop + 1) - np.append(start - 1, ends)
+    edges = (np.append(begins, stop + 1) - np.append(start - 1, ends)).astype(np.float64)
     overhangs = np.zeros((edges.size, 2))
+    # How much further than one edge a branch reaches above the bases beside it, where it is low.
     for k, (a, b) in enumerate(zip(begins, ends, strict=True)):
         low = z[a + 1 : b][z[a + 1 : b].imag < _LOW].real
-        overhangs[k, 1], overhangs[k + 1, 0] = _overhang(-low, edges[k]), _overhang(low, edges[k + 1])
-    return _Loop(begins, ends, edges.astype(np.float64), overhangs)
-
-
-def _overhang(low: FloatArray, n_edges: int) -> float:
-    """How much further than one edge a branch reaches above the bases beside it, where it is low."""
-    above = low[low < PAIR_LENGTH / 2 + n_edges - 1 + _MARGIN] if n_edges > 1 else low[:0]
-    return float(np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0))
+        for gap, side, reach in ((k, 1, -low), (k + 1, 0, low)):
+            above = reach[reach < PAIR_LENGTH / 2 + edges[gap] - 1 + _MARGIN] if edges[gap] > 1 else reach[:0]
+            overhangs[gap, side] = np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0)
+    return _Loop(begins, ends, edges, overhangs)
 
 
 def _place_on_circle(
@@ -513,39 +475,33 @@ def _place_on_circle(
 
 def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
     """Radius of a loop, and the angles between its pairs, such that no branch reaches into another's."""
-    least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), loop.first.size + 1.0)
-    best, gaps = least, _gaps(z, loop, least)
-    radius = least
+    branches = [z[a : b + 1] for a, b in zip(loop.first, loop.last, strict=True)]
+    turn = _LEAST_TURN if len(branches) > 1 else 0.0
+
+    def angles(radius: float) -> tuple[FloatArray, FloatArray]:
+        """Between neighbouring pairs, the closing one first and last: the least; those of the edges alone."""
+        depth, overhangs = _depth(radius), loop.overhangs.sum(axis=1)
+        bases = 2 * loop.edges * _half_angle(radius, 1.0) + overhangs / radius
+        alone = 2 * _half_angle(radius, PAIR_LENGTH) + bases
+        stem = max(turn, float(np.arctan2(PAIR_LENGTH / 2 + _STEM_MARGIN, depth)))
+        left, right = (
+            [np.max(np.arctan2(_MARGIN / 2 + way * branch.real, branch.imag + depth)) for branch in branches]
+            for way in (-1, 1)
+        )
+        return np.maximum(alone, np.append(stem, right) + np.append(left, stem)), alone
+
+    least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), len(branches) + 1.0)
+    radius, (gaps, alone) = least, angles(least)
+    wider = least
     # Branches that take more than the circle: it grows until they fit, or as far as it may.
-    while gaps.sum() > 2 * np.pi * (1 + 1e-9) and radius < _WIDEST * least:
-        radius *= 1.05
-        wider = _gaps(z, loop, radius)
-        if wider.sum() < gaps.sum():
-            best, gaps = radius, wider
+    while gaps.sum() > 2 * np.pi * (1 + 1e-9) and wider < _WIDEST * least:
+        wider *= 1.05
+        if (found := angles(wider))[0].sum() < gaps.sum():
+            radius, (gaps, alone) = wider, found
     # Gaps fill the circle: what is left goes to backbone edges, what lacks is taken from the excess.
     left = 2 * np.pi - gaps.sum()
-    excess = loop.edges if left > -1e-6 else gaps - _edge_angles(loop, best)
-    return best, gaps + left * excess / excess.sum()
-
-
-def _gaps(z: ComplexArray, loop: _Loop, radius: float) -> FloatArray:
-    """The least angle between each two neighbouring pairs, the closing one being the first and last."""
-    depth = _depth(radius)
-    least = _LEAST_TURN if loop.first.size > 1 else 0.0
-    stem = max(least, float(np.arctan2(PAIR_LENGTH / 2 + _STEM_MARGIN, depth)))
-    left, right = [], []
-    for a, b in zip(loop.first, loop.last, strict=True):
-        x, y = z[a : b + 1].real, z[a : b + 1].imag + depth
-        left.append(np.max(np.arctan2(_MARGIN / 2 - x, y)))
-        right.append(np.max(np.arctan2(_MARGIN / 2 + x, y)))
-    reach = np.append(stem, right) + np.append(left, stem)
-    return np.asarray(np.maximum(_edge_angles(loop, radius), reach))
-
-
-def _edge_angles(loop: _Loop, radius: float) -> FloatArray:
-    """Angles between neighbouring pairs if the bases between them are at distance 1."""
-    bases = 2 * loop.edges * _half_angle(radius, 1.0) + loop.overhangs.sum(axis=1) / radius
-    return np.asarray(2 * _half_angle(radius, PAIR_LENGTH) + bases)
+    excess = loop.edges if left > -1e-6 else gaps - alone
+    return radius, gaps + left * excess / excess.sum()
 
 
 def _half_angle(radius: float, chord: float) -> float:
@@ -573,10 +529,11 @@ def _radius(n_edges: float, n_pairs: float) -> float:
     return high
 
 
-def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
+def _place_exterior(z: ComplexArray, loop: _Loop) -> None:
     """Place the exterior loop: on a line if that is short, else on a circle."""
-    loop = _loop(z, partners, 0, partners.size - 1)
-    clear = _below(z, loop) > -_MARGIN
+    # how low the branches reach, when their own pairs are at 0
+    below = min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
+    clear = below > -_MARGIN
     if not clear and loop.first.size == 1:
         # The bases before and after the only branch hang below it: nothing of a branch is below its stem.
         first, last = int(loop.first[0]), int(loop.last[0])
@@ -584,7 +541,7 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
         z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
         return
     line = z.copy()
-    _place_on_line(line, loop)
+    _place_on_line(line, loop, below)
     width, height = (float(np.ptp(part)) if part.size else 0.0 for part in (line.real, line.imag))
     if clear and width <= max(_LONG, 2 * height):
         z[:] = line
@@ -592,9 +549,8 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
         _place_on_circle(z, loop, *_open(z, loop), -1, z.size)
 
 
-def _place_ring(z: ComplexArray, partners: IntArray) -> None:
+def _place_ring(z: ComplexArray, loop: _Loop) -> None:
     """Place the loop that no pair of a circle encloses, without a gap between its last base and its first."""
-    loop = _loop(z, partners, 0, partners.size - 1)
     radius, gaps = _open(z, loop)
     _place_on_circle(z, loop, radius, gaps, -1, z.size)
     z -= 1j * _depth(radius)
@@ -607,16 +563,11 @@ def _place_ring(z: ComplexArray, partners: IntArray) -> None:
     z[ends] = radius * np.exp(1j * (start - turn * np.arange(1, ends.size + 1) / n_edges))
 
 
-def _below(z: ComplexArray, loop: _Loop) -> float:
-    """How low the branches reach, when their own pairs are at 0."""
-    return min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
-
-
-def _place_on_line(z: ComplexArray, loop: _Loop) -> None:
+def _place_on_line(z: ComplexArray, loop: _Loop, below: float) -> None:
     """Place branches above the real axis, each as near to those before as they leave room."""
     # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
     # left as its own rows allow.
-    rows = np.floor(z.imag - _below(z, loop)).astype(np.int64)
+    rows = np.floor(z.imag - below).astype(np.int64)
     skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
     x, previous = 0.0, -1
     for a, b, (before, after) in zip(loop.first, loop.last, loop.overhangs, strict=False):
