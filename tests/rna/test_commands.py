@@ -739,9 +739,9 @@ def test_sequences_of_very_many_structures_are_folded_one_at_a_time(files, monke
     text = "".join(f">{k}\nGGGAAACCC\n" for k in range(4))
     sizes, fold_some = [], Recipe.fold
 
-    def fold(self, folder, batch):
+    def fold(self, batch):
         sizes.append(len(batch))
-        return fold_some(self, folder, batch)
+        return fold_some(self, batch)
 
     monkeypatch.setattr(Recipe, "fold", fold)
     whole = run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout

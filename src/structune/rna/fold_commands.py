@@ -77,13 +77,13 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
             found = folder.judge([example.record.sequence], [structure])[0]
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
-        return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
+        return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)]) + "\n"
 
     with open_text(output.output) as stream:
         stream.write("\t".join(["name", *Judgement._fields]) + "\n")
         examples = read_sequences(files, "structures", shape.skip_bad, reading.input_format)
         for text in make_executor(source.jobs).map(row, examples):
-            stream.write(text + "\n")
+            stream.write(text)
             stream.flush()
     return 0
 
@@ -107,12 +107,12 @@ def fold(
         raise DataError("--min-probability needs --format json or --format pairs.")
     check_targets([], [writing.plot, writing.dot_plot])
     folder = source.open(**shape.settings, **({"decoding": "mea"} if wanted.method == "mea" else {}))
-    recipe = _recipe(folder, source.model, wanted, writing)
+    recipe = Recipe(folder, source.model, wanted, writing)
     if "-" in files and not writing.quiet and sys.stdin.isatty():
         say("reading FASTA from standard input")
     below = "constraints" if known.constraints else ""
     read = read_sequences(files, below, shape.skip_bad, reading.input_format)
-    source_of_all = UntilError(_prepared(read, folder, recipe, known, writing))
+    source_of_all = UntilError(_prepared(read, recipe, known))
     # one sequence, or two where it is to be known whether there are several: who writes to a pipe may wait
     of_one = format == "bpseq" and not _is_folder(writing.output)
     first = list(islice(source_of_all, 2 if of_one or writing.is_drawn else 1))
@@ -124,13 +124,9 @@ def fold(
             f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
             "structure (--output FOLDER writes a file of each)"
         )
-    draw = _drawer(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
-
-    def needed(example: Example) -> float:
-        return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
-
-    work, examples = partial(recipe.fold, folder), chain(first, source_of_all)
-    _write(in_order(examples, work, source.jobs, wanted.most_structures, needed), writing, draw)
+    examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
+    _write(results, writing, _drawer(recipe, len(first) > 1))
     source_of_all.check()
     return 0
 
@@ -146,11 +142,9 @@ def _is_folder(output: str) -> bool:
     return output != "-" and os.path.isdir(output)
 
 
-def _prepared(
-    read: Iterator[Example], folder: RNAFolder, recipe: Recipe, known: Known, writing: Writing
-) -> Iterator[Example]:
+def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator[Example]:
     """Sequences with all that is known of them; refuses what cannot be written, tells what long ones cost."""
-    wanted, format = recipe.wanted, writing.written_as
+    folder, wanted, writing, format = recipe.folder, recipe.wanted, recipe.writing, recipe.writing.written_as
     draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
     for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
         sequence, has_two = example.record.sequence, STRANDS in example.record.sequence
@@ -167,7 +161,7 @@ def _prepared(
             raise example.refuse(f"found two strands, expected one for the format {format}")
         if (n := len(sequence)) >= _LONG and not writing.quiet and folder.max_span is None:
             # Time grows with the cube of the length.
-            minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(folder, example) / 1e9
+            minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(example) / 1e9
             advice = "" if has_two or folder.circular else " (seconds with --max-span 300)"
             cost = f"{n_gigabytes:.1f} GB of memory and {time_in_words(minutes)}{advice}"
             say(f"{example.record.name}: {n:,} bases take about {cost}")
@@ -198,42 +192,57 @@ class Folded:
             yield structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"]
 
 
-@dataclass(frozen=True)
 class Recipe:
-    """What is wanted of each sequence."""
+    """What is wanted of each sequence; json and drawings may be without probabilities."""
 
-    wanted: Wanted
-    with_structures: bool = True
-    with_pairs: bool = False
-    with_log_partition: bool = False
-    window: int | None = None
-    with_dimers: bool = True
+    def __init__(self, folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> None:
+        self.folder, self.wanted, self.writing = folder, wanted, writing
+        format, is_drawn, has_sums = writing.written_as, writing.is_drawn, folder.has_probabilities
+        self.with_structures = format not in ("pairs", "bases") or is_drawn
+        self.with_pairs = has_sums and (format in ("json", "pairs", "bases") or is_drawn)
+        self.with_log_partition = has_sums and format == "json"
+        of_two = format == "json" or (format == "dbn" and wanted.method != "viterbi")
+        self.with_dimers = has_sums and of_two
+        asked = {
+            "--samples": wanted.samples is not None,
+            "--nbest": wanted.nbest is not None,
+            "--within": wanted.within is not None,
+            f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
+            "--gamma": wanted.gamma is not None,
+            "--pseudoknots": wanted.pseudoknots,
+            "--no-lonely-pairs": wanted.no_lonely_pairs,
+            f"--format {format}": format in ("pairs", "bases"),
+            "--dot-plot": writing.dot_plot is not None,
+        }
+        for option in () if has_sums else filter(asked.get, asked):
+            raise CapabilityError(
+                f"{model}: {option} needs a model with probabilities; this one was fitted with "
+                f"loss={folder.loss!r}."
+            )
 
-    def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
+    def fold(self, batch: list[Example]) -> list[Folded]:
+        folder, window = self.folder, self.writing.window
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        found: list[dict[str, Any]] = [{"structures": []}] * len(batch)
+        found: list[dict[str, Any]] = [{"structures": []} for _ in batch]
         if self.with_structures:
-            found = self._structures(folder, batch, sequences, constraints)
-        log_z = [None] * len(batch)
+            found = self._structures(batch, sequences, constraints)
         if self.with_log_partition:
-            log_z = folder.log_partition(sequences, constraints).tolist()
-        folded = []
-        for example, own, sequence, known, z in zip(batch, found, sequences, constraints, log_z, strict=True):
-            one = Folded(example.record, log_partition=z, **own)
-            if self.window is not None:
-                one = replace(one, windows=folder.unpaired_windows(sequence, self.window, known))
+            for own, z in zip(found, folder.log_partition(sequences, constraints).tolist(), strict=True):
+                own["log_partition"] = z
+        for own, sequence, known in zip(found, sequences, constraints, strict=True):
+            if window is not None:
+                own["windows"] = folder.unpaired_windows(sequence, window, known)
             if self.with_pairs:
-                one = replace(one, pairs=folder.pair_probabilities(sequence, known))
+                own["pairs"] = folder.pair_probabilities(sequence, known)
             if self.with_dimers and STRANDS in sequence:
-                one = replace(one, dimer=float(folder.dimer_probabilities([sequence], [known])[0]))
-            folded.append(one)
-        return folded
+                own["dimer"] = float(folder.dimer_probabilities([sequence], [known])[0])
+        return [Folded(example.record, **own) for example, own in zip(batch, found, strict=True)]
 
-    def memory_of(self, folder: RNAFolder, example: Example) -> float:
+    def memory_of(self, example: Example) -> float:
         """Bytes that this takes, the table of pairs with it if that is wanted."""
-        n_tables, wanted = OF_SUMS, self.wanted
-        if self.window is not None:
+        wanted, n_tables = self.wanted, OF_SUMS
+        if self.writing.window is not None:
             n_tables = OF_WINDOWS
         elif self.with_structures and wanted.samples is not None:
             n_tables = OF_SAMPLES
@@ -241,13 +250,14 @@ class Recipe:
             n_tables = OF_SEVERAL
         elif self.with_structures and wanted.pseudoknots:
             n_tables = OF_KNOTS
-        return folder.memory_of(len(example.record.sequence), n_tables, example.constraints is not None)
+        n_bases, has_constraints = len(example.record.sequence), example.constraints is not None
+        return self.folder.memory_of(n_bases, n_tables, has_constraints)
 
     def _structures(
-        self, folder: RNAFolder, batch: list[Example], sequences: list[str], constraints: list[Any]
+        self, batch: list[Example], sequences: list[str], constraints: list[Any]
     ) -> list[dict[str, Any]]:
         """Structures of each sequence; of several also their kind, and of ranks their probabilities."""
-        wanted = self.wanted
+        folder, wanted = self.folder, self.wanted
         if wanted.samples is not None:  # by the generator of each example, whatever the batch that it is in
             drawn = folder._drawn(sequences, wanted.samples, [each.generator for each in batch], constraints)
             return [{"structures": structures, "kind": "sample"} for structures in drawn]
@@ -266,37 +276,6 @@ class Recipe:
         else:
             found = folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs)
         return [{"structures": [structure]} for structure in found]
-
-
-def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
-    """What the model is to give; json and drawings may be without probabilities."""
-    format = writing.written_as
-    recipe = Recipe(
-        wanted,
-        with_structures=format not in ("pairs", "bases") or writing.is_drawn,
-        with_pairs=format in ("json", "pairs", "bases") or writing.is_drawn,
-        with_log_partition=format == "json",
-        with_dimers=format == "json" or (format == "dbn" and wanted.method != "viterbi"),
-        window=writing.window,
-    )
-    if folder.has_probabilities:
-        return recipe
-    given = {"samples": wanted.samples, "nbest": wanted.nbest, "within": wanted.within}
-    asked = {
-        **{f"--{name}": value is not None for name, value in given.items()},
-        f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
-        "--gamma": wanted.gamma is not None,
-        "--pseudoknots": wanted.pseudoknots,
-        "--no-lonely-pairs": wanted.no_lonely_pairs,
-        f"--format {format}": format in ("pairs", "bases"),
-        "--dot-plot": writing.dot_plot is not None,
-    }
-    for option in filter(asked.get, asked):
-        raise CapabilityError(
-            f"{model}: {option} needs a model with probabilities; this one was fitted with "
-            f"loss={folder.loss!r}."
-        )
-    return replace(recipe, with_pairs=False, with_log_partition=False, with_dimers=False)
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -428,8 +407,9 @@ def _write(
             progress.advance(n_done)
 
 
-def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> Callable[[Folded], None]:
+def _drawer(recipe: Recipe, several: bool) -> Callable[[Folded], None]:
     """What draws a sequence; names of files tell several sequences apart, and numbers their structures."""
+    writing, numbered = recipe.writing, recipe.wanted.most_structures > 1
     plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
 
     def draw(folded: Folded) -> None:
@@ -443,7 +423,7 @@ def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> 
             for structure, k, _, words in folded.choices():
                 title = " ".join([record.name, *words])
                 own = path.with_stem(f"{path.stem}-{k}") if numbered else path
-                plot_structure(record.sequence, structure, pairs, title, own, circular)
+                plot_structure(record.sequence, structure, pairs, title, own, recipe.folder.circular)
         if dot_path is not None:
             best = None if numbered else folded.structures[0]
             plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_path(record.name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
@@ -25,7 +25,7 @@ GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
-_HEAD, _MOST = 1000, 300  # lines and records looked at
+_HEAD = 1000  # lines looked at
 _ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
@@ -375,29 +375,18 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
 def check_masked(lines: Lines) -> None:
     """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
     head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
-    last = ""
-    for record in islice(_below_headers(head), _MOST):  # one by one: a program may wait for an answer
-        if not end_in_constraints(record):
-            return
-        last = record[-1]
-    if last:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
-
-
-def _below_headers(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The lines below each header; nothing where the first is none."""
-    record = None
-    for text in texts:
+    record, last = None, ""
+    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
         if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = list[str]()
+            if record is not None and not end_in_constraints(record):
+                return
+            record, last = list[str](), record[-1] if record else last
         elif record is None:
             return
         else:
             record.append(text)
-    if record is not None:
-        yield record
+    if last:
+        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
 
 
 def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
