@@ -104,14 +104,9 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
 def read_sequences(
     files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
 ) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time.
+    """Records of files, or of standard input, one at a time; `below` sequences may stand what is wanted, too.
 
-    Parameters
-    ----------
-    below : {"", "constraints", "structures"}
-        What stands below sequences, and is wanted; structures that are not are counted and told at the end.
-    skip : bool
-        Whether records that cannot be read are left out, and told of.
+    Structures that are not wanted are counted and told at the end, records that `skip` leaves out at once.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
@@ -275,21 +270,10 @@ def in_order(
     n_structures: int = 1,
     needed: Callable[[Example], float] = lambda _: 0.0,
 ) -> Generator[list[R], None, None]:
-    """Results of some examples after the other, each as soon as it is known.
+    """Results of some examples after the other, as soon as they are known; errors come after them.
 
-    Parameters
-    ----------
-    work : callable
-        From examples to one result each. None is begun once the iterator is closed.
-    n_structures : int
-        How many each result may hold.
-    needed : callable
-        Bytes that an example takes until its result is used: until the next ones are asked for.
-
-    Raises
-    ------
-    DataError
-        Work failed; names the place of the example, after the results of all before it.
+    Work gives one result for each example, of at most `n_structures`, and none once the iterator is closed;
+    `needed` are bytes that an example takes until the next results are asked for.
     """
 
     def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:

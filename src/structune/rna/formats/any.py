@@ -16,11 +16,12 @@ from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.alignments import parse_stockholm
 from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.sequences import (
+    OF_STRANDS,
     STRUCTURE,
     RNARecord,
     check_masked,
     checked_masks,
-    clean_strands,
+    clean_sequence,
     parse_dot_bracket,
     parse_fasta,
     parse_plain,
@@ -206,7 +207,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
     if not first.startswith(">"):
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
-            clean_strands("" if STRUCTURE.search(first) else first)
+            clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)
         except DataError as error:
             raise DataError(
                 f"{lines.name}: found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"

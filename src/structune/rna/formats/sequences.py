@@ -21,6 +21,7 @@ from structune.rna.formats.brackets import (
 )
 
 BASES = "ACGUNRYSWKMBDHVX"
+OF_STRANDS = BASES + STRANDS
 GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
@@ -63,14 +64,14 @@ class RNARecord:
         return f"{self.name} {self.description}".rstrip()
 
     def __post_init__(self) -> None:
-        if self.name.split() != [self.name] or not _is_unicode(self.name):
-            raise DataError(f"found the name {shown(self.name)}, expected one word of UTF-8 text")
-        if len(self.description.splitlines()) > 1 or not _is_unicode(self.description):
-            raise DataError(
-                f"found the description {shown(self.description)}, expected one line of UTF-8 text"
-            )
+        for what, text, is_one, kind in (
+            ("name", self.name, self.name.split() == [self.name], "word"),
+            ("description", self.description, len(self.description.splitlines()) < 2, "line"),
+        ):
+            if not is_one or text.encode(errors="ignore").decode() != text:
+                raise DataError(f"found the {what} {shown(text)}, expected one {kind} of UTF-8 text")
         try:
-            object.__setattr__(self, "sequence", clean_strands(self.sequence))
+            object.__setattr__(self, "sequence", clean_sequence(self.sequence, OF_STRANDS))
             check_strands(self.sequence)
             if self.structure is not None:
                 check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
@@ -84,19 +85,8 @@ class RNARecord:
         return len(bases_of(self.sequence))
 
 
-def clean_strands(text: str) -> str:
-    """As `clean_sequence`, but with ``&`` between two strands or pieces of them."""
-    return clean_sequence(text, BASES + STRANDS)
-
-
 def clean_sequence(text: str, letters: str = BASES) -> str:
-    """Upper case, with U for T.
-
-    Raises
-    ------
-    DataError
-        Names the position, from 1, of a character that is no base.
-    """
+    """Upper case, with U for T; an error names the position, from 1, of a character that is no base."""
     sequence = text.translate(_CLEAN)
     if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
@@ -112,10 +102,6 @@ def need_structure(record: RNARecord) -> str:
     if record.structure is None:
         raise DataError(f"record {shown(record.name)}: found no structure, expected one")
     return record.structure
-
-
-def _is_unicode(text: str) -> bool:
-    return text.encode(errors="ignore").decode() == text
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
@@ -257,7 +243,7 @@ class Entry:
 
     def add_bases(self, number: int, text: str) -> None:
         with self.lines.at(number):
-            self.sequence.append(clean_strands(text))
+            self.sequence.append(clean_sequence(text, OF_STRANDS))
         self.n_missing += len(self.sequence[-1])
 
     def add_structure(self, number: int, text: str) -> None:
@@ -336,9 +322,7 @@ def parse_plain(
 ) -> Iterator[RNARecord]:
     """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
-    One without a header is a line. Below a header ``>name`` it may take several lines, up to the next header
-    or the end of its structure. Structures may be left out, and are checked where there are some; `unused` is
-    called for each that its sequence was given without.
+    One without a header is a line. `unused` is called for each structure that comes after its sequence.
     """
     paired, given = False, None  # given: the record that its structure may follow
     for entry in scan(lines, Entry):
