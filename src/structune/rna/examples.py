@@ -148,9 +148,8 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
     for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
         if not name and index:
-            raise DataError(
-                f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
-            )
+            expected = "expected lines '>name' with several sequences"
+            raise DataError(f"{path}: found reactivities without a name, {expected}")
         # Rows are looked up by name, in whatever order; what is left of them is told at the end.
         values = known.get(name)
         if values is None or (name and not values.size):
@@ -196,9 +195,8 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
     for number, text in lines.filled():
         words = [word.strip() for word in text.split("\t")]
         if len(words) != 2 or not all(words):
-            raise lines.refuse(
-                number, f"found {shown(text)}, expected a name and a family, with a tab between"
-            )
+            expected = "expected a name and a family, with a tab between"
+            raise lines.refuse(number, f"found {shown(text)}, {expected}")
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"found a second family of {shown(words[0])}")
 

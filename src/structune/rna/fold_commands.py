@@ -120,10 +120,8 @@ def fold(
         source_of_all.check()
         raise DataError(f"{', '.join(files)}: found no sequences")
     if len(first) > 1 and of_one:
-        raise DataError(
-            f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
-            "structure (--output FOLDER writes a file of each)"
-        )
+        told = "found several sequences, expected one: a BPSEQ file holds one structure"
+        raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
     examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
     _write(results, writing, _drawer(recipe, len(first) > 1))
@@ -154,9 +152,8 @@ def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator
         if draws is not None:
             example = replace(example, generator=draws.of(sequence))
         if writing.is_drawn and not sequence:
-            raise example.refuse(
-                "found an empty sequence, expected at least one base with --plot or --dot-plot"
-            )
+            told = "found an empty sequence, expected at least one base with --plot or --dot-plot"
+            raise example.refuse(told)
         if format in ("ct", "bpseq") and has_two:
             raise example.refuse(f"found two strands, expected one for the format {format}")
         if (n := len(sequence)) >= _LONG and not writing.quiet and folder.max_span is None:
@@ -215,10 +212,8 @@ class Recipe:
             "--dot-plot": writing.dot_plot is not None,
         }
         for option in () if has_sums else filter(asked.get, asked):
-            raise CapabilityError(
-                f"{model}: {option} needs a model with probabilities; this one was fitted with "
-                f"loss={folder.loss!r}."
-            )
+            needs = f"{model}: {option} needs a model with probabilities"
+            raise CapabilityError(f"{needs}; this one was fitted with loss={folder.loss!r}.")
 
     def fold(self, batch: list[Example]) -> list[Folded]:
         folder, window = self.folder, self.writing.window

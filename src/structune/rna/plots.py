@@ -66,7 +66,6 @@ _ASPECT = 0.64  # of a digit
 
 
 def _checked_partners(sequence: str, structure: Structure) -> IntArray:
-    """The partners of a structure of this sequence."""
     check_strands(sequence)
     found, n = as_partners(structure), len(bases_of(sequence))
     if found.size != n:
@@ -80,15 +79,13 @@ def _checked_partners(sequence: str, structure: Structure) -> IntArray:
 
 def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
-    given = probabilities
     if issparse(probabilities):
         require_memory(24.0 * n * n, f"the cells of a drawing of {n:,} bases", "a shorter sequence")
-        given = given.toarray()
-    given = np.asarray(given, dtype=np.float64)
+        probabilities = probabilities.toarray()
+    given = np.asarray(probabilities, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):
-        raise DataError(
-            f"found probabilities of shape {given.shape}, expected {(n, n)}, one for each two bases"
-        )
+        expected = f"expected {(n, n)}, one for each two bases"
+        raise DataError(f"found probabilities of shape {given.shape}, {expected}")
     checked = within_unit(given)
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)
 
@@ -242,10 +239,10 @@ def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) 
 def _place_labels(
     xy: FloatArray, joined: IntArray, ends: list[tuple[int, str, int]], side: int, step: int, height: float
 ) -> Iterator[tuple[str, FloatArray, FloatArray | None]]:
-    """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
+    """The labels of ends, 5' and 3', and numbers of every `step`-th base, with the line from it to its base.
 
     The outside is left (`side` is 1) or right (-1) of the way from 5' to 3'; labels of ends are behind (1) or
-    before (-1) their bases; `height` is that of a character. With each number comes the line to its base.
+    before (-1) their bases; `height` is that of a character. Those without room are left out.
     """
     along = np.array([[1.0, 0.0]])
     if len(xy) > 1:
@@ -264,32 +261,24 @@ def _place_labels(
     taken = np.vstack([xy, starts[line] + share[:, None] * (stops - starts)[line]])
     for base, text, direction, is_end in wanted:
         half = np.array([_ASPECT * height * len(text), height]) / 2
-        if (place := _free_place(xy[base], half, direction, taken)) is not None:
-            at, to_base = place
-            yield text, at, None if is_end else to_base
-            x = np.linspace(-1, 1, 5)[:, None]  # points that stand for the box of the text
-            taken = np.vstack([taken, at + np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)])
-
-
-def _free_place(
-    base: FloatArray, half: FloatArray, direction: FloatArray, taken: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
-    """The first free place near its base, to the outside: the middle of a box, and the ends of its line."""
-    reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
-    near = taken[np.all(np.abs(taken - base) < reach, axis=1)]
-    others = near[np.hypot(*(near - base).T) > _FREE + 0.05]  # what the line of a label must not touch
-    angle = np.arctan2(direction[1], direction[0])
-    for gap, turn in product(_GAPS, _TURNS):
-        way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
-        extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
-        at = base + way * (_FREE + gap + extent)
-        start, stop = base + way * _FREE, at - way * (extent + 0.1)
-        beside = np.maximum(np.abs(near - at) - half, 0)
-        spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
-        is_free = not near.size or np.hypot(*beside.T).min() > _FREE
-        if is_free and (not others.size or np.hypot(*(others[:, None] - spots).T).min() > _FREE):
-            return at, np.array([start, stop])
-    return None
+        reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
+        near = taken[np.all(np.abs(taken - xy[base]) < reach, axis=1)]
+        others = near[np.hypot(*(near - xy[base]).T) > _FREE + 0.05]  # what a label's line must not touch
+        angle = np.arctan2(direction[1], direction[0])
+        for gap, turn in product(_GAPS, _TURNS):  # the first free place, to the outside
+            way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
+            extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
+            at = xy[base] + way * (_FREE + gap + extent)
+            start, stop = xy[base] + way * _FREE, at - way * (extent + 0.1)
+            beside = np.maximum(np.abs(near - at) - half, 0)
+            spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
+            is_free = not near.size or np.hypot(*beside.T).min() > _FREE
+            if is_free and (not others.size or np.hypot(*(others[:, None] - spots).T).min() > _FREE):
+                yield text, at, None if is_end else np.array([start, stop])
+                x = np.linspace(-1, 1, 5)[:, None]  # points that stand for the box of the text
+                box = at + np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)
+                taken = np.vstack([taken, box])
+                break
 
 
 def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
@@ -360,9 +349,8 @@ def plot_pair_probabilities(
     n = len(letters)
     table = _checked_probabilities(probabilities, n)
     if not n or table.ndim == 1:
-        raise DataError(
-            f"found probabilities of shape {table.shape}, expected a matrix for at least one base"
-        )
+        expected = "expected a matrix for at least one base"
+        raise DataError(f"found probabilities of shape {table.shape}, {expected}")
     found = None if structure is None else _checked_partners(sequence, structure)
     plot = DotPlot(path, letters, letters)
     if (nick := sequence.find(STRANDS)) >= 0:
@@ -453,10 +441,7 @@ def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
 def _place_on_circle(
     z: ComplexArray, loop: _Loop, radius: float, gaps: FloatArray, before: int, after: int
 ) -> None:
-    """Place branches and single bases on a circle around the point above 0; `gaps` are angles between pairs.
-
-    The loop lies between the bases `before` and `after`, which are a pair (or as far apart as one).
-    """
+    """Place branches and single bases, between those `before` and `after`, on a circle with these angles."""
     # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
     depth = _depth(radius)

@@ -145,9 +145,8 @@ def evaluate(
 ) -> FoldingScores:
     """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
     if not folder.has_probabilities and (gamma is not None or with_curve):
-        raise DataError(
-            f"a model fitted with loss={folder.loss!r} has no probabilities, and no use for gamma"
-        )
+        told = f"a model fitted with loss={folder.loss!r} has no probabilities"
+        raise DataError(f"{told}, and no use for gamma")
     gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
     gammas: list[Any] = [gamma, *(ROC_GAMMAS if with_curve else ())]
 

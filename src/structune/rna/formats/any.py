@@ -139,10 +139,8 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     _check_format(format, _WRITERS)
     found = format or _format_of_name(target)
     if found not in _WRITERS:
-        raise DataError(
-            f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}, "
-            f"expected format to be one of {', '.join(_WRITERS)}"
-        )
+        told = f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}"
+        raise DataError(f"{told}, expected format to be one of {', '.join(_WRITERS)}")
     _WRITERS[found](target, records)
 
 
@@ -172,9 +170,8 @@ def _read_file(
                 raise DataError(f"{lines.name}: found no sequences")
             return
         if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
-            raise DataError(
-                f"{lines.name}: found no headers '>name', expected some where records are skipped"
-            )
+            expected = "expected some where records are skipped"
+            raise DataError(f"{lines.name}: found no headers '>name', {expected}")
         # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
         pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
         for count, piece in enumerate(pieces, 1):
@@ -209,9 +206,8 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
             clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)
         except DataError as error:
-            raise DataError(
-                f"{lines.name}: found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
-            ) from None
+            told = f"found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
+            raise DataError(f"{lines.name}: {told}") from None
     # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:
         # structures may be of other lengths than the lines above them, or of several lines themselves

@@ -161,9 +161,8 @@ def partners(structure: str) -> IntArray:
             i = stacks[opening].pop()
             found[i], found[j] = j, i
         elif character != ".":
-            raise DataError(
-                f"position {j + 1} (from 1): found {character!r}, expected '.', a bracket or letter"
-            )
+            expected = "expected '.', a bracket or letter"
+            raise DataError(f"position {j + 1} (from 1): found {character!r}, {expected}")
     if open_bases := [stack[-1] for stack in stacks.values() if stack]:
         i = min(open_bases)
         closing = CLOSING[OPENING.index(structure[i])]
@@ -205,9 +204,8 @@ def to_dot_bracket(partners: Any) -> str:
         is_free = (k for k, ends in others if not any(is_crossed(ends, i, j) for i, j in helix))
         layer = next(is_free, len(layers))
         if layer == len(OPENING):
-            raise DataError(
-                f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket"
-            )
+            most = f"expected at most {len(OPENING)} kinds of bracket"
+            raise DataError(f"found pairs that cross too often, {most}")
         if layer == len(layers):
             layers.append(np.arange(given.size))
         for i, j in helix:
@@ -256,9 +254,8 @@ def as_partners(structure: Any) -> IntArray:
         return partners(structure)
     given = np.asarray(structure)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise DataError(
-            f"found partners of shape {given.shape} and type {given.dtype}, expected a row of integers"
-        )
+        told = f"found partners of shape {given.shape} and type {given.dtype}"
+        raise DataError(f"{told}, expected a row of integers")
     given = given.astype(np.int64)
     bases = np.arange(given.size)
     possible = (given >= 0) & (given < given.size) & (given != bases)

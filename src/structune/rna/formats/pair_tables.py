@@ -53,24 +53,21 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
             continue
         match = _HEADER.fullmatch(text)
         if match is None or _BASE.match(match[2] or ""):
-            raise lines.refuse(
-                number, f"found {shown(text)}, expected a header: the number of bases and a name"
-            )
+            expected = "expected a header: the number of bases and a name"
+            raise lines.refuse(number, f"found {shown(text)}, {expected}")
         size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
         count += 1
         # Rows are taken from the same stream as headers: as many as the header says.
         table, around = _PairTable(lines), list[tuple[int, int]]()
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:
-                raise lines.refuse(
-                    row, f"found {len(words)} columns, expected 6: index, base, before, after, partner, index"
-                )
+                expected = "expected 6: index, base, before, after, partner, index"
+                raise lines.refuse(row, f"found {len(words)} columns, {expected}")
             around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
             table.add(row, words[0], words[1], words[4])
         if len(around) < size:
-            raise lines.refuse(
-                number, f"found the end of the file after {len(around)} bases, expected {size}"
-            )
+            told = f"found the end of the file after {len(around)} bases, expected {size}"
+            raise lines.refuse(number, told)
         # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
         links = [(after, before) for (_, after), (before, _) in pairwise(around)]
         ends = [k for k, link in enumerate(links, 1) if link == (0, 0)]
@@ -197,10 +194,8 @@ class _PairTable:
 def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int]]]:
     """The number of each base from 1, its letter, and its partner, 0 for none."""
     if STRANDS in record.sequence:
-        raise DataError(
-            f"record {shown(record.name)}: found two strands, which CT and BPSEQ files have no notation for, "
-            "expected one"
-        )
+        told = "found two strands, which CT and BPSEQ files have no notation for, expected one"
+        raise DataError(f"record {shown(record.name)}: {told}")
     found = (partners(need_structure(record)) + 1).tolist()
     return enumerate(zip(record.sequence, found, strict=True), 1)
 

@@ -91,9 +91,8 @@ def clean_sequence(text: str, letters: str = BASES) -> str:
     if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
         hint = " (is it a protein?)" if text[position].upper() in _RESIDUES else ""
-        raise DataError(
-            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T{hint}"
-        )
+        expected = f"expected one of {BASES} or T{hint}"
+        raise DataError(f"position {position + 1} (from 1): found {text[position]!r}, {expected}")
     return sequence
 
 
@@ -250,9 +249,8 @@ class Entry:
         """Add a line without the energy behind it."""
         structure, *energy = text.split(maxsplit=1)
         if energy and not _ENERGY.fullmatch(energy[0]):
-            raise self.lines.refuse(
-                number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
-            )
+            told = f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
+            raise self.lines.refuse(number, told)
         self.structure_number = self.structure_number or number
         self.structure.append(structure)
         self.n_missing -= len(structure)
@@ -387,9 +385,8 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             if record is not None:
                 record.append(text)
             elif end_in_constraints([before, text]):
-                raise lines.refuse(
-                    number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
-                )
+                told = f"found {shown(text)} below a sequence of its length"
+                raise lines.refuse(number, f"{told}, {_ADVICE} plain")
             before = text
         if number:
             yield number, text
