@@ -16,9 +16,7 @@ import numpy as np
 from structune.cli.files import standard_input
 from structune.cli.terminal import say
 from structune.errors import DataError
-from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, shown, some_of, source_name
-from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
@@ -38,7 +36,6 @@ R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED = 3  # files
 _MOST_NAMED_SEQUENCES = 5
-PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _UPPER = (
     "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
 )
@@ -64,14 +61,6 @@ class Example:
         if self.record.structure is None:
             raise self.refuse("found no structure, expected one")
         return self.record.structure
-
-
-def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> RNAFolder:
-    """A model file, the shipped model, or CONTRAfold's parameters; for one thread, with these settings."""
-    if contrafold is not None:
-        return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
-    folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
-    return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
 
 
 def read_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:

@@ -30,14 +30,14 @@ from structune.cli.files import (
 )
 from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
-from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences, with_reactivities
+from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.formats.alignments import read_alignments, stockholm_text
 from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.formats.pair_tables import write_bpseq, write_ct
 from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
-from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
+from structune.rna.options import Consensus, Known, Output, Reading, Shape, Source, Wanted, Writing
 from structune.rna.structure.constraints import Constraints, as_constraints
 from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 from structune.running.executors import make_executor
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
 
-def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -> int:
-    _check_apart(files, source, options.output)
+def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:
+    _check_apart(files, source, wanted.output)
     folder = source.open("consensus").set_params(n_jobs=source.jobs)
     sources: list[Any] = [standard_input() if file == "-" else file for file in files]
     n_unused = 0
-    with open_text(options.output) as stream:
+    with open_text(wanted.output) as stream:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
-            structure = folder.predict_alignment(alignment.rows, options.threshold)
+            structure = folder.predict_alignment(alignment.rows, wanted.threshold)
             stream.write(stockholm_text(alignment, structure))
             stream.flush()
             n_unused += alignment.structure is not None
@@ -66,9 +66,9 @@ def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -
     return 0
 
 
-def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, output: Output) -> int:
+def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, writing: Output) -> int:
     """Tell what a model says of known structures, a row each; returns the exit code."""
-    _check_apart(files, source, output.output)
+    _check_apart(files, source, writing.output)
     folder = source.open("score", **shape.settings)
 
     def row(example: Example) -> str:
@@ -79,7 +79,7 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
         return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)]) + "\n"
 
-    with open_text(output.output) as stream:
+    with open_text(writing.output) as stream:
         stream.write("\t".join(["name", *Judgement._fields]) + "\n")
         examples = read_sequences(files, "structures", shape.skip_bad, reading.input_format)
         for text in make_executor(source.jobs).map(row, examples):
@@ -131,9 +131,7 @@ def fold(
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
     if output != "-":
-        model = [] if source.model == PRETRAINED else [source.model]
-        read = [file for file in files if file != "-"]
-        check_apart([*read, *beside, source.contrafold, *model], [Path(output)])
+        check_apart([*files, *beside, source.contrafold, source.model], [Path(output)])
 
 
 def _is_folder(output: str) -> bool:

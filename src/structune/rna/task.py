@@ -74,7 +74,7 @@ _CONSENSUS = OwnCommand(
         "SS_cons.",
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
-    options=(options.Source, options.ConsensusOptions),
+    options=(options.Source, options.Consensus),
     work=_lazy("consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
@@ -141,9 +141,7 @@ class RNATask(Task):
     def prepare(self, model: RNAFolder, learning: options.Learning) -> None:
         if not isinstance(learning, options.Training) or learning.center is None:
             return
-        from structune.rna.examples import open_folder
-
-        model.center = open_folder(learning.center)
+        model.center = options.Source(learning.center).open()
         model.gamma, model.decoding = model.center.gamma, model.center.decoding
         if model.center.rna_.feature_set == "extended":
             model.features = "extended"
@@ -207,10 +205,8 @@ class RNATask(Task):
         written = model.write_blocks(blocks, writer)
         return written, [("data", f"{len(written):,} sequences, {sum(written.n_parts):,} bases")]
 
-    def open(self, path: str, options: Any) -> RNAFolder:
-        from structune.rna.examples import open_folder
-
-        return open_folder(path)
+    def open(self, path: str, _: Any) -> RNAFolder:
+        return options.Source(path).open()
 
     def read_known(
         self, files: Sequence[str], reading: options.Reading, model: RNAFolder, header: Any
