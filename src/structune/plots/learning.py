@@ -99,12 +99,8 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
 
     Parameters
     ----------
-    history : list of dict
-        The ``history_`` of an estimator.
-    group_names : sequence of str
-        Its ``group_names_``. More than 40 groups are drawn as percentiles.
-    path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+    history, group_names, path
+        As in `plot_tuning`.
 
     Raises
     ------

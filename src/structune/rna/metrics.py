@@ -82,15 +82,12 @@ class BasePairScores:
 
 
 def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> BasePairScores:
-    """Count true and predicted base pairs, and those that agree.
-
-    Pairs that cross others count like all others: those that a predictor of nested structures cannot find are
-    missed.
+    """Count true and predicted base pairs, pseudoknots among them, and those that agree.
 
     Parameters
     ----------
     true, predicted : sequences of structures
-        A structure is a string in dot-bracket notation, or an array of partners, -1 for none.
+        Each a string in dot-bracket notation, or an array of partners, -1 for none.
     slip : int
         A pair (i, j) is right if it, or one with i or j (not both) moved by at most `slip`, is in the other
         structure. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
@@ -176,11 +173,10 @@ def sensitivity_ppv_curve(
 
 
 def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
-    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007).
+    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007); 0 of no points.
 
     Trapezoids between the points in the order of PPV, and of decreasing sensitivity where PPV is equal; from
     the smallest PPV the curve goes on horizontally to PPV 0, and at the largest it drops to sensitivity 0.
-    Nothing is smoothed, and no points have area 0.
 
     Parameters
     ----------
@@ -297,8 +293,7 @@ class Judgement(NamedTuple):
     log_odds : float
         Against the most probable structure, at most 0.
     expected_ppv, expected_sensitivity : float
-        The mean probability of its pairs, and the share that they have of all that are expected: what of it
-        is right, and what of the truth it has, by the model. 1 of none.
+        The mean probability of its pairs, and their share of all that are expected; 1 of none.
     expected_distance : float
         The pairs that it and a structure drawn by the model do not share, on average.
     """

@@ -92,12 +92,10 @@ def read_rna(
         perhaps with its structure below. If given, lines of ``x`` below sequences are bases that are masked;
         otherwise they are refused where they can only be constraints.
     live : bool
-        Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it, and
-        to whom structures do not matter: the first line alone tells the format, and structures below
-        sequences may be left out. Without headers a sequence is then a line.
+        Give each sequence as soon as it is whole, to a program that waits for it: the first line alone tells
+        the format, structures below sequences may be left out, and without headers a sequence is a line.
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
-        Of formats without such headers it is an error.
     unused : callable, optional
         Called for each structure that comes when its sequence, without a header, has been given by `live`.
 

@@ -66,7 +66,7 @@ def pairs_of(partners: IntArray) -> list[tuple[int, int]]:
 
 
 def largest_nested(partners: IntArray) -> IntArray:
-    """Partners within a largest set of pairs that do not cross.
+    """Partners within a largest set of pairs that do not cross; -1 for those of other pairs, too.
 
     Of sets as large, the one that keeps pairs further left. Time and memory grow with the square of the
     number of pairs that cross others, 100 MB for 5000 of them; pairs that cross none cost little.
@@ -76,10 +76,6 @@ def largest_nested(partners: IntArray) -> IntArray:
     partners : ndarray of int64, shape (n,)
         Partner of each base, -1 for none.
 
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        A copy without the pairs that are left out.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)
@@ -171,7 +167,7 @@ def partners(structure: str) -> IntArray:
 
 
 def to_dot_bracket(partners: Any) -> str:
-    """Dot-bracket notation of a structure.
+    """Dot-bracket notation of a structure, a character a base.
 
     A largest set of nested pairs is written ``()``. Helices of the other pairs take, from the left, the first
     of ``[]``, ``{}``, ``<>``, ``Aa``, ..., ``Zz`` whose pairs they do not cross.
@@ -180,11 +176,6 @@ def to_dot_bracket(partners: Any) -> str:
     ----------
     partners : array-like of int, shape (n,)
         Partner of each base, from 0; -1 for none.
-
-    Returns
-    -------
-    str
-        A character a base.
 
     Raises
     ------
@@ -215,7 +206,7 @@ def to_dot_bracket(partners: Any) -> str:
 
 
 def drop_pseudoknots(structure: str) -> tuple[str, int]:
-    """A structure without the pairs that form pseudoknots.
+    """A structure without the pairs that form pseudoknots, of ``.()&`` only, and the number of those pairs.
 
     The ``()`` pairs, which authors use for the nested part, are kept, and only these. A structure without any
     is reduced to a largest set of nested pairs.
@@ -224,13 +215,6 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     ----------
     structure : str
         Dot-bracket notation.
-
-    Returns
-    -------
-    structure : str
-        Of ``.``, ``(``, ``)`` and ``&`` only.
-    n_dropped : int
-        Number of pairs dropped.
 
     Raises
     ------

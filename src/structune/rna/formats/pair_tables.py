@@ -100,7 +100,7 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read a BPSEQ file, compressed by gzip or not.
+    """Read the record of a BPSEQ file, compressed by gzip or not; none if it has neither a base nor a name.
 
     Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
     is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
@@ -108,11 +108,6 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     Parameters
     ----------
     source : path or file object, binary or text
-
-    Returns
-    -------
-    list of RNARecord
-        One record, or none if the file has neither a base nor a name.
 
     Raises
     ------
@@ -144,8 +139,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     Parameters
     ----------
     target : path or file object, binary or text
-    records : iterable of RNARecord
-        Of one record.
+    records : iterable of one RNARecord
 
     Raises
     ------
