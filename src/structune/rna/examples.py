@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -20,13 +20,7 @@ from structune.files.text import Lines, Source, shown, some_of, source_name
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
-from structune.rna.probing import (
-    Reactivities,
-    ReactivityModel,
-    check_letters,
-    deigan_log_odds,
-    read_reactivities,
-)
+from structune.rna.probing import ReactivityModel, check_letters, deigan_log_odds, read_reactivities
 from structune.rna.structure.constraints import NOTATION, Constraints
 from structune.running.executors import count_jobs
 from structune.running.live import live_map
@@ -66,15 +60,15 @@ class Example:
 def read_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
     """The records of files and folders, one at a time; each has a structure, and there is one at least."""
     example = None
-    for example in _of_all(paths, lambda file: _records(file, format)):
+    for example in _of_all(paths, partial(_records, format=format)):
         _ = example.structure
         yield example
     if example is None:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
-def _records(source: Source, format: str | None, **options: Any) -> Iterator[Example]:
-    return (Example(record, source_name(source)) for record in read_rna(source, format, **options))
+def _records(source: Source, **options: Any) -> Iterator[Example]:
+    return (Example(record, source_name(source)) for record in read_rna(source, **options))
 
 
 def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
@@ -108,7 +102,7 @@ def read_sequences(
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
-        for example in _records(source, format, live=not below, skipped=skipped, unused=tell):
+        for example in _records(source, format=format, live=not below, skipped=skipped, unused=tell):
             if not below and example.record.structure is not None:
                 tell()
             if not example.record.sequence:
@@ -120,10 +114,8 @@ def read_sequences(
     if empty:
         say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
     if unused:
-        say(
-            f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
-            "structune score judges them, and with --constraints those of dot-bracket files hold"
-        )
+        told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used"
+        say(f"{told}: structune score judges them, and with --constraints those of dot-bracket files hold")
 
 
 # --- reactivities -------------------------------------------------------------------------------------------
@@ -144,34 +136,28 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         if values is None or (name and not values.size):
             without.append(name)
             yield example
-        else:
-            unused.discard(name)
-            yield _probed(example, values, table, path)
+            continue
+        unused.discard(name)
+        record, n = example.record, example.record.n_bases
+        if values.size > n:
+            raise example.refuse(f"found {values.size} reactivities for {n} bases")
+        try:
+            check_letters(record.sequence, values)
+        except DataError as error:
+            raise example.refuse(f"{path}: {error}") from None
+        if values.size < n:
+            say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
+        row = np.full(n, np.nan)
+        row[: values.size] = values
+        paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
+        notation = example.constraints if isinstance(example.constraints, str) else ""
+        yield replace(example, constraints=Constraints(notation, paired=paired))
     for told, names in (
-        ("found no reactivities for {:,} of the sequences", without),
-        ("did not use the rows of {:,} other sequences", unused),
+        (f"found no reactivities for {len(without):,} of the sequences", without),
+        (f"did not use the rows of {len(unused):,} other sequences", unused),
     ):
         if names:
-            shown_names = some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
-            say(f"{path}: {told.format(len(names))}: {shown_names}")
-
-
-def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
-    """The same example with evidence from its reactivities."""
-    record, n = example.record, example.record.n_bases
-    if values.size > n:
-        raise example.refuse(f"found {values.size} reactivities for {n} bases")
-    try:
-        check_letters(record.sequence, values)
-    except DataError as error:
-        raise example.refuse(f"{path}: {error}") from None
-    if values.size < n:
-        say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
-    row = np.full(n, np.nan)
-    row[: values.size] = values
-    paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
-    notation = example.constraints if isinstance(example.constraints, str) else ""
-    return replace(example, constraints=Constraints(notation, paired=paired))
+            say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -179,8 +165,7 @@ def _probed(example: Example, values: Reactivities, table: ReactivityModel | Non
 
 def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
     """Read a file of names and families, with tabs between; gives a function from examples to families."""
-    families: dict[str, str] = {}
-    lines = Lines(path)
+    families, lines = dict[str, str](), Lines(path)
     for number, text in lines.filled():
         words = [word.strip() for word in text.split("\t")]
         if len(words) != 2 or not all(words):
@@ -189,13 +174,13 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"found a second family of {shown(words[0])}")
 
-    def family(example: Example) -> str:
-        name = example.record.name
-        if name not in families:
-            raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
-        return families[name]
+    def families_of(examples: Sequence[Example]) -> list[str]:
+        for example in examples:
+            if (name := example.record.name) not in families:
+                raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
+        return [families[example.record.name] for example in examples]
 
-    return lambda examples: [family(example) for example in examples]
+    return families_of
 
 
 # --- constraints --------------------------------------------------------------------------------------------
@@ -265,10 +250,8 @@ def in_order(
 
     def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:
         """Results of all examples, or of those before one that fails, and its error."""
-        try:
+        with suppress(DataError):  # of one of them: which?
             return work(batch), None
-        except DataError:
-            pass  # one of them: which?
         # Once more one by one, up to the one that fails: all before it are written.
         done: list[R] = []
         for example in batch:

@@ -19,7 +19,6 @@ from structune.rna.formats.sequences import (
     OF_STRANDS,
     STRUCTURE,
     RNARecord,
-    check_masked,
     checked_masks,
     clean_sequence,
     parse_dot_bracket,
@@ -156,7 +155,6 @@ def _read_file(
         found = format or _format_of_name(source) or _format_of_content(lines, live, is_file)
     chosen = _FORMATS[found]
     if format is None and chosen.has_headers:
-        check_masked(lines)
         lines = lines.checked(checked_masks)
     parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
     with lines.told_by_look(chosen.looks, _ADVICE):

@@ -354,28 +354,25 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
     return n_marks == n_bases > 0
 
 
-def check_masked(lines: Lines) -> None:
-    """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
+def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
+    """The same lines; refuses such lines below all sequences, or below one without a header.
+
+    If below headers some records are so, and others not, these are masked, and told.
+    """
     head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
     record, last = None, ""
     for text in chain(head, [">"]):  # one by one: a program may wait for an answer
         if text.startswith(">"):
             if record is not None and not end_in_constraints(record):
-                return
+                break
             record, last = list[str](), record[-1] if record else last
         elif record is None:
-            return
+            break
         else:
             record.append(text)
-    if last:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
-
-
-def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses such lines below sequences without headers, which are a line each.
-
-    Below headers some records may be so, and others not: these are masked, and told.
-    """
+    else:
+        if last:
+            raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
     record, before, n_masked = None, "", 0
     for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
@@ -391,7 +388,6 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
         if number:
             yield number, text
     if n_masked:
-        warn(
-            f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
-            "bases, because other sequences have none; constraints are read with --constraints"
-        )
+        told = f"read the lines of x below {n_masked:,} sequences, of the same length, as masked bases"
+        why = "because other sequences have none; constraints are read with --constraints"
+        warn(f"{lines.name}: {told}, {why}")
