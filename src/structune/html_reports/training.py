@@ -16,17 +16,14 @@ _MOST_ROWS = 200
 
 
 def training_sections(model: StructuredEstimator) -> Iterator[Section]:
-    history, course = model.history_, list[Block]()
+    history, names, course = model.history_, model.group_names_, list[Block]()
     # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
     if any("passes" in record and record["stage"] != "grid" for record in history):
         told = "how the loss fell over the passes over the data"
         course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
     if any("log_precision" in record for record in history):
-        plot, told = (
-            partial(plot_precision_course, history, model.group_names_),
-            "the precisions of all groups",
-        )
-        course.append(picture(plot, f"{told}, step by step", "The precisions that were tried."))
+        told, plot = "The precisions that were tried.", partial(plot_precision_course, history, names)
+        course.append(picture(plot, "the precisions of all groups, step by step", told))
     if course:
         yield Section("Learning", course)
     yield Section("Hyperparameters by group", [Text(_MEANING), _precisions(model)])

@@ -193,13 +193,13 @@ class _Constrained(Entry):
     last_number = 0  # of its bases
 
     def ends_before(self, number: int, text: str) -> bool:
-        ends = self.is_line and not _is_notation(text)
+        ends = self.is_line and not _MARKS.issuperset(text.split(maxsplit=1)[0])
         if ends and end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS):
             raise self.lines.refuse(number, _UPPER)
         return ends
 
     def add(self, number: int, text: str) -> None:
-        is_constraint = bool(self.sequence) and _is_notation(text)
+        is_constraint = bool(self.sequence) and _MARKS.issuperset(text.split(maxsplit=1)[0])
         if self.lacks_header or (self.structure and not is_constraint):
             raise self.lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         if is_constraint:
@@ -221,11 +221,6 @@ class _Constrained(Entry):
             record = RNARecord(self.name, "".join(self.sequence), description=self.description)
         place = f"{self.lines.name}:{self.structure_number or self.number}"
         return Example(record, place, "".join(self.structure) or None)
-
-
-def _is_notation(text: str) -> bool:
-    """Whether the first word of a line has letters of constraints only."""
-    return set(text.split(maxsplit=1)[0]) <= _MARKS
 
 
 # --- many sequences -----------------------------------------------------------------------------------------

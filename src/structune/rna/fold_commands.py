@@ -7,10 +7,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +31,8 @@ from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.formats.alignments import read_alignments, stockholm_text
+from structune.rna.formats.any import write_rna
 from structune.rna.formats.brackets import STRANDS, bases_of
-from structune.rna.formats.pair_tables import write_bpseq, write_ct
 from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
@@ -124,7 +123,7 @@ def fold(
         raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
     examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
-    _write(results, writing, _drawer(recipe, len(first) > 1))
+    _write(results, recipe, len(first) > 1)
     source_of_all.check()
     return 0
 
@@ -303,16 +302,9 @@ def _json(folded: Folded, min_probability: float) -> Iterator[str]:
     yield "}\n"
 
 
-def _pair_rows(folded: Folded, min_probability: float) -> Iterator[str]:
-    name = folded.record.name
-    return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
-
-
 def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
     """Pairs, from 1, and their probabilities."""
     table = folded.pairs
-    if table is None:
-        return
     if isinstance(table, np.ndarray):
         rows: Iterable[tuple[Any, Any]] = ((np.arange(len(table)), row) for row in table)
     else:
@@ -324,42 +316,33 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
-def _bases(folded: Folded, _least: float) -> Iterator[str]:
+def _texts(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
+    """Some at a time."""
     record, pairs = folded.record, folded.pairs
-    if pairs is None:
-        return
-    columns = [unpaired(pairs), partner_entropy(pairs)]
-    if folded.windows is not None:
-        beyond = len(record.sequence) - folded.windows.size
-        columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
-    texts = ([f"{x:.6g}" for x in column] for column in columns)
-    for i, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
-        yield "\t".join([record.name, str(i), *row]) + "\n"
-
-
-def _dot_brackets(folded: Folded, _least: float) -> Iterator[str]:
-    record = folded.record
-    dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
-    for structure, *_, words in folded.choices():
-        header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
-        yield f">{header}\n{record.sequence}\n{structure}\n"
-
-
-def _pair_tables(folded: Folded, _least: float, write: Callable[..., None]) -> Iterator[str]:
-    for structure, *_, words in folded.choices():
-        name, text = "_".join([folded.record.name, *words]), io.StringIO()
-        write(text, [RNARecord(name, folded.record.sequence, structure)])
-        yield text.getvalue()
-
-
-_TEXTS: dict[str, Callable[[Folded, float], Iterator[str]]] = {  # some at a time
-    "json": _json,
-    "pairs": _pair_rows,
-    "bases": _bases,
-    "dbn": _dot_brackets,
-    "ct": partial(_pair_tables, write=write_ct),
-    "bpseq": partial(_pair_tables, write=write_bpseq),
-}
+    match format:
+        case "json":
+            yield from _json(folded, min_probability)
+        case "pairs":
+            for i, j, p in _pairs(folded, min_probability):
+                yield f"{record.name}\t{i}\t{j}\t{p:.6g}\n"
+        case "bases":
+            columns = [unpaired(pairs), partner_entropy(pairs)]
+            if folded.windows is not None:
+                beyond = len(record.sequence) - folded.windows.size
+                columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
+            texts = ([f"{x:.6g}" for x in column] for column in columns)
+            for k, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
+                yield "\t".join([record.name, str(k), *row]) + "\n"
+        case "dbn":
+            dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
+            for structure, *_, words in folded.choices():
+                header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
+                yield f">{header}\n{record.sequence}\n{structure}\n"
+        case _:
+            for structure, *_, words in folded.choices():
+                name, text = "_".join([record.name, *words]), io.StringIO()
+                write_rna(text, [RNARecord(name, record.sequence, structure)], format)
+                yield text.getvalue()
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -371,10 +354,11 @@ _HEADINGS = {
 }
 
 
-def _write(
-    results: Generator[list[Folded], None, None], writing: Writing, draw: Callable[[Folded], None]
-) -> None:
+def _write(results: Generator[list[Folded], None, None], recipe: Recipe, several: bool) -> None:
     """Write to one file, or to one of each sequence in a folder, and draw."""
+    writing = recipe.writing
+    # names of files tell several sequences apart
+    plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
     output, format, names = writing.output, writing.written_as, FileNames()
     shown = not writing.quiet and not (output == "-" and sys.stdout.isatty())
     heading = _HEADINGS.get(format if writing.window is None else "windows", "")
@@ -385,9 +369,10 @@ def _write(
             n_done = len(batch)
             while batch:
                 folded = batch.pop(0)
-                text = chain([heading], _TEXTS[format](folded, writing.min_probability))
+                name = folded.record.name
+                text = chain([heading], _texts(folded, format, writing.min_probability))
                 if file is None:
-                    path = Path(output) / f"{names(folded.record.name)}.{ending}"
+                    path = Path(output) / f"{names(name)}.{ending}"
                     with path.open("xb") as own:  # nothing is written over
                         write_texts(own, text)
                 else:
@@ -395,30 +380,22 @@ def _write(
                     heading = ""
                     if not batch:
                         file.flush()
-                draw(folded)
+                if writing.is_drawn:
+                    _draw(folded, recipe, plot_path and plot_path(name), dot_path and dot_path(name))
                 del folded, text  # its table of pairs is then gone: others wait for the memory
             progress.advance(n_done)
 
 
-def _drawer(recipe: Recipe, several: bool) -> Callable[[Folded], None]:
-    """What draws a sequence; names of files tell several sequences apart, and numbers their structures."""
-    writing, numbered = recipe.writing, recipe.wanted.most_structures > 1
-    plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
+def _draw(folded: Folded, recipe: Recipe, plot: Path | None, dot_plot: Path | None) -> None:
+    """Draw a sequence; names of files have the numbers of its structures, if there may be several."""
+    from structune.rna.plots import plot_pair_probabilities, plot_structure
 
-    def draw(folded: Folded) -> None:
-        if not writing.is_drawn:
-            return
-        from structune.rna.plots import plot_pair_probabilities, plot_structure
-
-        record, pairs = folded.record, folded.pairs
-        if plot_path is not None:
-            path = plot_path(record.name)
-            for structure, k, _, words in folded.choices():
-                title = " ".join([record.name, *words])
-                own = path.with_stem(f"{path.stem}-{k}") if numbered else path
-                plot_structure(record.sequence, structure, pairs, title, own, recipe.folder.circular)
-        if dot_path is not None:
-            best = None if numbered else folded.structures[0]
-            plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_path(record.name))
-
-    return draw
+    record, pairs, numbered = folded.record, folded.pairs, recipe.wanted.most_structures > 1
+    if plot is not None:
+        for structure, k, _, words in folded.choices():
+            title = " ".join([record.name, *words])
+            path = plot.with_stem(f"{plot.stem}-{k}") if numbered else plot
+            plot_structure(record.sequence, structure, pairs, title, path, recipe.folder.circular)
+    if dot_plot is not None:
+        best = None if numbered else folded.structures[0]
+        plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_plot)

@@ -37,7 +37,6 @@ from structune.rna.metrics import Structure, along_ppv, roc_area
 from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ComplexArray = NDArray[np.complex128]
@@ -148,7 +147,11 @@ def plot_structure(
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import EllipseCollection, LineCollection
     from matplotlib.colors import Normalize, to_rgba_array
+    from matplotlib.font_manager import FontProperties
     from matplotlib.lines import Line2D
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Shape
+    from matplotlib.textpath import TextPath
 
     points = 72 * unit  # of a length of the backbone
     bases = np.arange(n)
@@ -175,8 +178,16 @@ def plot_structure(
     discs = EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **edge, **place)
     axes.add_collection(discs)
     readable = points * _LETTER >= _LEAST_LETTER
-    if readable:
-        _draw_letters(axes, letters, xy, colors)
+    if readable:  # letters as shapes keep their proportion to the discs at any size of the figure
+        # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
+        names, dark = np.array(list(letters)), colors[:, :3] @ [0.299, 0.587, 0.114] <= 0.45
+        for letter, is_dark in sorted(set(zip(letters, dark.tolist(), strict=True))):
+            chosen = xy[(names == letter) & (dark == is_dark)]
+            outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
+            middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
+            vertices = (chosen[:, None] + (outline.vertices - middle)).reshape(-1, 2)
+            shape, color = Shape(vertices, np.tile(outline.codes, len(chosen))), "white" if is_dark else "0.1"
+            axes.add_patch(PathPatch(shape, facecolor=color, linewidth=0, zorder=4))
     elif certainty is None:
         used = [kind for kind in _LETTER_COLORS if kind in kinds]
         dot: dict[str, Any] = {"ls": "none", "marker": "o", "markeredgecolor": "0.35", "markersize": 6}
@@ -214,26 +225,6 @@ def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
         if np.count_nonzero(np.diff(signs) < 0) > 1:
             return xy * [1, -1], -1
     return xy, 1
-
-
-def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) -> None:
-    """Draw letters as shapes, so that they keep their proportion to the discs at any size of the figure."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path as Shape
-    from matplotlib.textpath import TextPath
-
-    # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
-    light = colors[:, :3] @ [0.299, 0.587, 0.114] > 0.45
-    names = np.array(list(letters))
-    for letter in sorted(set(letters)):
-        for chosen, color in (((names == letter) & light, "0.1"), ((names == letter) & ~light, "white")):
-            if chosen.any():
-                outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
-                middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
-                vertices = (xy[chosen][:, None] + (outline.vertices - middle)).reshape(-1, 2)
-                codes = np.tile(outline.codes, int(chosen.sum()))
-                axes.add_patch(PathPatch(Shape(vertices, codes), facecolor=color, linewidth=0, zorder=4))
 
 
 def _place_labels(

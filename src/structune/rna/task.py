@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
@@ -171,9 +172,8 @@ class RNATask(Task):
         for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
             if dropped:
                 rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
-        return Examples(
-            (sequences, structures), rows, options={"groups": groups}, heard=(OutsideSpaceWarning,)
-        )
+        by_family, heard = {"groups": groups}, (OutsideSpaceWarning,)
+        return Examples((sequences, structures), rows, options=by_family, heard=heard)
 
     def shard(
         self,
@@ -189,13 +189,12 @@ class RNATask(Task):
         from structune.running.memory import batches
 
         known = None if learning.families is None else read_families(learning.families)
+        size = attrgetter("record.n_bases")
 
         def blocks() -> Iterator[tuple[Any, ...]]:
             examples = read_with_structures(files, learning.input_format)
             with Progress(not quiet, stage="shards", unit="sequences") as progress:
-                for block in batches(
-                    examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
-                ):
+                for block in batches(examples, size, _MOST_BASES, _MOST_SEQUENCES):
                     groups = None if known is None else known(block)
                     named = [example.called for example in block]
                     structures = [example.structure for example in block]

@@ -22,15 +22,11 @@ _Pieces = list[tuple[int, str]]  # of a row, where the alignment is cut into blo
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the records of Stockholm alignments, compressed by gzip or not, one alignment at a time.
+    """Read the records of Stockholm alignments, a path or file object, gzipped or not, one at a time.
 
     Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
     consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
     the WUSS notation all kinds of nested pairs become ``()``, and pseudoknots stay letters.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
 
     Raises
     ------
@@ -158,11 +154,7 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed by gzip or not.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
+    """Read alignments of a path or file object, gzipped or not: many of Stockholm, one of Clustal or FASTA.
 
     Raises
     ------

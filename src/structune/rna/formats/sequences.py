@@ -104,13 +104,9 @@ def need_structure(record: RNARecord) -> str:
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, compressed by gzip or not, one at a time; they have no structures.
+    """Read the records of a FASTA file, a path or file object, gzipped or not, one at a time.
 
-    The name is the first word of the header, or the number of the record, from 1, where there is none.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
+    They have no structures. The name is the first word of the header, or the number of the record, from 1.
 
     Raises
     ------
@@ -154,15 +150,11 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a dot-bracket file, compressed by gzip or not, one at a time.
+    """Read the records of a dot-bracket file, a path or file object, gzipped or not, one at a time.
 
     A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
     energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that
     start with ``#`` are skipped. Records without a name are named by their number, from 1.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
 
     Raises
     ------
@@ -178,14 +170,9 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
+    """Write headers, sequences and structures to a path or file object, gzipped if it ends in ``.gz``.
 
     A structure of letters only would look like a sequence: its pairs are written in brackets.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
 
     Raises
     ------
