@@ -201,7 +201,7 @@ def plot_precisions_by_method(
     axes.set_xlim(low / 1.3, high * 1.3)
     _set_precision_axes(axes, group_names)
     axes.set_ylim(rows.size - 0.5, -0.5)
-    put_legend(figure, axes)
+    put_legend(figure)
     return finish(figure, path)
 
 
@@ -284,7 +284,16 @@ def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_l
     width, height = (6.5, 4.5) if with_loss else (4.5, 3.2)
     if steps[0]["stage"] == "grid" and np.all(tried == tried[:, :1]):
         figure = new_figure(path, width, height)
-        _draw_grid(figure.subplots(), tried[:, 0], _values_of(steps, measure), _MEASURES[measure])
+        axes, log2, label = figure.subplots(), tried[:, 0], _MEASURES[measure]
+        loss = _values_of(steps, measure)
+        best = int(np.argmin(loss))
+        axes.plot(log2, loss, "o-", color=ACCENT, markersize=4)
+        axes.plot(log2[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
+        title = f"{label}: {loss[best]:.5g} at precision {2 ** log2[best]:.3g}"
+        axes.set_title(title, loc="left", fontsize=10)
+        _set_log2_ticks(axes.xaxis)
+        axes.set(xlabel=_PRECISION, ylabel=label)
+        tidy(axes)
         return finish(figure, path)
     n_names = tried.shape[1] if tried.shape[1] <= MOST_NAMES else len(_PERCENTILES)
     height = height_for(n_names, height)
@@ -310,17 +319,6 @@ def _draw_loss(axes: Axes, steps: History, measure: str) -> None:
     axes.set_xlim(left=0)
     if len(steps) > 1:
         axes.legend(frameon=False, fontsize=LABEL_SIZE + 1)
-    tidy(axes)
-
-
-def _draw_grid(axes: Axes, log2: FloatArray, loss: FloatArray, label: str) -> None:
-    best = int(np.argmin(loss))
-    axes.plot(log2, loss, "o-", color=ACCENT, markersize=4)
-    axes.plot(log2[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
-    title = f"{label}: {loss[best]:.5g} at precision {2 ** log2[best]:.3g}"
-    axes.set_title(title, loc="left", fontsize=10)
-    _set_log2_ticks(axes.xaxis)
-    axes.set(xlabel=_PRECISION, ylabel=label)
     tidy(axes)
 
 

@@ -305,7 +305,7 @@ def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path
             axes.plot(*ends, linewidth=1, zorder=2, **style)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="PPV", ylabel="sensitivity")
     tidy(axes)
-    put_legend(figure, axes)
+    put_legend(figure)
     return finish(figure, path)
 
 
@@ -516,8 +516,25 @@ def _place_exterior(z: ComplexArray, loop: _Loop) -> None:
         z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
         z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
         return
+    # A line: branches are above the real axis, each as near to those before as they leave room.
     line = z.copy()
-    _place_on_line(line, loop, below)
+    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
+    # left as its own rows allow.
+    rows = np.floor(line.imag - below).astype(np.int64)
+    skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
+    x, previous = 0.0, -1
+    for a, b, (before, after) in zip(loop.first, loop.last, loop.overhangs, strict=False):
+        n = int(a) - previous
+        row, branch = rows[a : b + 1], line[a : b + 1]
+        room = np.max(np.maximum(skyline[row], skyline[row + 1]) + _MARGIN - branch.real)
+        middle = max(x + before + n + after + PAIR_LENGTH / 2, float(room))
+        stop = middle - PAIR_LENGTH / 2 - after
+        line[previous + 1 : a] = np.linspace(x + before, stop, n, endpoint=False)[1:]
+        branch += middle
+        np.maximum.at(skyline, row, branch.real)
+        np.maximum.at(skyline, row + 1, branch.real)
+        x, previous = middle + PAIR_LENGTH / 2, int(b)
+    line[previous + 1 :] = x + loop.overhangs[-1, 0] + np.arange(1, line.size - previous)
     width, height = (float(np.ptp(part)) if part.size else 0.0 for part in (line.real, line.imag))
     if clear and width <= max(_LONG, 2 * height):
         z[:] = line
@@ -537,24 +554,3 @@ def _place_ring(z: ComplexArray, loop: _Loop) -> None:
         start, n_edges = float(np.angle(z[last])), ends.size + 1
         turn = float((start - np.angle(z[first])) % (2 * np.pi))
     z[ends] = radius * np.exp(1j * (start - turn * np.arange(1, ends.size + 1) / n_edges))
-
-
-def _place_on_line(z: ComplexArray, loop: _Loop, below: float) -> None:
-    """Place branches above the real axis, each as near to those before as they leave room."""
-    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
-    # left as its own rows allow.
-    rows = np.floor(z.imag - below).astype(np.int64)
-    skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
-    x, previous = 0.0, -1
-    for a, b, (before, after) in zip(loop.first, loop.last, loop.overhangs, strict=False):
-        n = int(a) - previous
-        row, branch = rows[a : b + 1], z[a : b + 1]
-        room = np.max(np.maximum(skyline[row], skyline[row + 1]) + _MARGIN - branch.real)
-        middle = max(x + before + n + after + PAIR_LENGTH / 2, float(room))
-        last = middle - PAIR_LENGTH / 2 - after
-        z[previous + 1 : a] = np.linspace(x + before, last, n, endpoint=False)[1:]
-        branch += middle
-        np.maximum.at(skyline, row, branch.real)
-        np.maximum.at(skyline, row + 1, branch.real)
-        x, previous = middle + PAIR_LENGTH / 2, int(b)
-    z[previous + 1 :] = x + loop.overhangs[-1, 0] + np.arange(1, z.size - previous)

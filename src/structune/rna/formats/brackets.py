@@ -214,12 +214,7 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     Parameters
     ----------
     structure : str
-        Dot-bracket notation.
-
-    Raises
-    ------
-    DataError
-        As `partners` does.
+        Dot-bracket notation, checked as `partners` does.
     """
     found = partners(structure)
     # Authors write the nested part in round brackets, even where another set of pairs would be larger.
