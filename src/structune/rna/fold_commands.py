@@ -233,15 +233,14 @@ class Recipe:
 
     def memory_of(self, example: Example) -> float:
         """Bytes that this takes, the table of pairs with it if that is wanted."""
-        wanted, n_tables = self.wanted, OF_SUMS
-        if self.writing.window is not None:
-            n_tables = OF_WINDOWS
-        elif self.with_structures and wanted.samples is not None:
-            n_tables = OF_SAMPLES
-        elif self.with_structures and wanted.is_ranked:
-            n_tables = OF_SEVERAL
-        elif self.with_structures and wanted.pseudoknots:
-            n_tables = OF_KNOTS
+        wanted, with_structures = self.wanted, self.with_structures
+        held = (
+            (OF_WINDOWS, self.writing.window is not None),
+            (OF_SAMPLES, with_structures and wanted.samples is not None),
+            (OF_SEVERAL, with_structures and wanted.is_ranked),
+            (OF_KNOTS, with_structures and wanted.pseudoknots),
+        )
+        n_tables = next((n for n, is_held in held if is_held), OF_SUMS)
         n_bases, has_constraints = len(example.record.sequence), example.constraints is not None
         return self.folder.memory_of(n_bases, n_tables, has_constraints)
 

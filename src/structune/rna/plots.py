@@ -111,7 +111,6 @@ def plot_structure(
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
         Of each pair, as a symmetric matrix, perhaps sparse, or its upper triangle; or of each base to be as
         drawn. It colours the bases, which otherwise have the colours of their letters.
-    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
     circular : bool
@@ -327,7 +326,6 @@ def plot_pair_probabilities(
         drawn.
     structure : str or array-like of int, shape (n_bases,), optional
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
-    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
 

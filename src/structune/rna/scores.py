@@ -12,18 +12,12 @@ from rich.table import Table
 
 from structune.cli.terminal import Progress, numbers_table, record_table
 from structune.errors import DataError
-from structune.html_reports.page import Block, Fold, Picture, Section, Text, make_table
+from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
 from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
 from structune.rna.formats.brackets import largest_nested, partners
-from structune.rna.metrics import (
-    ROC_GAMMAS,
-    PairAccuracy,
-    base_pair_scores,
-    roc_area,
-    sensitivity_ppv_curve,
-)
+from structune.rna.metrics import ROC_GAMMAS, PairAccuracy, base_pair_scores, roc_area, sensitivity_ppv_curve
 from structune.rna.plots import plot_pair_probabilities, plot_sensitivity_ppv, plot_structure
 
 _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
@@ -103,27 +97,26 @@ class FoldingScores:
         drawn = [s for s in order if 0 < lengths[s] <= _LONGEST_DRAWN][:_MOST_DRAWN]
         folds = []
         for s in drawn:
-            title = f"{names[s]}: {lengths[s]:,} bases, F1 {shares[s, 2]:.3f}"
-            folds.append(Fold(title, list(self._structure(s)), is_open=s == drawn[0]))
+            record, known, folder = self.examples[s].record, self.examples[s].structure, self.folder
+            table = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
+            draw = partial(plot_structure, record.sequence, circular=folder.circular)
+            found = partial(draw, self.predicted[s], table)
+            blocks = [
+                picture(partial(draw, known), f"known structure of {record.name}", "Known."),
+                picture(found, f"predicted structure of {record.name}", "Predicted."),
+            ]
+            if table is not None:
+                dots = partial(plot_pair_probabilities, record.sequence, table, known)
+                caption = "Probabilities of pairs above the diagonal, the known pairs below it."
+                blocks.append(picture(dots, f"dot plot of {record.name}", caption))
+            title = f"{record.name}: {lengths[s]:,} bases, F1 {shares[s, 2]:.3f}"
+            folds.append(Fold(title, blocks, is_open=s == drawn[0]))
         if folds:
             n = len(folds)
             which = "All sequences" if n == len(names) else f"{n} sequences of the lowest F1"
             bases = f"at most {_LONGEST_DRAWN:,} bases"
             text = f"{which} of {bases}, the worst first. Dashed lines are pseudoknots."
             yield Section("Structures", [Text(text), *folds])
-
-    def _structure(self, s: int) -> Iterator[Picture]:
-        """Known and predicted structure, and probabilities if the model has some."""
-        record, known, folder = self.examples[s].record, self.examples[s].structure, self.folder
-        table = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
-        draw = partial(plot_structure, record.sequence, circular=folder.circular)
-        yield picture(partial(draw, known), f"known structure of {record.name}", "Known.")
-        drawn = partial(draw, self.predicted[s], table)
-        yield picture(drawn, f"predicted structure of {record.name}", "Predicted.")
-        if table is not None:
-            dots = partial(plot_pair_probabilities, record.sequence, table, known)
-            caption = "Probabilities of pairs above the diagonal, the known pairs below it."
-            yield picture(dots, f"dot plot of {record.name}", caption)
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
         """Of all pairs together, and means over sequences; exact, and with a slip."""

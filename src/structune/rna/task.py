@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +27,11 @@ _INPUTS = (
 # --- commands ---------------------------------------------------------------------------------------------
 
 
-def _lazy(name: str) -> Callable[..., int]:
-    """A command by its name, imported when it is run."""
+def _run(name: str, *given: Any) -> int:
+    """Run a command, which is imported then."""
+    from structune.rna import fold_commands
 
-    def work(*given: Any) -> int:
-        from structune.rna import fold_commands
-
-        return int(getattr(fold_commands, name)(*given))
-
-    return work
+    return int(getattr(fold_commands, name)(*given))
 
 
 _SEVERAL = ("--samples", "--nbest", "--within")
@@ -50,7 +47,7 @@ _FOLD = OwnCommand(
     ),
     inputs=_INPUTS,
     options=(options.Source, options.Reading, options.Shape, options.Known, options.Wanted, options.Writing),
-    work=_lazy("fold"),
+    work=partial(_run, "fold"),
     rules=(
         Rule("--constraints", forbids=("--skip-bad", "--input-format")),
         Rule(
@@ -76,7 +73,7 @@ _CONSENSUS = OwnCommand(
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
     options=(options.Source, options.Consensus),
-    work=_lazy("consensus"),
+    work=partial(_run, "consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
 _SCORE = OwnCommand(
@@ -88,7 +85,7 @@ _SCORE = OwnCommand(
     ),
     inputs="Files of sequences with structures, or - for standard input, the default.",
     options=(options.Source, options.Reading, options.Shape, options.Output),
-    work=_lazy("score"),
+    work=partial(_run, "score"),
     rules=(Rule("--contrafold", forbids=("--model",)), Rule("--circular", forbids=("--max-span",))),
 )
 

@@ -18,7 +18,7 @@ _LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `
 _ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
 _BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
 _NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
-_Pieces = list[tuple[int, str]]  # of a row, where the alignment is cut into blocks, with the numbers of lines
+_Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by the numbers of their lines
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
@@ -64,13 +64,9 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
                     clean_sequence(piece, BASES + GAPS)
             case _:
                 raise lines.refuse(number, f"found {shown(text)}, expected a name and its aligned sequence")
-        rows[kind].setdefault(name, []).append((number, piece))
+        rows[kind].setdefault(name, {})[number] = piece
     if rows is not None:
         raise lines.refuse(number, "found the end of the file, expected '//'")
-
-
-def _joined(pieces: _Pieces) -> str:
-    return "".join(piece for _, piece in pieces)
 
 
 def _records(
@@ -79,15 +75,15 @@ def _records(
     for name, row in own.items():
         if name not in rows:
             message = f"found the structure of {shown(name)}, which has no sequence"
-            raise lines.refuse(row[0][0], message)
+            raise lines.refuse(min(row), message)
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
-        if (n := len(_joined(row))) != (expected := len(_joined(every[0]))):
-            as_in = f"expected {expected}, as in line {every[0][0][0]}"
-            raise lines.refuse(row[0][0], f"found a row of {n} columns, {as_in}")
+        if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
+            as_in = f"expected {expected}, as in line {min(every[0])}"
+            raise lines.refuse(min(row), f"found a row of {n} columns, {as_in}")
     consensus = _pairs(lines, of_all[""]) if of_all else None
     for name, row in rows.items():
-        pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, _joined(row)
+        pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())
         kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
         text = ["."] * len(sequence)
         # A pair with a gap on one side is none of this sequence.
@@ -95,14 +91,14 @@ def _records(
             if i in kept and j in kept:
                 text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
         structure = None if pairs is None else "".join(text[k] for k in kept)
-        with lines.at(row[0][0]):
+        with lines.at(min(row)):
             record = RNARecord(name, "".join(kept.values()), structure)
         yield record
 
 
 def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
     """The pairs of columns of a structure in WUSS notation, with the opening character."""
-    places = [(number, k) for number, piece in row for k in range(1, len(piece) + 1)]
+    places = [(number, k) for number, piece in row.items() for k in range(1, len(piece) + 1)]
 
     def refuse(column: int, message: str) -> DataError:
         number, k = places[column]
@@ -110,7 +106,7 @@ def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
 
     pairs = []
     stacks: dict[str, list[tuple[int, str]]] = {}  # brackets share one: pairs of different kinds must nest
-    for column, character in enumerate(_joined(row)):
+    for column, character in enumerate("".join(row.values())):
         # WUSS: <>, (), [] and {} are all nested pairs, and letters, AA to ZZ, are pseudoknots.
         is_letter = character.isascii() and character.isalpha()
         opening = character.upper() if is_letter else _OPENED_BY.get(character, "")
@@ -138,7 +134,6 @@ class RNAAlignment:
 
     Attributes
     ----------
-    name : str
     names : tuple of str
         Of the rows.
     rows : tuple of str

@@ -122,8 +122,7 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
 
     Parameters
     ----------
-    target : path or file object
-        A file object may be binary or text.
+    target : path or file object, binary or text
     records : iterable of RNARecord
     format : {"fasta", "dot_bracket", "bpseq", "ct"}, optional
         By default the one of the name's ending, as in `read_rna`.

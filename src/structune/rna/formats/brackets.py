@@ -88,9 +88,22 @@ def largest_nested(partners: IntArray) -> IntArray:
     bases = np.sort(np.concatenate([crossed, partners[crossed]]))
     nested[bases] = -1
     # The dynamic programme sees only the bases of crossed pairs, numbered anew: all of them are paired.
-    other = np.searchsorted(bases, partners[bases]).tolist()
+    other, n = np.searchsorted(bases, partners[bases]).tolist(), bases.size
+    dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
+    needed = np.dtype(dtype).itemsize * n * (n / 2)
+    require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
+    # Entry j of row i is the largest number of nested pairs between the bases i and j:
+    # N(i, j) = max(N(i + 1, j), 1 + N(i + 1, p - 1) + N(p + 1, j)) with p the partner of i, if i < p <= j:
+    # all j of a row at once, from the last base to the first.
+    rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
+    for i in range(n - 1, -1, -1):
+        p, below = other[i], rows[i + 1]
+        rows[i] = below  # if the pair lies outside, the same row again, and no copy
+        if p > i:
+            rows[i] = row = below.copy()
+            np.maximum(row[p:], rows[p + 1][p:] + (below[p - 1] + 1), out=row[p:])
     # Trace back: a pair is kept where the row says that it can be, else its left base is passed over.
-    rows, intervals = _rows(other), [(0, len(other) - 1)]
+    intervals = [(0, n - 1)]
     while intervals:
         i, j = intervals.pop()
         while i < j:
@@ -103,38 +116,14 @@ def largest_nested(partners: IntArray) -> IntArray:
     return nested
 
 
-def _rows(partners: list[int]) -> list[NDArray[Any]]:
-    """Entry j of row i is the largest number of nested pairs between the bases i and j."""
-    n = len(partners)
-    dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
-    needed = np.dtype(dtype).itemsize * n * (n / 2)
-    require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
-    # N(i, j) = max(N(i + 1, j), 1 + N(i + 1, p - 1) + N(p + 1, j)) with p the partner of i, if i < p <= j:
-    # all j of a row at once, from the last base to the first.
-    rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
-    for i in range(n - 1, -1, -1):
-        p, below = partners[i], rows[i + 1]
-        if p < i:  # the pair lies outside: the same row again, and no copy
-            rows[i] = below
-            continue
-        rows[i] = row = below.copy()
-        np.maximum(row[p:], rows[p + 1][p:] + (below[p - 1] + 1), out=row[p:])
-    return rows
-
-
 def partners(structure: str) -> IntArray:
-    """Partner of each base of a structure in dot-bracket notation.
+    """Partner of each base of a structure in dot-bracket notation, from 0; -1 for an unpaired base.
 
     Parameters
     ----------
     structure : str
         ``.`` for an unpaired base, and for pairs ``()``, ``[]``, ``{}``, ``<>`` and ``Aa`` to ``Zz``. Pairs
         of different kinds may cross. ``&`` between two strands is no base.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_bases,)
-        From 0; -1 for an unpaired base.
 
     Raises
     ------

@@ -252,21 +252,17 @@ class Entry:
             try:
                 return RNARecord(self.name, "".join(self.sequence), structure, self.description)
             except DataError as error:
-                raise DataError(f"{error}{self._advice(structure)}") from None
-
-    def _advice(self, structure: str | None) -> str:
-        """What a structure that does not fit may be."""
-        if not structure:
-            return ""
-        if self.is_line:
-            how = "are read with --input-format dot_bracket"
-            return f". Sequences of several lines, without headers, {how}"
-        # No structure has x and |, and in it < and > are pairs.
-        marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
-        if marked and set(structure) <= _CONSTRAINTS:
-            return ". Constraints are read with --constraints"
-        is_text = not _BRACKET.search(structure)
-        return f": {shown(self.structure[0])} is neither bases nor a structure" if is_text else ""
+                found, advice = structure or "", ""  # what a structure that does not fit may be
+                # No structure has x and |, and in it < and > are pairs.
+                marked = not {"x", "|"}.isdisjoint(found) or found.count("<") != found.count(">")
+                if found and self.is_line:
+                    how = "are read with --input-format dot_bracket"
+                    advice = f". Sequences of several lines, without headers, {how}"
+                elif marked and set(found) <= _CONSTRAINTS:
+                    advice = ". Constraints are read with --constraints"
+                elif found and not _BRACKET.search(found):
+                    advice = f": {shown(self.structure[0])} is neither bases nor a structure"
+                raise DataError(f"{error}{advice}") from None
 
 
 def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
