@@ -28,9 +28,6 @@ from structune.rna.formats.sequences import (
     write_fasta,
 )
 
-Skipped = Callable[[DataError], None] | None
-Unused = Callable[[], None] | None
-
 
 class _Format(NamedTuple):
     """A format, with the endings of its names, and the names of `looks_like` that are read as it."""
@@ -42,12 +39,11 @@ class _Format(NamedTuple):
     has_headers: bool = False
 
 
+_DBN = "dot-bracket"
 _FORMATS = {
     "fasta": _Format(parse_fasta, ("FASTA",), ".fa .fas .fasta .ffn .fna .frn", write_fasta, True),
-    "dot_bracket": _Format(
-        parse_dot_bracket, ("dot-bracket",), ".dbn .dot .db .vienna", write_dot_bracket, True
-    ),
-    "plain": _Format(parse_plain, ("FASTA", "dot-bracket"), has_headers=True),
+    "dot_bracket": _Format(parse_dot_bracket, (_DBN,), ".dbn .dot .db .vienna", write_dot_bracket, True),
+    "plain": _Format(parse_plain, ("FASTA", _DBN), has_headers=True),
     "bpseq": _Format(parse_bpseq, ("BPSEQ",), ".bpseq", write_bpseq),
     "ct": _Format(parse_ct, ("CT",), ".ct", write_ct),
     "stockholm": _Format(parse_stockholm, ("Stockholm",), ".sto .stk"),
@@ -74,8 +70,8 @@ def read_rna(
     source: Source,
     format: str | None = None,
     live: bool = False,
-    skipped: Skipped = None,
-    unused: Unused = None,
+    skipped: Callable[[DataError], None] | None = None,
+    unused: Callable[[], None] | None = None,
 ) -> Iterator[RNARecord]:
     """Read RNA sequences, and structures where the format has them, one record at a time.
 
@@ -104,7 +100,39 @@ def read_rna(
         As the readers of each format do; names the file of an unknown format, and the folder without files.
     """
     _check_format(format, _FORMATS)
-    return (record for file in files_of(source) for record in _read_file(file, format, live, skipped, unused))
+
+    def read(file: Source) -> Iterator[RNARecord]:
+        lines = Lines(file)
+        with lines.told_by_look(_LOOKS, _ADVICE):
+            is_file = isinstance(file, str | os.PathLike)
+            found = format or _format_of_name(file) or _format_of_content(lines, live, is_file)
+        chosen = _FORMATS[found]
+        if format is None and chosen.has_headers:
+            lines = lines.checked(checked_masks)
+            next(lines.head(1), "")  # looks at all lines that it looks at, and takes none
+        parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
+        with lines.told_by_look(chosen.looks, _ADVICE):
+            if skipped is None:
+                record = None
+                for record in parse(lines):
+                    yield record
+                if record is None and not lines.is_empty:
+                    raise DataError(f"{lines.name}: found no sequences")
+                return
+            if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+                expected = "expected some where records are skipped"
+                raise DataError(f"{lines.name}: found no headers '>name', {expected}")
+            # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
+            pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
+            for count, piece in enumerate(pieces, 1):
+                nameless = next(piece.head(1)) == ">"
+                try:
+                    for record in parse(piece):
+                        yield replace(record, name=str(count)) if nameless else record
+                except DataError as error:
+                    skipped(error)
+
+    return chain.from_iterable(map(read, files_of(source)))
 
 
 def files_of(source: Source) -> list[Source]:
@@ -143,39 +171,6 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
 def _check_format(format: str | None, known: Iterable[str]) -> None:
     if format is not None and format not in known:
         raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
-
-
-def _read_file(
-    source: Source, format: str | None, live: bool, skipped: Skipped, unused: Unused
-) -> Iterator[RNARecord]:
-    lines = Lines(source)
-    with lines.told_by_look(_LOOKS, _ADVICE):
-        is_file = isinstance(source, str | os.PathLike)
-        found = format or _format_of_name(source) or _format_of_content(lines, live, is_file)
-    chosen = _FORMATS[found]
-    if format is None and chosen.has_headers:
-        lines = lines.checked(checked_masks)
-    parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
-    with lines.told_by_look(chosen.looks, _ADVICE):
-        if skipped is None:
-            record = None
-            for record in parse(lines):
-                yield record
-            if record is None and not lines.is_empty:
-                raise DataError(f"{lines.name}: found no sequences")
-            return
-        if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
-            expected = "expected some where records are skipped"
-            raise DataError(f"{lines.name}: found no headers '>name', {expected}")
-        # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
-        pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
-        for count, piece in enumerate(pieces, 1):
-            nameless = next(piece.head(1)) == ">"
-            try:
-                for record in parse(piece):
-                    yield replace(record, name=str(count)) if nameless else record
-            except DataError as error:
-                skipped(error)
 
 
 def _format_of_name(source: Source) -> str | None:
