@@ -14,6 +14,7 @@ import pytest
 
 import structune
 from commands import fail, run, succeed
+from endless import Pipe
 from rnas import hairpins
 from structune import RNAFolder
 from structune.cli.terminal import Progress, counted_from_one
@@ -245,7 +246,8 @@ def test_a_folder_takes_a_file_of_each(folder, fold, tmp_path):
     assert found.structure == folder.predict(["GGGAAACCC"])[0]
 
 
-def test_drawings_of_several_structures(fold, tmp_path):
+def test_drawings_of_several_structures(fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("structune.plots.figure.DPI", 20)
     text = ">a\nGGGAAACCC\n"
     fold("--nbest", 2, "--plot", tmp_path / "a.png", "--dot-plot", tmp_path / "b.png", stdin=text)
     fold("--samples", 2, "--plot", tmp_path / "c.png", stdin=text + ">b\nGGGAAACCC\n")
@@ -258,19 +260,8 @@ def test_a_program_may_wait_for_each_result(files, monkeypatch):
     """It writes one sequence, and the next only once it has read the structure."""
     lines = ["GGGAAAACCC", "GGGAAACCC", ">b", "GGCGAAAGCC", "(((....)))"]
     asked, told = queue.Queue(), queue.Queue()
-
-    class Pipe(io.RawIOBase):
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            text = asked.get().encode()
-            buffer[: len(text)] = text
-            return len(text)
-
-    monkeypatch.setattr(
-        fold_commands, "read_sequences", lambda *_: read_sequences_of(io.BufferedReader(Pipe()))
-    )
+    read = structune.rna.read_rna(io.BufferedReader(Pipe(iter(asked.get, None))), live=True)
+    monkeypatch.setattr(fold_commands, "read_sequences", lambda *_: (Example(r, "<pipe>") for r in read))
     monkeypatch.setattr(Progress, "advance", lambda self, count: count and told.put(count))
     out = []
     folded = threading.Thread(target=lambda: out.append(run("fold", "-m", files / "m.structune", *QUIET)))
@@ -282,10 +273,6 @@ def test_a_program_may_wait_for_each_result(files, monkeypatch):
     asked.put("")
     folded.join()
     assert [record.name for record in records(out[0].stdout)] == ["1", "2", "b"]
-
-
-def read_sequences_of(file):
-    return (Example(record, "<pipe>") for record in structune.rna.read_rna(file, live=True))
 
 
 def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path):

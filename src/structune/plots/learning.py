@@ -159,16 +159,14 @@ def plot_precisions_by_method(
     group_names : sequence of str
         The ``group_names_`` of the estimators.
     precisions : mapping of str to array-like, shape (n_groups,) or (n_folds, n_groups)
-        The ``penalty_`` of each method. Of several folds each is a faint point, and their geometric mean
-        the marker.
+        The ``penalty_`` of each. Of several folds each is a faint point, their geometric mean the marker.
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there are no methods or more than 7, or not one positive precision for
-        each name.
+        matplotlib is not installed, there are no methods or more than 7, or precisions that do not fit.
     """
     check_number(len(precisions), "methods")
     logs = dict[str, FloatArray]()

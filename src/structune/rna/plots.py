@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, PROBABILITY_MAP, DotPlot, within_unit
@@ -78,7 +77,7 @@ def _checked_partners(sequence: str, structure: Structure) -> IntArray:
 
 def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
-    if issparse(probabilities):
+    if hasattr(probabilities, "toarray"):  # sparse
         require_memory(24.0 * n * n, f"the cells of a drawing of {n:,} bases", "a shorter sequence")
         probabilities = probabilities.toarray()
     given = np.asarray(probabilities, dtype=np.float64)
@@ -173,8 +172,8 @@ def plot_structure(
         colors = np.asarray(shades.to_rgba(certainty))
         figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label="probability of being as drawn")
     sizes, edge = np.full(n, _DISC), {"edgecolors": "0.35", "linewidths": 0.4}
-    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData}
-    discs = EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **edge, **place)
+    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData} | edge
+    discs = EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **place)
     axes.add_collection(discs)
     readable = points * _LETTER >= _LEAST_LETTER
     if readable:  # letters as shapes keep their proportion to the discs at any size of the figure
@@ -322,8 +321,7 @@ def plot_pair_probabilities(
     sequence : str
         Two strands have ``&`` between them, where a line is drawn; their bases are counted through.
     probabilities : array-like, shape (n_bases, n_bases)
-        Of each pair, as a symmetric matrix or its upper triangle, perhaps sparse. Those below 0.001 are not
-        drawn.
+        Symmetric, or its upper triangle, perhaps sparse. Those below 0.001 are not drawn.
     structure : str or array-like of int, shape (n_bases,), optional
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
     path : path, optional
@@ -379,8 +377,7 @@ def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatA
     """Coordinates at which to draw a structure, shape (n, 2); from 5' to 3' it runs clockwise.
 
     No two pairs cross (see `largest_nested`), and -1 is no partner. Pairs are `PAIR_LENGTH` long; the
-    backbone is of length 1 in helices, and at least that elsewhere. `nick` is where the second of two strands
-    begins.
+    backbone is of length 1 in helices, and more elsewhere. The second of two strands begins at `nick`.
     """
     if nick >= 0:
         moved = np.where(partners >= nick, partners + _BETWEEN, partners)

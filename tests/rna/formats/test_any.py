@@ -187,19 +187,14 @@ def test_what_is_wrong_is_named(tmp_path):
         read_rna(io.StringIO(""), "tsv")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("a.txt", "a.txt: found an unknown ending, expected format to be one of fasta, dot_bracket"),
-        ("a.sto", "a.sto: found the format stockholm, expected format to be one of fasta, dot_bracket"),
-    ],
-)
-def test_what_cannot_be_written_is_refused(tmp_path, name, message):
-    with pytest.raises(DataError, match=re.escape(message)):
-        write_rna(tmp_path / name, [RECORD])
-    assert not (tmp_path / name).exists()
-    with pytest.raises(DataError, match="found format='stockholm', expected one of fasta"):
-        write_rna(tmp_path / name, [RECORD], "stockholm")
+def test_what_cannot_be_written_is_refused(tmp_path):
+    for name, found in (("a.txt", "an unknown ending"), ("a.sto", "the format stockholm")):
+        message = f"{name}: found {found}, expected format to be one of fasta, dot_bracket"
+        with pytest.raises(DataError, match=re.escape(message)):
+            write_rna(tmp_path / name, [RECORD])
+        assert not (tmp_path / name).exists()
+        with pytest.raises(DataError, match="found format='stockholm', expected one of fasta"):
+            write_rna(tmp_path / name, [RECORD], "stockholm")
 
 
 PIPED = {  # what is read of each text, or what its refusal says

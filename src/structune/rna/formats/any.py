@@ -16,6 +16,7 @@ from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.alignments import parse_stockholm
 from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.sequences import (
+    HEAD,
     OF_STRANDS,
     STRUCTURE,
     RNARecord,
@@ -63,7 +64,6 @@ _ADVICE = {  # by what a file looks like
     "it is",
 }
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
-_HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
 
 def read_rna(
@@ -119,7 +119,7 @@ def read_rna(
                 if record is None and not lines.is_empty:
                     raise DataError(f"{lines.name}: found no sequences")
                 return
-            if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
+            if not chosen.has_headers or not next(filter(None, lines.head(HEAD)), "").startswith(">"):
                 expected = "expected some where records are skipped"
                 raise DataError(f"{lines.name}: found no headers '>name', {expected}")
             # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
@@ -179,7 +179,7 @@ def _format_of_name(source: Source) -> str | None:
 
 
 def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
-    head = (text for text in lines.head(_HEAD) if text)  # no further than is needed: it may be a pipe
+    head = (text for text in lines.head(HEAD) if text)  # no further than is needed: it may be a pipe
     first = next(head, "")
     if not first:
         raise DataError(f"{lines.name}: found no text, expected RNA sequences")

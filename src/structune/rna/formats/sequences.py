@@ -26,7 +26,7 @@ GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
-_HEAD = 1000  # lines looked at
+HEAD = 1000  # lines looked at; a record may be a whole chromosome
 _ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
@@ -342,7 +342,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
 
     If below headers some records are so, and others not, these are masked, and told.
     """
-    head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
+    head = (text for text in lines.head(HEAD) if text and not text.startswith("#"))
     record, last = None, ""
     for text in chain(head, [">"]):  # one by one: a program may wait for an answer
         if text.startswith(">"):
