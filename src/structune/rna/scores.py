@@ -98,15 +98,15 @@ class FoldingScores:
         folds = []
         for s in drawn:
             record, known, folder = self.examples[s].record, self.examples[s].structure, self.folder
-            table = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
+            pairs = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
             draw = partial(plot_structure, record.sequence, circular=folder.circular)
-            found = partial(draw, self.predicted[s], table)
-            blocks = [
+            found = partial(draw, self.predicted[s], pairs)
+            blocks: list[Block] = [
                 picture(partial(draw, known), f"known structure of {record.name}", "Known."),
                 picture(found, f"predicted structure of {record.name}", "Predicted."),
             ]
-            if table is not None:
-                dots = partial(plot_pair_probabilities, record.sequence, table, known)
+            if pairs is not None:
+                dots = partial(plot_pair_probabilities, record.sequence, pairs, known)
                 caption = "Probabilities of pairs above the diagonal, the known pairs below it."
                 blocks.append(picture(dots, f"dot plot of {record.name}", caption))
             title = f"{record.name}: {lengths[s]:,} bases, F1 {shares[s, 2]:.3f}"

@@ -109,7 +109,7 @@ def read_rna(
         chosen = _FORMATS[found]
         if format is None and chosen.has_headers:
             lines = lines.checked(checked_masks)
-            next(lines.head(1), "")  # looks at all lines that it looks at, and takes none
+            next(lines.head(1), "")  # the first records are checked now, and no line is taken
         parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
         with lines.told_by_look(chosen.looks, _ADVICE):
             if skipped is None:
