@@ -181,9 +181,8 @@ def test_samples_are_those_of_the_folder(files, folder, fold, monkeypatch):
 
 
 def test_constraints(fold, folder):
-    text = (
-        ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n# no record\n>c\nGGGAAACCC\n(.......) (-1.20)\n"
-    )
+    text = ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n# no record\n"
+    text += ">c\nGGGAAACCC\n(.......) (-1.20)\n"
     found = [record.structure for record in records(fold("--constraints", stdin=text))]
     constraints = ["x..........x", None, "(.......)"]
     assert found == folder.predict(["GGGGAAAACCCC", "GGGAAACCC", "GGGAAACCC"], constraints=constraints)
@@ -375,9 +374,8 @@ def test_reactivities(files, tmp_path, refused):
     args = ["fold", "-m", files / "m.structune", "--format", "json", "--jobs", 1]
     one = json.loads(succeed(*args, "--shape", table, stdin="GGGAAAACCC\n"))
     row = [*[0.0] * 3, *[2.0] * 4, 0.0, 0.0, np.nan]
-    known = structune.rna.Constraints(
-        paired=structune.rna.ReactivityModel.pretrained().paired("GGGAAAACCC", row)
-    )
+    paired = structune.rna.ReactivityModel.pretrained().paired("GGGAAAACCC", row)
+    known = structune.rna.Constraints(paired=paired)
     folder = structune.load(files / "m.structune")
     assert one["log_partition"] == pytest.approx(folder.log_partition(["GGGAAAACCC"], [known])[0])
     deigan = json.loads(succeed(*args, "--shape", table, "--shape-method", "deigan", stdin="GGGAAAACCC\n"))
@@ -643,9 +641,8 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert "nowhere.dbn: No such file" in fail("train", "rna", "nowhere.dbn", *args)
     assert "test.fa: record 'h0': found no structure" in fail("train", "rna", files / "test.fa", *args)
     (tmp_path / "bad.dbn").write_text(">a\nACGU\n....\n>b\nACGU\n..)\n")
-    assert "bad.dbn:6: record 'b': found a structure of length 3" in fail(
-        "tune", "rna", tmp_path / "bad.dbn", *args
-    )
+    told = fail("tune", "rna", tmp_path / "bad.dbn", *args)
+    assert "bad.dbn:6: record 'b': found a structure of length 3" in told
     test = ["--test", tmp_path / "bad.dbn"]
     assert "bad.dbn:6" in fail("train", "rna", files / "train.dbn", *test, *args)
     (tmp_path / "none.dbn").write_text("")
@@ -654,10 +651,8 @@ def test_training_data_that_is_refused(files, tmp_path):
 
 def test_evaluate(files, folder):
     args = ["evaluate", "rna", files / "m.structune"]
-    out, shown = (
-        succeed(*args, files / "test.dbn", *QUIET),
-        json.loads(succeed(*args, files / "test.dbn", "--json")),
-    )
+    out, told = (succeed(*args, files / "test.dbn", option) for option in ("--quiet", "--json"))
+    shown = json.loads(told)
     known = [record.structure for record in TEST]
     exact, slipped = (base_pair_scores(known, folder.predict(SEQUENCES), slip) for slip in (0, 1))
     assert shown["pooled"] == pytest.approx(exact.pooled._asdict())
@@ -698,9 +693,8 @@ def test_streams_are_what_the_folder_gives(files, fold):
     table = folder.pair_probabilities("GGGAAACCC")
     wanted = [[i + 1, j + 1, round(p, 6)] for (i, j), p in np.ndenumerate(table) if i < j and p >= 0.01]
     assert found["pairs"] == wanted
-    limited = json.loads(
-        fold("--max-span", 8, "--format", "json", "--min-probability", 0.01, stdin="GGGAAACCC\n")
-    )
+    limits = ["--max-span", 8, "--min-probability", 0.01]
+    limited = json.loads(fold(*limits, "--format", "json", stdin="GGGAAACCC\n"))
     assert [pair[:2] for pair in limited["pairs"]] == [pair[:2] for pair in wanted]
 
 

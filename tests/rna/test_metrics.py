@@ -170,15 +170,10 @@ def test_judgements_are_enumerated(model):
     expected_pairs = sum(share * y.count("(") for share, y in zip(shares, every, strict=True))
     for structure, log, judged in zip(every, logs, found, strict=True):
         own = {(i, j) for i, j in enumerate(partner_list(structure)) if j > i}
-        right = sum(
-            share * len(own & set(enumerate(partner_list(y)))) for share, y in zip(shares, every, strict=True)
-        )
-        distance = sum(
-            share * base_pair_distance(structure, y) for share, y in zip(shares, every, strict=True)
-        )
-        assert judged == pytest.approx(
-            (log, log - logs.max(), right / len(own) if own else 1.0, right / expected_pairs, distance)
-        )
+        right = shares @ [len(own & set(enumerate(partner_list(y)))) for y in every]
+        distance = shares @ [base_pair_distance(structure, y) for y in every]
+        ppv = right / len(own) if own else 1.0
+        assert judged == pytest.approx((log, log - logs.max(), ppv, right / expected_pairs, distance))
 
 
 def test_structures_outside_the_space(model):
