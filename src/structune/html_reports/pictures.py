@@ -45,7 +45,8 @@ def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str =
     """Scores within [0, 1], a point for each example."""
 
     def draw(axes: Axes) -> None:
-        axes.plot(x, y, **{"ls": "none", "alpha": 0.5} | style, marker="o", color=ACCENT, ms=4, clip_on=False)
+        how: dict[str, Any] = {"ls": "none", "alpha": 0.5} | style
+        axes.plot(x, y, marker="o", color=ACCENT, ms=4, clip_on=False, **how)
         axes.set_ylim(0, 1)
 
     return chart(draw, xlabel, ylabel, caption)
