@@ -28,8 +28,7 @@ from structune.running.memory import batch_memory
 
 R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
-_MOST_NAMED = 3  # files
-_MOST_NAMED_SEQUENCES = 5
+_MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
 _UPPER = (
     "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
 )
