@@ -28,3 +28,18 @@ def written_before_the_next(folder, items, n):
         if number == n:
             assert list(folder.glob("shard-*.bin")), "found no shards, expected those of the first block"
         yield item
+
+
+class Pipe(io.RawIOBase):
+    """A text at a time, as it is asked for."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        text = next(self.texts).encode()
+        buffer[: len(text)] = text
+        return len(text)

@@ -47,7 +47,7 @@ def files(tmp_path_factory):
     write_letor(folder / "test.letor", queries(1))
     for k, text in enumerate(families(6, np.random.default_rng(0))):
         (folder / f"{'test' if k == 5 else f'train{k}'}.afa").write_text(text)
-    write(folder, "train", simulated_genes.genome(0))
+    write(folder, "train", simulated_genes.genome(0, n_contigs=2))
     first, *others = simulated_genes.genome(1, n_contigs=3)  # a gene is not annotated: an error, to be drawn
     write(folder, "test", [replace(first, transcripts=first.transcripts[1:]), *others])
     for name, seed in (("a", 0), ("b", 1)):

@@ -12,8 +12,9 @@ from structune.genes.scores import GeneEvaluation
 from structune.html_reports.page import Fold, Picture, Table, Text, Tokens, Verbatim
 from structune.html_reports.training import training_sections
 from structune.ranking.scores import Query, RankingScores
-from structune.rna.metrics import base_pair_scores, sensitivity_ppv_curve
-from structune.rna.scores import folding_sections
+from structune.rna.examples import Example
+from structune.rna.formats.sequences import RNARecord
+from structune.rna.scores import FoldingScores
 from structune.tagging.scores import error_sections
 
 X = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]], [["w=dog"]]] * 4
@@ -98,9 +99,9 @@ KNOWN, PREDICTED = ["((((....))))", "..((....))..", ""], ["((((....))))", ".....
 @pytest.mark.parametrize("loss", ["log", "margin"])
 def test_structures_are_drawn_worst_first(loss):
     folder = RNAFolder(loss=loss, tuning=None, penalty=1.0, verbose=0).fit(SEQUENCES[:2], KNOWN[:2])
-    curve = sensitivity_ppv_curve(KNOWN, {1.0: PREDICTED}) if loss == "log" else None
-    scores = base_pair_scores(KNOWN, PREDICTED)
-    sections = list(folding_sections(folder, NAMES, SEQUENCES, KNOWN, PREDICTED, scores, curve))
+    by_gamma = {1.0: PREDICTED} if loss == "log" else None
+    examples = [Example(RNARecord(*each), "") for each in zip(NAMES, SEQUENCES, KNOWN, strict=True)]
+    sections = list(FoldingScores(folder, examples, PREDICTED, 1.0, by_gamma).sections())
     assert titles(sections) == ["Sequences", "Structures"]
     (table,) = of(sections, Table)
     assert [row[0] for row in table.rows] == ["wrong", "empty", "right"]

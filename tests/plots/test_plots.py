@@ -13,6 +13,7 @@ from structune.plots import (
     plot_learning_curve,
     plot_penalties,
     plot_precision_course,
+    plot_precisions_by_method,
     plot_sensitivity,
     plot_tuning,
 )
@@ -193,3 +194,19 @@ def test_sensitivity_has_a_panel_for_each_set(tmp_path):
     for wrong, message in (({}, "found no tables"), ({"iris": [[1.0]]}, r"iris: found shape \(1, 1\)")):
         with pytest.raises(DataError, match=message):
             plot_sensitivity(wrong, (0.5, 2.0), (1.0, 2.0, 4.0))
+
+
+def test_plot_precisions_by_method():
+    names = ["hairpin $", "bulge"]
+    figure = plot_precisions_by_method(names, {"A": [1.0, 4.0], "B": [[1.0, 2.0], [4.0, 2.0]]})
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    assert axes.get_lines()[1].get_xdata() == pytest.approx([2, 2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [[1.0, 2.0, 3.0]], [np.inf, 1.0], np.ones((1, 1, 2))])
+def test_wrong_precisions(values):
+    with pytest.raises(DataError, match="'A'"):
+        plot_precisions_by_method(["a", "b"], {"A": values})

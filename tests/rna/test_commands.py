@@ -14,6 +14,7 @@ import pytest
 
 import structune
 from commands import fail, run, succeed
+from endless import Pipe
 from rnas import hairpins
 from structune import RNAFolder
 from structune.cli.terminal import Progress, counted_from_one
@@ -180,9 +181,8 @@ def test_samples_are_those_of_the_folder(files, folder, fold, monkeypatch):
 
 
 def test_constraints(fold, folder):
-    text = (
-        ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n# no record\n>c\nGGGAAACCC\n(.......) (-1.20)\n"
-    )
+    text = ">a\nGGGGAAA\nACCCC\nx......\n....x\n\n>b\nGGGAAACCC\n# no record\n"
+    text += ">c\nGGGAAACCC\n(.......) (-1.20)\n"
     found = [record.structure for record in records(fold("--constraints", stdin=text))]
     constraints = ["x..........x", None, "(.......)"]
     assert found == folder.predict(["GGGGAAAACCCC", "GGGAAACCC", "GGGAAACCC"], constraints=constraints)
@@ -245,7 +245,8 @@ def test_a_folder_takes_a_file_of_each(folder, fold, tmp_path):
     assert found.structure == folder.predict(["GGGAAACCC"])[0]
 
 
-def test_drawings_of_several_structures(fold, tmp_path):
+def test_drawings_of_several_structures(fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("structune.plots.figure.DPI", 20)
     text = ">a\nGGGAAACCC\n"
     fold("--nbest", 2, "--plot", tmp_path / "a.png", "--dot-plot", tmp_path / "b.png", stdin=text)
     fold("--samples", 2, "--plot", tmp_path / "c.png", stdin=text + ">b\nGGGAAACCC\n")
@@ -258,19 +259,8 @@ def test_a_program_may_wait_for_each_result(files, monkeypatch):
     """It writes one sequence, and the next only once it has read the structure."""
     lines = ["GGGAAAACCC", "GGGAAACCC", ">b", "GGCGAAAGCC", "(((....)))"]
     asked, told = queue.Queue(), queue.Queue()
-
-    class Pipe(io.RawIOBase):
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            text = asked.get().encode()
-            buffer[: len(text)] = text
-            return len(text)
-
-    monkeypatch.setattr(
-        fold_commands, "read_sequences", lambda *_: read_sequences_of(io.BufferedReader(Pipe()))
-    )
+    read = structune.rna.read_rna(io.BufferedReader(Pipe(iter(asked.get, None))), live=True)
+    monkeypatch.setattr(fold_commands, "read_sequences", lambda *_: (Example(r, "<pipe>") for r in read))
     monkeypatch.setattr(Progress, "advance", lambda self, count: count and told.put(count))
     out = []
     folded = threading.Thread(target=lambda: out.append(run("fold", "-m", files / "m.structune", *QUIET)))
@@ -282,10 +272,6 @@ def test_a_program_may_wait_for_each_result(files, monkeypatch):
     asked.put("")
     folded.join()
     assert [record.name for record in records(out[0].stdout)] == ["1", "2", "b"]
-
-
-def read_sequences_of(file):
-    return (Example(record, "<pipe>") for record in structune.rna.read_rna(file, live=True))
 
 
 def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path):
@@ -388,9 +374,8 @@ def test_reactivities(files, tmp_path, refused):
     args = ["fold", "-m", files / "m.structune", "--format", "json", "--jobs", 1]
     one = json.loads(succeed(*args, "--shape", table, stdin="GGGAAAACCC\n"))
     row = [*[0.0] * 3, *[2.0] * 4, 0.0, 0.0, np.nan]
-    known = structune.rna.Constraints(
-        paired=structune.rna.ReactivityModel.pretrained().paired("GGGAAAACCC", row)
-    )
+    paired = structune.rna.ReactivityModel.pretrained().paired("GGGAAAACCC", row)
+    known = structune.rna.Constraints(paired=paired)
     folder = structune.load(files / "m.structune")
     assert one["log_partition"] == pytest.approx(folder.log_partition(["GGGAAAACCC"], [known])[0])
     deigan = json.loads(succeed(*args, "--shape", table, "--shape-method", "deigan", stdin="GGGAAAACCC\n"))
@@ -656,9 +641,8 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert "nowhere.dbn: No such file" in fail("train", "rna", "nowhere.dbn", *args)
     assert "test.fa: record 'h0': found no structure" in fail("train", "rna", files / "test.fa", *args)
     (tmp_path / "bad.dbn").write_text(">a\nACGU\n....\n>b\nACGU\n..)\n")
-    assert "bad.dbn:6: record 'b': found a structure of length 3" in fail(
-        "tune", "rna", tmp_path / "bad.dbn", *args
-    )
+    told = fail("tune", "rna", tmp_path / "bad.dbn", *args)
+    assert "bad.dbn:6: record 'b': found a structure of length 3" in told
     test = ["--test", tmp_path / "bad.dbn"]
     assert "bad.dbn:6" in fail("train", "rna", files / "train.dbn", *test, *args)
     (tmp_path / "none.dbn").write_text("")
@@ -667,10 +651,8 @@ def test_training_data_that_is_refused(files, tmp_path):
 
 def test_evaluate(files, folder):
     args = ["evaluate", "rna", files / "m.structune"]
-    out, shown = (
-        succeed(*args, files / "test.dbn", *QUIET),
-        json.loads(succeed(*args, files / "test.dbn", "--json")),
-    )
+    out, told = (succeed(*args, files / "test.dbn", option) for option in ("--quiet", "--json"))
+    shown = json.loads(told)
     known = [record.structure for record in TEST]
     exact, slipped = (base_pair_scores(known, folder.predict(SEQUENCES), slip) for slip in (0, 1))
     assert shown["pooled"] == pytest.approx(exact.pooled._asdict())
@@ -711,9 +693,8 @@ def test_streams_are_what_the_folder_gives(files, fold):
     table = folder.pair_probabilities("GGGAAACCC")
     wanted = [[i + 1, j + 1, round(p, 6)] for (i, j), p in np.ndenumerate(table) if i < j and p >= 0.01]
     assert found["pairs"] == wanted
-    limited = json.loads(
-        fold("--max-span", 8, "--format", "json", "--min-probability", 0.01, stdin="GGGAAACCC\n")
-    )
+    limits = ["--max-span", 8, "--min-probability", 0.01]
+    limited = json.loads(fold(*limits, "--format", "json", stdin="GGGAAACCC\n"))
     assert [pair[:2] for pair in limited["pairs"]] == [pair[:2] for pair in wanted]
 
 
@@ -739,9 +720,9 @@ def test_sequences_of_very_many_structures_are_folded_one_at_a_time(files, monke
     text = "".join(f">{k}\nGGGAAACCC\n" for k in range(4))
     sizes, fold_some = [], Recipe.fold
 
-    def fold(self, folder, batch):
+    def fold(self, batch):
         sizes.append(len(batch))
-        return fold_some(self, folder, batch)
+        return fold_some(self, batch)
 
     monkeypatch.setattr(Recipe, "fold", fold)
     whole = run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout

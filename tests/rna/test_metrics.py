@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from rnas import partner_arrays, structures
 from rnas import partners as partner_list
-from rnas import structures
 from structune import RNAFolder
 from structune.errors import DataError
 from structune.learning.bootstrap import paired_difference
@@ -29,22 +29,6 @@ TRUE = ["((...))..", "(((...)))", "..."]
 PRED = ["((...))..", ".((...)).", "..."]
 
 
-@st.composite
-def structure_pairs(draw):
-    """Two random matchings of the same bases, crossing or not."""
-    n = draw(st.integers(0, 12))
-
-    def matching():
-        order = draw(st.permutations(range(n)))
-        found = np.full(n, -1)
-        for k in range(draw(st.integers(0, n // 2))):
-            i, j = order[2 * k : 2 * k + 2]
-            found[i], found[j] = j, i
-        return found
-
-    return matching(), matching()
-
-
 def as_set(found):
     return {(i, int(j)) for i, j in enumerate(found) if j > i}
 
@@ -55,10 +39,12 @@ def is_right(pair, other, slip):
     return any((i + m, j) in other or (i, j + m) in other for m in moves)
 
 
-@given(structure_pairs(), st.integers(0, 2))
-def test_counts_are_those_of_sets(pair, slip):
+@given(partner_arrays(6), partner_arrays(6), st.integers(0, 2))
+def test_counts_are_those_of_sets(one, other, slip):
+    n = max(one.size, other.size)
+    pair = [np.append(found, np.full(n - found.size, -1)) for found in (one, other)]
     a, b = map(as_set, pair)
-    scores = base_pair_scores([pair[0]], [pair[1]], slip)
+    scores = base_pair_scores(pair[:1], pair[1:], slip)
     assert scores.counts.tolist() == [
         [len(a), len(b), sum(is_right(p, b, slip) for p in a), sum(is_right(p, a, slip) for p in b)]
     ]
@@ -184,15 +170,10 @@ def test_judgements_are_enumerated(model):
     expected_pairs = sum(share * y.count("(") for share, y in zip(shares, every, strict=True))
     for structure, log, judged in zip(every, logs, found, strict=True):
         own = {(i, j) for i, j in enumerate(partner_list(structure)) if j > i}
-        right = sum(
-            share * len(own & set(enumerate(partner_list(y)))) for share, y in zip(shares, every, strict=True)
-        )
-        distance = sum(
-            share * base_pair_distance(structure, y) for share, y in zip(shares, every, strict=True)
-        )
-        assert judged == pytest.approx(
-            (log, log - logs.max(), right / len(own) if own else 1.0, right / expected_pairs, distance)
-        )
+        right = shares @ [len(own & set(enumerate(partner_list(y)))) for y in every]
+        distance = shares @ [base_pair_distance(structure, y) for y in every]
+        ppv = right / len(own) if own else 1.0
+        assert judged == pytest.approx((log, log - logs.max(), ppv, right / expected_pairs, distance))
 
 
 def test_structures_outside_the_space(model):

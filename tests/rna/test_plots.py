@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structune.errors import DataError
-from structune.plots.learning import plot_precisions_by_method
 from structune.rna.formats.brackets import partners
 from structune.rna.plots import (
     PAIR_LENGTH,
@@ -174,7 +173,8 @@ def test_bases_may_be_coloured_by_probability():
         ("A&C", ".&."),
     ],
 )
-def test_odd_structures_are_drawn(sequence, structure, tmp_path):
+def test_odd_structures_are_drawn(sequence, structure, tmp_path, monkeypatch):
+    monkeypatch.setattr("structune.plots.figure.DPI", 20)
     n = len(sequence.replace("&", ""))
     for probabilities in (None, np.full(n, 0.5))[: 2 if n < 20 else 1]:
         plot_structure(sequence, structure, probabilities, path=tmp_path / "a.png")
@@ -205,16 +205,6 @@ def test_plot_sensitivity_ppv():
     assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
 
 
-def test_plot_precisions_by_method():
-    names = ["hairpin $", "bulge"]
-    figure = plot_precisions_by_method(names, {"A": [1.0, 4.0], "B": [[1.0, 2.0], [4.0, 2.0]]})
-    (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == names
-    assert axes.get_lines()[1].get_xdata() == pytest.approx([2, 2])
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
-    figure.canvas.draw()
-
-
 @pytest.mark.parametrize(
     ("plot", "arguments", "message"),
     [
@@ -235,9 +225,3 @@ def test_plot_precisions_by_method():
 def test_what_cannot_be_drawn(plot, arguments, message):
     with pytest.raises(DataError, match=message):
         plot(*arguments)
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [[1.0, 2.0, 3.0]], [np.inf, 1.0], np.ones((1, 1, 2))])
-def test_wrong_precisions(values):
-    with pytest.raises(DataError, match="'A'"):
-        plot_precisions_by_method(["a", "b"], {"A": values})

@@ -27,19 +27,13 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text, of which numbers are set to the right.
-
-    Attributes
-    ----------
-    bars : list of (float, float), optional
-        Start and length of a bar behind each row, in percent of their column.
-    """
+    """Cells of text, of which numbers are set to the right."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     is_number: Sequence[bool]
-    bars: Sequence[tuple[float, float]] = ()
+    bars: Sequence[tuple[float, float]] = ()  # behind each row: start and length, in percent of their column
 
 
 @dataclass(frozen=True)
@@ -72,19 +66,11 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of letters below each other, whose columns have colours behind them.
-
-    Attributes
-    ----------
-    names, rows : sequence of str
-        Of each row; rows are of one length.
-    runs : sequence of (int, str)
-        The columns from left to right: so many, and their colour.
-    """
+    """Rows of letters below each other, of one length, whose columns have colours behind them."""
 
     names: Sequence[str]
     rows: Sequence[str]
-    runs: Sequence[tuple[int, str]]
+    runs: Sequence[tuple[int, str]]  # the columns from left to right: so many, and their colour
 
     @property
     def behind(self) -> str:

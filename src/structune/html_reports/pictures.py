@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,24 +41,18 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
     return Picture(f"data:image/{mime};base64,{data}", alt, width, caption, scrolls)
 
 
-def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
+def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "", **style: Any) -> Picture:
     """Scores within [0, 1], a point for each example."""
-    return _points(x, y, "o", 0.5, xlabel, ylabel, caption)
 
-
-def line(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
-    """Scores within [0, 1] that follow each other."""
-    return _points(x, y, "o-", 1.0, xlabel, ylabel, caption)
-
-
-def _points(
-    x: ArrayLike, y: ArrayLike, style: str, alpha: float, xlabel: str, ylabel: str, caption: str
-) -> Picture:
     def draw(axes: Axes) -> None:
-        axes.plot(x, y, style, color=ACCENT, markersize=4, alpha=alpha, clip_on=False)
+        how: dict[str, Any] = {"ls": "none", "alpha": 0.5} | style
+        axes.plot(x, y, marker="o", color=ACCENT, ms=4, clip_on=False, **how)
         axes.set_ylim(0, 1)
 
     return chart(draw, xlabel, ylabel, caption)
+
+
+line = partial(scatter, ls="-", alpha=1.0)  # scores that follow each other
 
 
 def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:

@@ -13,43 +13,35 @@ from structune.learning.estimator import StructuredEstimator
 from structune.plots import plot_learning_curve, plot_precision_course
 
 _MOST_ROWS = 200
-
-
-def training_sections(model: StructuredEstimator) -> Iterator[Section]:
-    history, course = model.history_, list[Block]()
-    # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
-    if any("passes" in record and record["stage"] != "grid" for record in history):
-        told = "how the loss fell over the passes over the data"
-        course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
-    if any("log_precision" in record for record in history):
-        plot, told = (
-            partial(plot_precision_course, history, model.group_names_),
-            "the precisions of all groups",
-        )
-        course.append(picture(plot, f"{told}, step by step", "The precisions that were tried."))
-    if course:
-        yield Section("Learning", course)
-    yield Section("Hyperparameters by group", [Text(_MEANING), _precisions(model)])
-
-
 _MEANING = (
     "A precision is the inverse variance of the Gaussian prior of the weights of its group: the higher, the "
     "nearer to zero they are held. Bars begin at 1 and are of a logarithmic scale."
 )
 
 
-def _precisions(model: StructuredEstimator) -> Table:
-    """All groups, falling; of very many, the highest and the lowest."""
+def training_sections(model: StructuredEstimator) -> Iterator[Section]:
+    history, names, course = model.history_, model.group_names_, list[Block]()
+    # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
+    if any("passes" in record and record["stage"] != "grid" for record in history):
+        told = "how the loss fell over the passes over the data"
+        course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
+    if any("log_precision" in record for record in history):
+        told, plot = "The precisions that were tried.", partial(plot_precision_course, history, names)
+        course.append(picture(plot, "the precisions of all groups, step by step", told))
+    if course:
+        yield Section("Learning", course)
+    # All groups, falling; of very many, the highest and the lowest.
     order = np.argsort(-model.penalty_, kind="stable")
     title, half = "Precisions", _MOST_ROWS // 2
     if order.size > _MOST_ROWS:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
-    rows = [(model.group_names_[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
+    rows = [(names[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
     # Bars are percentages of what holds them all, on a logarithmic scale whose origin is 1, the precision of
     # a standard Gaussian: they go to the right or to the left. A precision of 0 has no logarithm, and no bar.
     values = np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order])
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     percent = 100 / max(high - low, 1e-9)
     bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
-    return Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
+    table = Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
+    yield Section("Hyperparameters by group", [Text(_MEANING), table])

@@ -31,27 +31,13 @@ def within_unit(probabilities: FloatArray) -> FloatArray:
 
 
 class DotPlot:
-    """Axes of two sequences: the first one downward, the second to the right, both from 1.
-
-    Parameters
-    ----------
-    path : path, optional
-        Where the figure will be saved.
-    down, right : str
-        The sequences.
-
-    Attributes
-    ----------
-    figure, axes : of matplotlib
-    half : ndarray, shape (2,)
-        Half of the width and of the height of a square, never too small to be seen.
-    """
+    """Axes of two sequences: the first one downward, the second to the right, both from 1."""
 
     def __init__(self, path: Path, down: str, right: str) -> None:
         n, m = len(down), len(right)
         self._rasterized = max(n, m) > _MOST_VECTORS
         height, width = (max(_LEAST_SIDE, _SIDE * k / max(n, m)) for k in (n, m))
-        # half of the cell of a residue, or a point of paper where that is more
+        # of the width and height of a square: that of the cell of a residue, or what can be seen on paper
         points = 72 * np.array([width, height])
         self.half: FloatArray = np.maximum(0.5, _LEAST_POINTS / 2 * np.array([m, n]) / points)
         self.figure = new_figure(path, width + 1.6, height + 0.8)

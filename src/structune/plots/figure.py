@@ -120,10 +120,7 @@ def check_number(n: int, what: str) -> None:
         raise DataError(f"found {n} {what}, expected 1 to {len(COLORS)}")
 
 
-def put_legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    legend = figure.legend(
-        handles, labels, loc="outside lower center", frameon=False, fontsize=LABEL_SIZE + 1
-    )
+def put_legend(figure: Figure) -> None:
+    legend = figure.legend(loc="outside lower center", frameon=False, fontsize=LABEL_SIZE + 1)
     for text in legend.get_texts():
         text.set_parse_math(False)

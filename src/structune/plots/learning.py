@@ -53,27 +53,21 @@ def plot_learning_curve(history: History, path: Path = None) -> Figure:
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     StructuneError
         matplotlib is not installed, or the history holds nothing to draw.
     """
-    measure = measure_of(history)
+    measure, steps = _measured(history)
     rounds = [record for record in history if record["stage"] == "saddle point"]
     figure = new_figure(path, 4.5, 5.6 if rounds else 3.2)
     first, *below = figure.subplots(1 + bool(rounds), squeeze=False)[:, 0]
-    _draw_loss(first, steps_of(history, measure), measure)
+    _draw_loss(first, steps, measure)
     # rounds of the saddle point search are counted, not measured in passes: they have axes of their own
     for axes in below:
-        axes.plot(
-            np.arange(1, len(rounds) + 1), _values_of(rounds, "violation"), "o-", color=CONTRAST, markersize=4
-        )
-        axes.set_xlabel("round of the saddle point search")
-        axes.set_ylabel("violation of constraints")
+        violations = _values_of(rounds, "violation")
+        axes.plot(np.arange(1, len(rounds) + 1), violations, "o-", color=CONTRAST, markersize=4)
+        axes.set(xlabel="round of the saddle point search", ylabel="violation of constraints")
         axes.set_ylim(bottom=0)
         integer_ticks(axes.xaxis)
         tidy(axes)
@@ -92,25 +86,12 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     StructuneError
         matplotlib is not installed, or the history holds nothing to draw.
     """
-    measure, steps, tried = _tried(history, group_names)
-    if _is_grid(steps, tried):
-        return _plot_grid(path, (6.5, 4.5), measure, steps, tried)
-    height = _height(tried, 4.5)
-    figure = new_figure(path, 12 if tried.size else 6.5, height)
-    left, *right = figure.subplots(1, 1 + bool(tried.size), squeeze=False)[0]
-    _draw_loss(left, steps, measure)
-    for axes in right:
-        _draw_precisions(axes, tried, group_names, label_gap(height), _chosen(steps, measure))
-    return finish(figure, path)
+    return _plot_steps(history, group_names, path, with_loss=True)
 
 
 def plot_precision_course(history: History, group_names: Sequence[str], path: Path = None) -> Figure:
@@ -118,33 +99,15 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
 
     Parameters
     ----------
-    history : list of dict
-        The ``history_`` of an estimator.
-    group_names : sequence of str
-        Its ``group_names_``. More than 40 groups are drawn as percentiles.
-    path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    history, group_names, path
+        As in `plot_tuning`.
 
     Raises
     ------
     StructuneError
         matplotlib is not installed, or the history holds no precisions.
     """
-    measure, steps, tried = _tried(history, group_names)
-    if not tried.size:
-        raise DataError("the history holds no precisions")
-    if _is_grid(steps, tried):
-        return _plot_grid(path, (4.5, 3.2), measure, steps, tried)
-    height = _height(tried, 3.2)
-    figure = new_figure(path, 4.5, height)
-    axes = figure.subplots()
-    _draw_precisions(axes, tried, group_names, label_gap(height), _chosen(steps, measure))
-    axes.set_ylabel("precision")  # more is longer than the axis
-    return finish(figure, path)
+    return _plot_steps(history, group_names, path, with_loss=False)
 
 
 def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) -> Figure:
@@ -158,10 +121,6 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
         Its ``group_names_``. Of more than 40 groups the 20 highest and the 20 lowest are drawn.
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
@@ -200,21 +159,14 @@ def plot_precisions_by_method(
     group_names : sequence of str
         The ``group_names_`` of the estimators.
     precisions : mapping of str to array-like, shape (n_groups,) or (n_folds, n_groups)
-        The ``penalty_`` of each method. Of several folds each is a faint point, and their geometric mean
-        the marker.
+        The ``penalty_`` of each. Of several folds each is a faint point, their geometric mean the marker.
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The first group is at the top, the scale is logarithmic.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there are no methods or more than 7, or not one positive precision for
-        each name.
+        matplotlib is not installed, there are no methods or more than 7, or precisions that do not fit.
     """
     check_number(len(precisions), "methods")
     logs = dict[str, FloatArray]()
@@ -247,7 +199,7 @@ def plot_precisions_by_method(
     axes.set_xlim(low / 1.3, high * 1.3)
     _set_precision_axes(axes, group_names)
     axes.set_ylim(rows.size - 0.5, -0.5)
-    put_legend(figure, axes)
+    put_legend(figure)
     return finish(figure, path)
 
 
@@ -264,11 +216,6 @@ def plot_sensitivity(
         Powers of two.
     path : path, optional
         Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Colours are accuracies below the best of a panel, in points.
 
     Raises
     ------
@@ -297,26 +244,7 @@ def plot_sensitivity(
     return finish(figure, path)
 
 
-# --- what the history holds -------------------------------------------------------------------------------
-
-
-def measure_of(history: History) -> str:
-    for key in _MEASURES:
-        if any(key in record for record in history):
-            return key
-    raise DataError("the history holds neither a held-out loss nor an objective")
-
-
-def steps_of(history: History, measure: str) -> History:
-    """The steps of the tuner, or of the fit if there was none: not those of fits within, nor constraints."""
-    # tuners record precisions beside losses; without a tuner, the records are those of the fit
-    measured = [record for record in history if measure in record and "passes" in record]
-    of_tuner = [record for record in measured if "log_precision" in record]
-    return of_tuner or [record for record in measured if "constraint_values" not in record]
-
-
-def _values_of(records: History, key: str) -> FloatArray:
-    return np.array([record[key] for record in records], dtype=np.float64)
+# --- steps --------------------------------------------------------------------------------------------------
 
 
 def chosen_step(steps: History) -> int:
@@ -326,34 +254,56 @@ def chosen_step(steps: History) -> int:
     return marked[-1] if marked else losses.index(min(losses))
 
 
-def _tried(history: History, group_names: Sequence[str]) -> tuple[str, History, FloatArray]:
-    """What the history measured, the steps, and the binary logarithms of their precisions.
+def _measured(history: History) -> tuple[str, History]:
+    """What is measured, and the steps of the tuner, or of the fit if there was none."""
+    measure = next((key for key in _MEASURES if any(key in record for record in history)), None)
+    if measure is None:
+        raise DataError("the history holds neither a held-out loss nor an objective")
+    # tuners record precisions beside losses; without a tuner, the records are those of the fit
+    measured = [record for record in history if measure in record and "passes" in record]
+    of_tuner = [record for record in measured if "log_precision" in record]
+    return measure, of_tuner or [record for record in measured if "constraint_values" not in record]
 
-    These have the shape (n_steps, n_groups), with no rows where the tuner does not report precisions.
-    """
-    measure = measure_of(history)
-    steps = steps_of(history, measure)
+
+def _values_of(records: History, key: str) -> FloatArray:
+    return np.array([record[key] for record in records], dtype=np.float64)
+
+
+def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_loss: bool) -> Figure:
+    """The precisions of each step, beside the course of the loss if it is wanted; of a grid its losses."""
+    measure, steps = _measured(history)
     rows = [record["log_precision"] for record in steps if "log_precision" in record]
     if any(len(row) != len(group_names) for row in rows):
         raise DataError(f"found {len(group_names)} group names, expected {len(rows[0])}, as in the history")
-    return measure, steps, np.asarray(np.reshape(rows, (-1, len(group_names))) / np.log(2))
-
-
-def _chosen(steps: History, measure: str) -> int:
-    """The step whose precisions were kept; of those without held-out losses the last."""
-    return chosen_step(steps) if measure == "heldout_loss" else len(steps) - 1
-
-
-def _is_grid(steps: History, tried: FloatArray) -> bool:
-    return steps[0]["stage"] == "grid" and bool(np.all(tried == tried[:, :1]))
-
-
-def _height(tried: FloatArray, least: float) -> float:
-    n_groups = tried.shape[1]
-    return height_for(n_groups if n_groups <= MOST_NAMES else len(_PERCENTILES), least)
-
-
-# --- what is drawn of it ----------------------------------------------------------------------------------
+    if not (rows or with_loss):
+        raise DataError("the history holds no precisions")
+    # binary logarithms, shape (n_steps, n_groups); no rows where the tuner does not report precisions
+    tried: FloatArray = np.reshape(rows, (-1, len(group_names))) / np.log(2)
+    width, height = (6.5, 4.5) if with_loss else (4.5, 3.2)
+    if steps[0]["stage"] == "grid" and np.all(tried == tried[:, :1]):
+        figure = new_figure(path, width, height)
+        axes, log2, label = figure.subplots(), tried[:, 0], _MEASURES[measure]
+        loss = _values_of(steps, measure)
+        best = int(np.argmin(loss))
+        axes.plot(log2, loss, "o-", color=ACCENT, markersize=4)
+        axes.plot(log2[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
+        title = f"{label}: {loss[best]:.5g} at precision {2 ** log2[best]:.3g}"
+        axes.set_title(title, loc="left", fontsize=10)
+        _set_log2_ticks(axes.xaxis)
+        axes.set(xlabel=_PRECISION, ylabel=label)
+        tidy(axes)
+        return finish(figure, path)
+    n_names = tried.shape[1] if tried.shape[1] <= MOST_NAMES else len(_PERCENTILES)
+    height = height_for(n_names, height)
+    figure = new_figure(path, 12 if rows and with_loss else width, height)
+    panels = figure.subplots(1, with_loss + bool(rows), squeeze=False)[0].tolist()
+    if with_loss:
+        _draw_loss(panels.pop(0), steps, measure)
+    for axes in panels:
+        chosen = chosen_step(steps) if measure == "heldout_loss" else len(steps) - 1
+        _draw_precisions(axes, tried, group_names, label_gap(height), chosen)
+        axes.set_ylabel(_PRECISION if with_loss else "precision")  # more is longer than a low axis
+    return finish(figure, path)
 
 
 def _draw_loss(axes: Axes, steps: History, measure: str) -> None:
@@ -363,31 +313,11 @@ def _draw_loss(axes: Axes, steps: History, measure: str) -> None:
     if measure == "heldout_loss":
         k = chosen_step(steps)
         axes.plot(passes[k], values[k], "o", color=ACCENT, fillstyle="none", markersize=9, label="chosen")
-    axes.set_xlabel("passes over the data")
-    axes.set_ylabel(_MEASURES[measure])
+    axes.set(xlabel="passes over the data", ylabel=_MEASURES[measure])
     axes.set_xlim(left=0)
     if len(steps) > 1:
         axes.legend(frameon=False, fontsize=LABEL_SIZE + 1)
     tidy(axes)
-
-
-def _plot_grid(
-    path: Path, inches: tuple[float, float], measure: str, steps: History, tried: FloatArray
-) -> Figure:
-    figure = new_figure(path, *inches)
-    axes = figure.subplots()
-    log2_precision, loss, label = tried[:, 0], _values_of(steps, measure), _MEASURES[measure]
-    best = int(np.argmin(loss))
-    axes.plot(log2_precision, loss, "o-", color=ACCENT, markersize=4)
-    axes.plot(log2_precision[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
-    axes.set_title(
-        f"{label}: {loss[best]:.5g} at precision {2 ** log2_precision[best]:.3g}", loc="left", fontsize=10
-    )
-    _set_log2_ticks(axes.xaxis)
-    axes.set_xlabel(_PRECISION)
-    axes.set_ylabel(label)
-    tidy(axes)
-    return finish(figure, path)
 
 
 def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: float, chosen: int) -> None:
@@ -408,7 +338,6 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
     axes.set_ylim(low, high)
     integer_ticks(axes.xaxis)
     axes.set_xlim(right=max(len(lines) - 1, 0.5))
-    axes.set_ylabel(_PRECISION)
     tidy(axes)
     heights = (lines[-1] - low) / (high - low)
     for name, height, place, color in zip(names, heights, spread(heights, gap), colors, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -16,28 +16,18 @@ import numpy as np
 from structune.cli.files import standard_input
 from structune.cli.terminal import say
 from structune.errors import DataError
-from structune.files.models import check_class, load
 from structune.files.text import Lines, Source, shown, some_of, source_name
-from structune.rna.folder import RNAFolder
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
-from structune.rna.probing import (
-    Reactivities,
-    ReactivityModel,
-    check_letters,
-    deigan_log_odds,
-    read_reactivities,
-)
+from structune.rna.probing import ReactivityModel, check_letters, deigan_log_odds, read_reactivities
 from structune.rna.structure.constraints import NOTATION, Constraints
 from structune.running.executors import count_jobs
 from structune.running.memory import batch_memory, live_map
 
 R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
-_MOST_NAMED = 3  # files
-_MOST_NAMED_SEQUENCES = 5
-PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
+_MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
 _UPPER = (
     "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
 )
@@ -65,26 +55,18 @@ class Example:
         return self.record.structure
 
 
-def open_folder(model: str, contrafold: Path | None = None, **settings: Any) -> RNAFolder:
-    """A model file, the shipped model, or CONTRAfold's parameters; for one thread, with these settings."""
-    if contrafold is not None:
-        return RNAFolder.from_contrafold(contrafold, n_jobs=1, **settings)
-    folder = RNAFolder.pretrained() if model == PRETRAINED else load(model)
-    return check_class(folder, RNAFolder, model, "one for RNA").set_params(n_jobs=1, **settings)
-
-
 def read_with_structures(paths: Sequence[Source], format: str | None = None) -> Iterator[Example]:
     """The records of files and folders, one at a time; each has a structure, and there is one at least."""
     example = None
-    for example in _of_all(paths, lambda file: _records(file, format)):
+    for example in _of_all(paths, partial(_records, format=format)):
         _ = example.structure
         yield example
     if example is None:
         raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
 
 
-def _records(source: Source, format: str | None, **options: Any) -> Iterator[Example]:
-    return (Example(record, source_name(source)) for record in read_rna(source, format, **options))
+def _records(source: Source, **options: Any) -> Iterator[Example]:
+    return (Example(record, source_name(source)) for record in read_rna(source, **options))
 
 
 def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
@@ -103,14 +85,9 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
 def read_sequences(
     files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
 ) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time.
+    """Records of files, or of standard input, one at a time; `below` sequences may stand what is wanted, too.
 
-    Parameters
-    ----------
-    below : {"", "constraints", "structures"}
-        What stands below sequences, and is wanted; structures that are not are counted and told at the end.
-    skip : bool
-        Whether records that cannot be read are left out, and told of.
+    Structures that are not wanted are counted and told at the end, records that `skip` leaves out at once.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
@@ -123,7 +100,7 @@ def read_sequences(
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
-        for example in _records(source, format, live=not below, skipped=skipped, unused=tell):
+        for example in _records(source, format=format, live=not below, skipped=skipped, unused=tell):
             if not below and example.record.structure is not None:
                 tell()
             if not example.record.sequence:
@@ -135,10 +112,8 @@ def read_sequences(
     if empty:
         say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
     if unused:
-        say(
-            f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used: "
-            "structune score judges them, and with --constraints those of dot-bracket files hold"
-        )
+        told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used"
+        say(f"{told}: structune score judges them, and with --constraints those of dot-bracket files hold")
 
 
 # --- reactivities -------------------------------------------------------------------------------------------
@@ -152,42 +127,35 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
     for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
         if not name and index:
-            raise DataError(
-                f"{path}: found reactivities without a name, expected lines '>name' with several sequences"
-            )
+            expected = "expected lines '>name' with several sequences"
+            raise DataError(f"{path}: found reactivities without a name, {expected}")
         # Rows are looked up by name, in whatever order; what is left of them is told at the end.
         values = known.get(name)
         if values is None or (name and not values.size):
             without.append(name)
             yield example
-        else:
-            unused.discard(name)
-            yield _probed(example, values, table, path)
+            continue
+        unused.discard(name)
+        record, n = example.record, example.record.n_bases
+        if values.size > n:
+            raise example.refuse(f"found {values.size} reactivities for {n} bases")
+        try:
+            check_letters(record.sequence, values)
+        except DataError as error:
+            raise example.refuse(f"{path}: {error}") from None
+        if values.size < n:
+            say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
+        row = np.full(n, np.nan)
+        row[: values.size] = values
+        paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
+        notation = example.constraints if isinstance(example.constraints, str) else ""
+        yield replace(example, constraints=Constraints(notation, paired=paired))
     for told, names in (
-        ("found no reactivities for {:,} of the sequences", without),
-        ("did not use the rows of {:,} other sequences", unused),
+        (f"found no reactivities for {len(without):,} of the sequences", without),
+        (f"did not use the rows of {len(unused):,} other sequences", unused),
     ):
         if names:
-            shown_names = some_of([shown(name) for name in sorted(names)], _MOST_NAMED_SEQUENCES)
-            say(f"{path}: {told.format(len(names))}: {shown_names}")
-
-
-def _probed(example: Example, values: Reactivities, table: ReactivityModel | None, path: Path) -> Example:
-    """The same example with evidence from its reactivities."""
-    record, n = example.record, example.record.n_bases
-    if values.size > n:
-        raise example.refuse(f"found {values.size} reactivities for {n} bases")
-    try:
-        check_letters(record.sequence, values)
-    except DataError as error:
-        raise example.refuse(f"{path}: {error}") from None
-    if values.size < n:
-        say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
-    row = np.full(n, np.nan)
-    row[: values.size] = values
-    paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
-    notation = example.constraints if isinstance(example.constraints, str) else ""
-    return replace(example, constraints=Constraints(notation, paired=paired))
+            say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -195,24 +163,22 @@ def _probed(example: Example, values: Reactivities, table: ReactivityModel | Non
 
 def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
     """Read a file of names and families, with tabs between; gives a function from examples to families."""
-    families: dict[str, str] = {}
-    lines = Lines(path)
+    families, lines = dict[str, str](), Lines(path)
     for number, text in lines.filled():
         words = [word.strip() for word in text.split("\t")]
         if len(words) != 2 or not all(words):
-            raise lines.refuse(
-                number, f"found {shown(text)}, expected a name and a family, with a tab between"
-            )
+            expected = "expected a name and a family, with a tab between"
+            raise lines.refuse(number, f"found {shown(text)}, {expected}")
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"found a second family of {shown(words[0])}")
 
-    def family(example: Example) -> str:
-        name = example.record.name
-        if name not in families:
-            raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
-        return families[name]
+    def families_of(examples: Sequence[Example]) -> list[str]:
+        for example in examples:
+            if (name := example.record.name) not in families:
+                raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
+        return [families[example.record.name] for example in examples]
 
-    return lambda examples: [family(example) for example in examples]
+    return families_of
 
 
 # --- constraints --------------------------------------------------------------------------------------------
@@ -225,13 +191,13 @@ class _Constrained(Entry):
     last_number = 0  # of its bases
 
     def ends_before(self, number: int, text: str) -> bool:
-        ends = self.is_line and not _is_notation(text)
+        ends = self.is_line and not _MARKS.issuperset(text.split(maxsplit=1)[0])
         if ends and end_in_constraints([*self.sequence, text.upper()], _UPPER_MARKS):
             raise self.lines.refuse(number, _UPPER)
         return ends
 
     def add(self, number: int, text: str) -> None:
-        is_constraint = bool(self.sequence) and _is_notation(text)
+        is_constraint = bool(self.sequence) and _MARKS.issuperset(text.split(maxsplit=1)[0])
         if self.lacks_header or (self.structure and not is_constraint):
             raise self.lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
         if is_constraint:
@@ -255,11 +221,6 @@ class _Constrained(Entry):
         return Example(record, place, "".join(self.structure) or None)
 
 
-def _is_notation(text: str) -> bool:
-    """Whether the first word of a line has letters of constraints only."""
-    return set(text.split(maxsplit=1)[0]) <= _MARKS
-
-
 # --- many sequences -----------------------------------------------------------------------------------------
 
 _MOST_BASES = 2000  # short sequences share what a call costs
@@ -274,29 +235,16 @@ def in_order(
     n_structures: int = 1,
     needed: Callable[[Example], float] = lambda _: 0.0,
 ) -> Generator[list[R], None, None]:
-    """Results of some examples after the other, each as soon as it is known.
+    """Results of some examples after the other, as soon as they are known; errors come after them.
 
-    Parameters
-    ----------
-    work : callable
-        From examples to one result each. None is begun once the iterator is closed.
-    n_structures : int
-        How many each result may hold.
-    needed : callable
-        Bytes that an example takes until its result is used: until the next ones are asked for.
-
-    Raises
-    ------
-    DataError
-        Work failed; names the place of the example, after the results of all before it.
+    Work gives one result for each example, of at most `n_structures`, and none once the iterator is closed;
+    `needed` are bytes that an example takes until the next results are asked for.
     """
 
     def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:
         """Results of all examples, or of those before one that fails, and its error."""
-        try:
+        with suppress(DataError):  # of one of them: which?
             return work(batch), None
-        except DataError:
-            pass  # one of them: which?
         # Once more one by one, up to the one that fails: all before it are written.
         done: list[R] = []
         for example in batch:

@@ -7,10 +7,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,14 +29,14 @@ from structune.cli.files import (
 )
 from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
-from structune.rna.examples import PRETRAINED, Example, in_order, read_sequences, with_reactivities
+from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.formats.alignments import read_alignments, stockholm_text
+from structune.rna.formats.any import write_rna
 from structune.rna.formats.brackets import STRANDS, bases_of
-from structune.rna.formats.pair_tables import write_bpseq, write_ct
 from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
-from structune.rna.options import ConsensusOptions, Known, Output, Reading, Shape, Source, Wanted, Writing
+from structune.rna.options import Consensus, Known, Output, Reading, Shape, Source, Wanted, Writing
 from structune.rna.structure.constraints import Constraints, as_constraints
 from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 from structune.running.executors import make_executor
@@ -50,14 +49,14 @@ if TYPE_CHECKING:
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
 
-def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -> int:
-    _check_apart(files, source, options.output)
+def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:
+    _check_apart(files, source, wanted.output)
     folder = source.open("consensus").set_params(n_jobs=source.jobs)
     sources: list[Any] = [standard_input() if file == "-" else file for file in files]
     n_unused = 0
-    with open_text(options.output) as stream:
+    with open_text(wanted.output) as stream:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
-            structure = folder.predict_alignment(alignment.rows, options.threshold)
+            structure = folder.predict_alignment(alignment.rows, wanted.threshold)
             stream.write(stockholm_text(alignment, structure))
             stream.flush()
             n_unused += alignment.structure is not None
@@ -66,9 +65,9 @@ def consensus(files: Sequence[str], source: Source, options: ConsensusOptions) -
     return 0
 
 
-def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, output: Output) -> int:
+def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, writing: Output) -> int:
     """Tell what a model says of known structures, a row each; returns the exit code."""
-    _check_apart(files, source, output.output)
+    _check_apart(files, source, writing.output)
     folder = source.open("score", **shape.settings)
 
     def row(example: Example) -> str:
@@ -77,13 +76,13 @@ def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, 
             found = folder.judge([example.record.sequence], [structure])[0]
         except DataError as error:
             raise example.refuse(str(error).removeprefix("sequence 0: ")) from None
-        return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)])
+        return "\t".join([example.record.name, *(f"{value:.6g}" for value in found)]) + "\n"
 
-    with open_text(output.output) as stream:
+    with open_text(writing.output) as stream:
         stream.write("\t".join(["name", *Judgement._fields]) + "\n")
         examples = read_sequences(files, "structures", shape.skip_bad, reading.input_format)
         for text in make_executor(source.jobs).map(row, examples):
-            stream.write(text + "\n")
+            stream.write(text)
             stream.flush()
     return 0
 
@@ -107,12 +106,12 @@ def fold(
         raise DataError("--min-probability needs --format json or --format pairs.")
     check_targets([], [writing.plot, writing.dot_plot])
     folder = source.open(**shape.settings, **({"decoding": "mea"} if wanted.method == "mea" else {}))
-    recipe = _recipe(folder, source.model, wanted, writing)
+    recipe = Recipe(folder, source.model, wanted, writing)
     if "-" in files and not writing.quiet and sys.stdin.isatty():
         say("reading FASTA from standard input")
     below = "constraints" if known.constraints else ""
     read = read_sequences(files, below, shape.skip_bad, reading.input_format)
-    source_of_all = UntilError(_prepared(read, folder, recipe, known, writing))
+    source_of_all = UntilError(_prepared(read, recipe, known))
     # one sequence, or two where it is to be known whether there are several: who writes to a pipe may wait
     of_one = format == "bpseq" and not _is_folder(writing.output)
     first = list(islice(source_of_all, 2 if of_one or writing.is_drawn else 1))
@@ -120,37 +119,27 @@ def fold(
         source_of_all.check()
         raise DataError(f"{', '.join(files)}: found no sequences")
     if len(first) > 1 and of_one:
-        raise DataError(
-            f"{', '.join(files)}: found several sequences, expected one: a BPSEQ file holds one "
-            "structure (--output FOLDER writes a file of each)"
-        )
-    draw = _drawer(writing, len(first) > 1, wanted.most_structures > 1, folder.circular)
-
-    def needed(example: Example) -> float:
-        return recipe.memory_of(folder, example) if recipe.with_pairs else 0.0
-
-    work, examples = partial(recipe.fold, folder), chain(first, source_of_all)
-    _write(in_order(examples, work, source.jobs, wanted.most_structures, needed), writing, draw)
+        told = "found several sequences, expected one: a BPSEQ file holds one structure"
+        raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
+    examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
+    _write(results, recipe, len(first) > 1)
     source_of_all.check()
     return 0
 
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
     if output != "-":
-        model = [] if source.model == PRETRAINED else [source.model]
-        read = [file for file in files if file != "-"]
-        check_apart([*read, *beside, source.contrafold, *model], [Path(output)])
+        check_apart([*files, *beside, source.contrafold, source.model], [Path(output)])
 
 
 def _is_folder(output: str) -> bool:
     return output != "-" and os.path.isdir(output)
 
 
-def _prepared(
-    read: Iterator[Example], folder: RNAFolder, recipe: Recipe, known: Known, writing: Writing
-) -> Iterator[Example]:
+def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator[Example]:
     """Sequences with all that is known of them; refuses what cannot be written, tells what long ones cost."""
-    wanted, format = recipe.wanted, writing.written_as
+    folder, wanted, writing, format = recipe.folder, recipe.wanted, recipe.writing, recipe.writing.written_as
     draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
     for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
         sequence, has_two = example.record.sequence, STRANDS in example.record.sequence
@@ -160,14 +149,13 @@ def _prepared(
         if draws is not None:
             example = replace(example, generator=draws.of(sequence))
         if writing.is_drawn and not sequence:
-            raise example.refuse(
-                "found an empty sequence, expected at least one base with --plot or --dot-plot"
-            )
+            told = "found an empty sequence, expected at least one base with --plot or --dot-plot"
+            raise example.refuse(told)
         if format in ("ct", "bpseq") and has_two:
             raise example.refuse(f"found two strands, expected one for the format {format}")
         if (n := len(sequence)) >= _LONG and not writing.quiet and folder.max_span is None:
             # Time grows with the cube of the length.
-            minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(folder, example) / 1e9
+            minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(example) / 1e9
             advice = "" if has_two or folder.circular else " (seconds with --max-span 300)"
             cost = f"{n_gigabytes:.1f} GB of memory and {time_in_words(minutes)}{advice}"
             say(f"{example.record.name}: {n:,} bases take about {cost}")
@@ -198,56 +186,69 @@ class Folded:
             yield structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"]
 
 
-@dataclass(frozen=True)
 class Recipe:
-    """What is wanted of each sequence."""
+    """What is wanted of each sequence; json and drawings may be without probabilities."""
 
-    wanted: Wanted
-    with_structures: bool = True
-    with_pairs: bool = False
-    with_log_partition: bool = False
-    window: int | None = None
-    with_dimers: bool = True
+    def __init__(self, folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> None:
+        self.folder, self.wanted, self.writing = folder, wanted, writing
+        format, is_drawn, has_sums = writing.written_as, writing.is_drawn, folder.has_probabilities
+        self.with_structures = format not in ("pairs", "bases") or is_drawn
+        self.with_pairs = has_sums and (format in ("json", "pairs", "bases") or is_drawn)
+        self.with_log_partition = has_sums and format == "json"
+        of_two = format == "json" or (format == "dbn" and wanted.method != "viterbi")
+        self.with_dimers = has_sums and of_two
+        asked = {
+            "--samples": wanted.samples is not None,
+            "--nbest": wanted.nbest is not None,
+            "--within": wanted.within is not None,
+            f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
+            "--gamma": wanted.gamma is not None,
+            "--pseudoknots": wanted.pseudoknots,
+            "--no-lonely-pairs": wanted.no_lonely_pairs,
+            f"--format {format}": format in ("pairs", "bases"),
+            "--dot-plot": writing.dot_plot is not None,
+        }
+        for option in () if has_sums else filter(asked.get, asked):
+            needs = f"{model}: {option} needs a model with probabilities"
+            raise CapabilityError(f"{needs}; this one was fitted with loss={folder.loss!r}.")
 
-    def fold(self, folder: RNAFolder, batch: list[Example]) -> list[Folded]:
+    def fold(self, batch: list[Example]) -> list[Folded]:
+        folder, window = self.folder, self.writing.window
         sequences = [example.record.sequence for example in batch]
         constraints = [example.constraints for example in batch]
-        found: list[dict[str, Any]] = [{"structures": []}] * len(batch)
+        found: list[dict[str, Any]] = [{"structures": []} for _ in batch]
         if self.with_structures:
-            found = self._structures(folder, batch, sequences, constraints)
-        log_z = [None] * len(batch)
+            found = self._structures(batch, sequences, constraints)
         if self.with_log_partition:
-            log_z = folder.log_partition(sequences, constraints).tolist()
-        folded = []
-        for example, own, sequence, known, z in zip(batch, found, sequences, constraints, log_z, strict=True):
-            one = Folded(example.record, log_partition=z, **own)
-            if self.window is not None:
-                one = replace(one, windows=folder.unpaired_windows(sequence, self.window, known))
+            for own, z in zip(found, folder.log_partition(sequences, constraints).tolist(), strict=True):
+                own["log_partition"] = z
+        for own, sequence, known in zip(found, sequences, constraints, strict=True):
+            if window is not None:
+                own["windows"] = folder.unpaired_windows(sequence, window, known)
             if self.with_pairs:
-                one = replace(one, pairs=folder.pair_probabilities(sequence, known))
+                own["pairs"] = folder.pair_probabilities(sequence, known)
             if self.with_dimers and STRANDS in sequence:
-                one = replace(one, dimer=float(folder.dimer_probabilities([sequence], [known])[0]))
-            folded.append(one)
-        return folded
+                own["dimer"] = float(folder.dimer_probabilities([sequence], [known])[0])
+        return [Folded(example.record, **own) for example, own in zip(batch, found, strict=True)]
 
-    def memory_of(self, folder: RNAFolder, example: Example) -> float:
+    def memory_of(self, example: Example) -> float:
         """Bytes that this takes, the table of pairs with it if that is wanted."""
-        n_tables, wanted = OF_SUMS, self.wanted
-        if self.window is not None:
-            n_tables = OF_WINDOWS
-        elif self.with_structures and wanted.samples is not None:
-            n_tables = OF_SAMPLES
-        elif self.with_structures and wanted.is_ranked:
-            n_tables = OF_SEVERAL
-        elif self.with_structures and wanted.pseudoknots:
-            n_tables = OF_KNOTS
-        return folder.memory_of(len(example.record.sequence), n_tables, example.constraints is not None)
+        wanted, with_structures = self.wanted, self.with_structures
+        held = (
+            (OF_WINDOWS, self.writing.window is not None),
+            (OF_SAMPLES, with_structures and wanted.samples is not None),
+            (OF_SEVERAL, with_structures and wanted.is_ranked),
+            (OF_KNOTS, with_structures and wanted.pseudoknots),
+        )
+        n_tables = next((n for n, is_held in held if is_held), OF_SUMS)
+        n_bases, has_constraints = len(example.record.sequence), example.constraints is not None
+        return self.folder.memory_of(n_bases, n_tables, has_constraints)
 
     def _structures(
-        self, folder: RNAFolder, batch: list[Example], sequences: list[str], constraints: list[Any]
+        self, batch: list[Example], sequences: list[str], constraints: list[Any]
     ) -> list[dict[str, Any]]:
         """Structures of each sequence; of several also their kind, and of ranks their probabilities."""
-        wanted = self.wanted
+        folder, wanted = self.folder, self.wanted
         if wanted.samples is not None:  # by the generator of each example, whatever the batch that it is in
             drawn = folder._drawn(sequences, wanted.samples, [each.generator for each in batch], constraints)
             return [{"structures": structures, "kind": "sample"} for structures in drawn]
@@ -266,37 +267,6 @@ class Recipe:
         else:
             found = folder.predict(sequences, wanted.gamma, constraints, not wanted.no_lonely_pairs)
         return [{"structures": [structure]} for structure in found]
-
-
-def _recipe(folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> Recipe:
-    """What the model is to give; json and drawings may be without probabilities."""
-    format = writing.written_as
-    recipe = Recipe(
-        wanted,
-        with_structures=format not in ("pairs", "bases") or writing.is_drawn,
-        with_pairs=format in ("json", "pairs", "bases") or writing.is_drawn,
-        with_log_partition=format == "json",
-        with_dimers=format == "json" or (format == "dbn" and wanted.method != "viterbi"),
-        window=writing.window,
-    )
-    if folder.has_probabilities:
-        return recipe
-    given = {"samples": wanted.samples, "nbest": wanted.nbest, "within": wanted.within}
-    asked = {
-        **{f"--{name}": value is not None for name, value in given.items()},
-        f"--method {wanted.method}": wanted.method in ("mea", "centroid"),
-        "--gamma": wanted.gamma is not None,
-        "--pseudoknots": wanted.pseudoknots,
-        "--no-lonely-pairs": wanted.no_lonely_pairs,
-        f"--format {format}": format in ("pairs", "bases"),
-        "--dot-plot": writing.dot_plot is not None,
-    }
-    for option in filter(asked.get, asked):
-        raise CapabilityError(
-            f"{model}: {option} needs a model with probabilities; this one was fitted with "
-            f"loss={folder.loss!r}."
-        )
-    return replace(recipe, with_pairs=False, with_log_partition=False, with_dimers=False)
 
 
 # --- text ---------------------------------------------------------------------------------------------------
@@ -331,16 +301,9 @@ def _json(folded: Folded, min_probability: float) -> Iterator[str]:
     yield "}\n"
 
 
-def _pair_rows(folded: Folded, min_probability: float) -> Iterator[str]:
-    name = folded.record.name
-    return (f"{name}\t{i}\t{j}\t{p:.6g}\n" for i, j, p in _pairs(folded, min_probability))
-
-
 def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
     """Pairs, from 1, and their probabilities."""
     table = folded.pairs
-    if table is None:
-        return
     if isinstance(table, np.ndarray):
         rows: Iterable[tuple[Any, Any]] = ((np.arange(len(table)), row) for row in table)
     else:
@@ -352,42 +315,33 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
-def _bases(folded: Folded, _least: float) -> Iterator[str]:
+def _texts(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
+    """Some at a time."""
     record, pairs = folded.record, folded.pairs
-    if pairs is None:
-        return
-    columns = [unpaired(pairs), partner_entropy(pairs)]
-    if folded.windows is not None:
-        beyond = len(record.sequence) - folded.windows.size
-        columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
-    texts = ([f"{x:.6g}" for x in column] for column in columns)
-    for i, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
-        yield "\t".join([record.name, str(i), *row]) + "\n"
-
-
-def _dot_brackets(folded: Folded, _least: float) -> Iterator[str]:
-    record = folded.record
-    dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
-    for structure, *_, words in folded.choices():
-        header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
-        yield f">{header}\n{record.sequence}\n{structure}\n"
-
-
-def _pair_tables(folded: Folded, _least: float, write: Callable[..., None]) -> Iterator[str]:
-    for structure, *_, words in folded.choices():
-        name, text = "_".join([folded.record.name, *words]), io.StringIO()
-        write(text, [RNARecord(name, folded.record.sequence, structure)])
-        yield text.getvalue()
-
-
-_TEXTS: dict[str, Callable[[Folded, float], Iterator[str]]] = {  # some at a time
-    "json": _json,
-    "pairs": _pair_rows,
-    "bases": _bases,
-    "dbn": _dot_brackets,
-    "ct": partial(_pair_tables, write=write_ct),
-    "bpseq": partial(_pair_tables, write=write_bpseq),
-}
+    match format:
+        case "json":
+            yield from _json(folded, min_probability)
+        case "pairs":
+            for i, j, p in _pairs(folded, min_probability):
+                yield f"{record.name}\t{i}\t{j}\t{p:.6g}\n"
+        case "bases":
+            columns = [unpaired(pairs), partner_entropy(pairs)]
+            if folded.windows is not None:
+                beyond = len(record.sequence) - folded.windows.size
+                columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
+            texts = ([f"{x:.6g}" for x in column] for column in columns)
+            for k, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
+                yield "\t".join([record.name, str(k), *row]) + "\n"
+        case "dbn":
+            dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
+            for structure, *_, words in folded.choices():
+                header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
+                yield f">{header}\n{record.sequence}\n{structure}\n"
+        case _:
+            for structure, *_, words in folded.choices():
+                name, text = "_".join([record.name, *words]), io.StringIO()
+                write_rna(text, [RNARecord(name, record.sequence, structure)], format)
+                yield text.getvalue()
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -399,10 +353,11 @@ _HEADINGS = {
 }
 
 
-def _write(
-    results: Generator[list[Folded], None, None], writing: Writing, draw: Callable[[Folded], None]
-) -> None:
+def _write(results: Generator[list[Folded], None, None], recipe: Recipe, several: bool) -> None:
     """Write to one file, or to one of each sequence in a folder, and draw."""
+    writing = recipe.writing
+    # names of files tell several sequences apart
+    plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
     output, format, names = writing.output, writing.written_as, FileNames()
     shown = not writing.quiet and not (output == "-" and sys.stdout.isatty())
     heading = _HEADINGS.get(format if writing.window is None else "windows", "")
@@ -413,9 +368,10 @@ def _write(
             n_done = len(batch)
             while batch:
                 folded = batch.pop(0)
-                text = chain([heading], _TEXTS[format](folded, writing.min_probability))
+                name = folded.record.name
+                text = chain([heading], _texts(folded, format, writing.min_probability))
                 if file is None:
-                    path = Path(output) / f"{names(folded.record.name)}.{ending}"
+                    path = Path(output) / f"{names(name)}.{ending}"
                     with path.open("xb") as own:  # nothing is written over
                         write_texts(own, text)
                 else:
@@ -423,29 +379,22 @@ def _write(
                     heading = ""
                     if not batch:
                         file.flush()
-                draw(folded)
+                if writing.is_drawn:
+                    _draw(folded, recipe, plot_path and plot_path(name), dot_path and dot_path(name))
                 del folded, text  # its table of pairs is then gone: others wait for the memory
             progress.advance(n_done)
 
 
-def _drawer(writing: Writing, several: bool, numbered: bool, circular: bool) -> Callable[[Folded], None]:
-    """What draws a sequence; names of files tell several sequences apart, and numbers their structures."""
-    plot_path, dot_path = (drawing_paths(path, several) for path in (writing.plot, writing.dot_plot))
+def _draw(folded: Folded, recipe: Recipe, plot: Path | None, dot_plot: Path | None) -> None:
+    """Draw a sequence; names of files have the numbers of its structures, if there may be several."""
+    from structune.rna.plots import plot_pair_probabilities, plot_structure
 
-    def draw(folded: Folded) -> None:
-        if not writing.is_drawn:
-            return
-        from structune.rna.plots import plot_pair_probabilities, plot_structure
-
-        record, pairs = folded.record, folded.pairs
-        if plot_path is not None:
-            path = plot_path(record.name)
-            for structure, k, _, words in folded.choices():
-                title = " ".join([record.name, *words])
-                own = path.with_stem(f"{path.stem}-{k}") if numbered else path
-                plot_structure(record.sequence, structure, pairs, title, own, circular)
-        if dot_path is not None:
-            best = None if numbered else folded.structures[0]
-            plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_path(record.name))
-
-    return draw
+    record, pairs, numbered = folded.record, folded.pairs, recipe.wanted.most_structures > 1
+    if plot is not None:
+        for structure, k, _, words in folded.choices():
+            title = " ".join([record.name, *words])
+            path = plot.with_stem(f"{plot.stem}-{k}") if numbered else plot
+            plot_structure(record.sequence, structure, pairs, title, path, recipe.folder.circular)
+    if dot_plot is not None:
+        best = None if numbered else folded.structures[0]
+        plot_pair_probabilities(record.sequence, pairs, best, record.name, dot_plot)

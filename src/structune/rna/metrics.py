@@ -82,15 +82,12 @@ class BasePairScores:
 
 
 def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> BasePairScores:
-    """Count true and predicted base pairs, and those that agree.
-
-    Pairs that cross others count like all others: those that a predictor of nested structures cannot find are
-    missed.
+    """Count true and predicted base pairs, pseudoknots among them, and those that agree.
 
     Parameters
     ----------
     true, predicted : sequences of structures
-        A structure is a string in dot-bracket notation, or an array of partners, -1 for none.
+        Each a string in dot-bracket notation, or an array of partners, -1 for none.
     slip : int
         A pair (i, j) is right if it, or one with i or j (not both) moved by at most `slip`, is in the other
         structure. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
@@ -102,8 +99,23 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
     """
     if len(true) != len(predicted):
         raise DataError(f"found predictions for {len(predicted)} sequences, expected {len(true)}")
-    rows = [_counts(s, a, b, slip) for s, (a, b) in enumerate(zip(true, predicted, strict=True))]
-    return BasePairScores(*np.array(rows, dtype=np.int64).reshape(-1, 4).T)
+    counts = np.empty((len(true), 4), dtype=np.int64)
+    for s, given in enumerate(zip(true, predicted, strict=True)):
+        found = []
+        for kind, structure in zip(("true", "predicted"), given, strict=True):
+            try:
+                found.append(as_partners(structure))
+            except DataError as error:
+                raise DataError(f"{kind} structure {s}: {error}") from None
+        a, b = found
+        if a.size != b.size:
+            raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
+        nick = max((of.find(STRANDS) for of in given if isinstance(of, str)), default=-1)
+        if nick >= 0:  # with places between two strands: no pair slips from one to the other
+            a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
+        counts[s, :2] = [np.count_nonzero(of >= 0) // 2 for of in (a, b)]
+        counts[s, 2:] = _n_right(a, b, slip), _n_right(b, a, slip)
+    return BasePairScores(*counts.T)
 
 
 def base_pair_bootstrap(
@@ -121,10 +133,8 @@ def base_pair_bootstrap(
     ----------
     true, a, b : sequences of structures
         As in `base_pair_scores`.
-    slip : int
     n : int
         Number of resamples.
-    random_state : int, optional
     groups : sequence, optional
         Of each sequence: those of one group (a family, say) are drawn together, and the interval is over
         groups.
@@ -176,11 +186,10 @@ def sensitivity_ppv_curve(
 
 
 def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
-    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007).
+    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007); 0 of no points.
 
     Trapezoids between the points in the order of PPV, and of decreasing sensitivity where PPV is equal; from
     the smallest PPV the curve goes on horizontally to PPV 0, and at the largest it drops to sensitivity 0.
-    Nothing is smoothed, and no points have area 0.
 
     Parameters
     ----------
@@ -213,32 +222,12 @@ def _accuracy(counts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sensitivity, PPV and F1 of counts, shape (..., 4)."""
     n_true, n_predicted, right_true, right_predicted = np.moveaxis(counts, -1, 0)
     # 0/0 is 1 where there is neither a true nor a predicted pair, otherwise 0: so is their harmonic mean.
+    # Where the divisor is 0, nothing is computed, and `out` stays.
     neither = np.where(n_true + n_predicted == 0, 1.0, 0.0)
-    sensitivity, ppv = _ratio(right_true, n_true, neither), _ratio(right_predicted, n_predicted, neither)
-    return sensitivity, ppv, _ratio(2 * sensitivity * ppv, sensitivity + ppv, 0.0)
-
-
-def _ratio(above: FloatArray, below: FloatArray, of_none: Any) -> FloatArray:
-    # The inner where keeps 0/0 from being computed at all.
-    return np.where(below > 0, above / np.where(below > 0, below, 1), of_none)
-
-
-def _counts(s: int, true: Structure, predicted: Structure, slip: int) -> tuple[int, int, int, int]:
-    """What `BasePairScores` holds of one sequence."""
-    both = []
-    for kind, structure in (("true", true), ("predicted", predicted)):
-        try:
-            both.append(as_partners(structure))
-        except DataError as error:
-            raise DataError(f"{kind} structure {s}: {error}") from None
-    a, b = both
-    if a.size != b.size:
-        raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
-    nick = max((of.find(STRANDS) for of in (true, predicted) if isinstance(of, str)), default=-1)
-    if nick >= 0:  # with places between two strands: no pair slips from one to the other
-        a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
-    n_true, n_predicted = (int(np.count_nonzero(of >= 0)) // 2 for of in (a, b))
-    return n_true, n_predicted, _n_right(a, b, slip), _n_right(b, a, slip)
+    sensitivity = np.divide(right_true, n_true, out=neither.copy(), where=n_true > 0)
+    ppv = np.divide(right_predicted, n_predicted, out=neither.copy(), where=n_predicted > 0)
+    both = sensitivity + ppv
+    return sensitivity, ppv, np.divide(2 * sensitivity * ppv, both, out=np.zeros_like(both), where=both > 0)
 
 
 def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
@@ -297,8 +286,7 @@ class Judgement(NamedTuple):
     log_odds : float
         Against the most probable structure, at most 0.
     expected_ppv, expected_sensitivity : float
-        The mean probability of its pairs, and the share that they have of all that are expected: what of it
-        is right, and what of the truth it has, by the model. 1 of none.
+        The mean probability of its pairs, and their share of all that are expected; 1 of none.
     expected_distance : float
         The pairs that it and a structure drawn by the model do not share, on average.
     """

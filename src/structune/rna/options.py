@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from structune.rna.folder import RNAFolder
 
 
+PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _GAMMA = (
     "More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless they "
     "were given another."
@@ -58,7 +59,7 @@ class Source:
     """The model that folds, and how it is changed."""
 
     model: str = option(
-        "pretrained", "--model", "-m", metavar="MODEL", help="A file that train rna or tune rna wrote."
+        PRETRAINED, "--model", "-m", metavar="MODEL", help="A file that train rna or tune rna wrote."
     )
     contrafold: Path | None = option(
         None, help="Parameter file of CONTRAfold or EternaFold to use instead of a model."
@@ -74,12 +75,15 @@ class Source:
     def open(self, command: str = "", **settings: Any) -> RNAFolder:
         """The model, for one thread; one with probabilities if a command needs them."""
         from structune.errors import CapabilityError
-        from structune.rna.examples import open_folder
+        from structune.files.models import check_class, load
+        from structune.rna.folder import RNAFolder
 
-        given = {"max_span": self.max_span} | settings
-        folder = open_folder(
-            self.model, self.contrafold, **{name: value for name, value in given.items() if value is not None}
-        )
+        settings |= {"max_span": self.max_span, "n_jobs": 1}
+        given = {name: value for name, value in settings.items() if value is not None}
+        if self.contrafold is not None:
+            return RNAFolder.from_contrafold(self.contrafold, **given)
+        loaded = RNAFolder.pretrained() if self.model == PRETRAINED else load(self.model)
+        folder = check_class(loaded, RNAFolder, self.model, "one for RNA").set_params(**given)
         if command and not folder.has_probabilities:
             raise CapabilityError(f"{self.model}: a model without probabilities, which {command} needs.")
         return folder
@@ -239,7 +243,7 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class ConsensusOptions(Output):
+class Consensus(Output):
     """Which pairs the structure of an alignment has."""
 
     threshold: float = _predicted(CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.")

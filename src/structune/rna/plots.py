@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 
 from structune.errors import DataError
 from structune.plots.dots import ON_TOP, PROBABILITY_MAP, DotPlot, within_unit
@@ -37,7 +36,6 @@ from structune.rna.metrics import Structure, along_ppv, roc_area
 from structune.running.memory import require_memory
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ComplexArray = NDArray[np.complex128]
@@ -66,7 +64,6 @@ _ASPECT = 0.64  # of a digit
 
 
 def _checked_partners(sequence: str, structure: Structure) -> IntArray:
-    """The partners of a structure of this sequence."""
     check_strands(sequence)
     found, n = as_partners(structure), len(bases_of(sequence))
     if found.size != n:
@@ -80,15 +77,13 @@ def _checked_partners(sequence: str, structure: Structure) -> IntArray:
 
 def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     """Probabilities of pairs, symmetric, shape (n, n), sparse or not; or those of bases, shape (n,)."""
-    given = probabilities
-    if issparse(probabilities):
+    if hasattr(probabilities, "toarray"):  # sparse
         require_memory(24.0 * n * n, f"the cells of a drawing of {n:,} bases", "a shorter sequence")
-        given = given.toarray()
-    given = np.asarray(given, dtype=np.float64)
+        probabilities = probabilities.toarray()
+    given = np.asarray(probabilities, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):
-        raise DataError(
-            f"found probabilities of shape {given.shape}, expected {(n, n)}, one for each two bases"
-        )
+        expected = f"expected {(n, n)}, one for each two bases"
+        raise DataError(f"found probabilities of shape {given.shape}, {expected}")
     checked = within_unit(given)
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)
 
@@ -115,7 +110,6 @@ def plot_structure(
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
         Of each pair, as a symmetric matrix, perhaps sparse, or its upper triangle; or of each base to be as
         drawn. It colours the bases, which otherwise have the colours of their letters.
-    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
     circular : bool
@@ -147,10 +141,17 @@ def plot_structure(
     low, high = xy.min(axis=0) - _ROOM, xy.max(axis=0) + _ROOM
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     axes.axis("off")
-    from matplotlib.collections import LineCollection
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import EllipseCollection, LineCollection
+    from matplotlib.colors import Normalize, to_rgba_array
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Shape
+    from matplotlib.textpath import TextPath
 
     points = 72 * unit  # of a length of the backbone
-
     bases = np.arange(n)
     first = bases[(bases != nick - 1) & (circular | (bases < n - 1))]
     i, knots = np.flatnonzero(nested > bases), np.flatnonzero((found > bases) & (nested < 0))
@@ -163,35 +164,40 @@ def plot_structure(
     for (a, b), style in zip(joins, styles, strict=True):
         lines: Any = np.stack([xy[a], xy[b]], axis=1)
         axes.add_collection(LineCollection(lines, **style))
-    colors = _draw_bases(axes, letters, xy, certainty)
+    kinds = [letter if letter in _LETTER_COLORS else "other" for letter in letters.replace("T", "U")]
+    if certainty is None:
+        colors = to_rgba_array([_LETTER_COLORS[kind] for kind in kinds])
+    else:
+        shades = ScalarMappable(Normalize(0, 1), colormaps[PROBABILITY_MAP])
+        colors = np.asarray(shades.to_rgba(certainty))
+        figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label="probability of being as drawn")
+    sizes, edge = np.full(n, _DISC), {"edgecolors": "0.35", "linewidths": 0.4}
+    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData} | edge
+    discs = EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **place)
+    axes.add_collection(discs)
     readable = points * _LETTER >= _LEAST_LETTER
-    if readable:
-        _draw_letters(axes, letters, xy, colors)
+    if readable:  # letters as shapes keep their proportion to the discs at any size of the figure
+        # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
+        names, dark = np.array(list(letters)), colors[:, :3] @ [0.299, 0.587, 0.114] <= 0.45
+        for letter, is_dark in sorted(set(zip(letters, dark.tolist(), strict=True))):
+            chosen = xy[(names == letter) & (dark == is_dark)]
+            outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
+            middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
+            vertices = (chosen[:, None] + (outline.vertices - middle)).reshape(-1, 2)
+            shape, color = Shape(vertices, np.tile(outline.codes, len(chosen))), "white" if is_dark else "0.1"
+            axes.add_patch(PathPatch(shape, facecolor=color, linewidth=0, zorder=4))
     elif certainty is None:
-        from matplotlib.lines import Line2D
-
-        kinds = [kind for kind in _LETTER_COLORS if kind in set(map(_kind, letters))]
-        dots: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": "o",
-            "markeredgecolor": "0.35",
-            "markersize": 6,
-        }
-        key = [Line2D([], [], color=_LETTER_COLORS[kind], label=kind, **dots) for kind in kinds]
-        figure.legend(handles=key, loc="outside lower center", ncols=len(kinds), frameon=False, fontsize=9)
+        used = [kind for kind in _LETTER_COLORS if kind in kinds]
+        dot: dict[str, Any] = {"ls": "none", "marker": "o", "markeredgecolor": "0.35", "markersize": 6}
+        key = [Line2D([], [], color=_LETTER_COLORS[kind], label=kind, **dot) for kind in used]
+        figure.legend(handles=key, loc="outside lower center", ncols=len(key), frameon=False, fontsize=9)
     font = max(_LEAST_NUMBER, points * 0.5)
     step = 10 if readable else 50 if n <= 1500 else 100
     strands = [(0, n - 1)] if nick < 0 else [(0, nick - 1), (nick, n - 1)]
     ends = [end for a, b in strands for end in ((a, "5'", -1), (b, "3'", 1))]
     if circular:  # a circle has none; its first base is where it begins
         ends = [(0, "1", -1)]
-    centered: dict[str, Any] = {
-        "ha": "center",
-        "va": "center",
-        "color": "0.25",
-        "zorder": 5,
-        "fontsize": font,
-    }
+    centered: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.25", "zorder": 5, "size": font}
     for text, at, line in _place_labels(xy, np.hstack(joins), ends, side, step, font / points):
         axes.text(at[0], at[1], text, fontweight=None if line is not None else "bold", **centered)
         if line is not None:
@@ -219,62 +225,13 @@ def _turned(xy: FloatArray, nested: IntArray) -> tuple[FloatArray, int]:
     return xy, 1
 
 
-def _draw_bases(axes: Axes, letters: str, xy: FloatArray, certainty: FloatArray | None) -> FloatArray:
-    """Draw discs, and return their colours, shape (n_bases, 4)."""
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import EllipseCollection
-    from matplotlib.colors import Normalize, to_rgba_array
-
-    if certainty is None:
-        colors = to_rgba_array([_LETTER_COLORS[_kind(letter)] for letter in letters])
-    else:
-        shades = ScalarMappable(Normalize(0, 1), colormaps[PROBABILITY_MAP])
-        colors = shades.to_rgba(certainty)
-        label = "probability of being as drawn"
-        axes.figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label=label)
-    sizes = np.full(len(xy), _DISC)
-    place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData}
-    edge: dict[str, Any] = {"edgecolors": "0.35", "linewidths": 0.4}
-    axes.add_collection(
-        EllipseCollection(sizes, sizes, sizes * 0, facecolors=colors, zorder=3, **edge, **place)
-    )
-    return np.asarray(colors)
-
-
-def _kind(letter: str) -> str:
-    """What the colour of a letter is listed under."""
-    letter = "U" if letter == "T" else letter
-    return letter if letter in _LETTER_COLORS else "other"
-
-
-def _draw_letters(axes: Axes, letters: str, xy: FloatArray, colors: FloatArray) -> None:
-    """Draw letters as shapes, so that they keep their proportion to the discs at any size of the figure."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path as Shape
-    from matplotlib.textpath import TextPath
-
-    # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
-    light = colors[:, :3] @ [0.299, 0.587, 0.114] > 0.45
-    names = np.array(list(letters))
-    for letter in sorted(set(letters)):
-        for chosen, color in (((names == letter) & light, "0.1"), ((names == letter) & ~light, "white")):
-            if chosen.any():
-                outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
-                middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
-                vertices = (xy[chosen][:, None] + (outline.vertices - middle)).reshape(-1, 2)
-                codes = np.tile(outline.codes, int(chosen.sum()))
-                axes.add_patch(PathPatch(Shape(vertices, codes), facecolor=color, linewidth=0, zorder=4))
-
-
 def _place_labels(
     xy: FloatArray, joined: IntArray, ends: list[tuple[int, str, int]], side: int, step: int, height: float
 ) -> Iterator[tuple[str, FloatArray, FloatArray | None]]:
-    """The labels of ends, 5' and 3', and numbers of every `step`-th base; those without room are left out.
+    """The labels of ends, 5' and 3', and numbers of every `step`-th base, with the line from it to its base.
 
     The outside is left (`side` is 1) or right (-1) of the way from 5' to 3'; labels of ends are behind (1) or
-    before (-1) their bases; `height` is that of a character. With each number comes the line to its base.
+    before (-1) their bases; `height` is that of a character. Those without room are left out.
     """
     along = np.array([[1.0, 0.0]])
     if len(xy) > 1:
@@ -293,32 +250,24 @@ def _place_labels(
     taken = np.vstack([xy, starts[line] + share[:, None] * (stops - starts)[line]])
     for base, text, direction, is_end in wanted:
         half = np.array([_ASPECT * height * len(text), height]) / 2
-        if (place := _free_place(xy[base], half, direction, taken)) is not None:
-            at, to_base = place
-            yield text, at, None if is_end else to_base
-            x = np.linspace(-1, 1, 5)[:, None]  # points that stand for the box of the text
-            taken = np.vstack([taken, at + np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)])
-
-
-def _free_place(
-    base: FloatArray, half: FloatArray, direction: FloatArray, taken: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
-    """The first free place near its base, to the outside: the middle of a box, and the ends of its line."""
-    reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
-    near = taken[np.all(np.abs(taken - base) < reach, axis=1)]
-    others = near[np.hypot(*(near - base).T) > _FREE + 0.05]  # what the line of a label must not touch
-    angle = np.arctan2(direction[1], direction[0])
-    for gap, turn in product(_GAPS, _TURNS):
-        way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
-        extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
-        at = base + way * (_FREE + gap + extent)
-        start, stop = base + way * _FREE, at - way * (extent + 0.1)
-        beside = np.maximum(np.abs(near - at) - half, 0)
-        spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
-        is_free = not near.size or np.hypot(*beside.T).min() > _FREE
-        if is_free and (not others.size or np.hypot(*(others[:, None] - spots).T).min() > _FREE):
-            return at, np.array([start, stop])
-    return None
+        reach = 2 * _FREE + max(_GAPS) + 2 * float(half.max()) + 1
+        near = taken[np.all(np.abs(taken - xy[base]) < reach, axis=1)]
+        others = near[np.hypot(*(near - xy[base]).T) > _FREE + 0.05]  # what a label's line must not touch
+        angle = np.arctan2(direction[1], direction[0])
+        for gap, turn in product(_GAPS, _TURNS):  # the first free place, to the outside
+            way = np.array([np.cos(angle + turn), np.sin(angle + turn)])
+            extent = float(np.min(half / np.maximum(np.abs(way), 1e-9)))  # of the box, that way
+            at = xy[base] + way * (_FREE + gap + extent)
+            start, stop = xy[base] + way * _FREE, at - way * (extent + 0.1)
+            beside = np.maximum(np.abs(near - at) - half, 0)
+            spots = start + np.linspace(0, 1, 5)[:, None] * (stop - start)
+            is_free = not near.size or np.hypot(*beside.T).min() > _FREE
+            if is_free and (not others.size or np.hypot(*(others[:, None] - spots).T).min() > _FREE):
+                yield text, at, None if is_end else np.array([start, stop])
+                x = np.linspace(-1, 1, 5)[:, None]  # points that stand for the box of the text
+                box = at + np.column_stack([x, 0 * x]) * np.maximum(half - 0.25, 0)
+                taken = np.vstack([taken, box])
+                break
 
 
 def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
@@ -354,7 +303,7 @@ def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path
             axes.plot(*ends, linewidth=1, zorder=2, **style)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="PPV", ylabel="sensitivity")
     tidy(axes)
-    put_legend(figure, axes)
+    put_legend(figure)
     return finish(figure, path)
 
 
@@ -372,11 +321,9 @@ def plot_pair_probabilities(
     sequence : str
         Two strands have ``&`` between them, where a line is drawn; their bases are counted through.
     probabilities : array-like, shape (n_bases, n_bases)
-        Of each pair, as a symmetric matrix or its upper triangle, perhaps sparse. Those below 0.001 are not
-        drawn.
+        Symmetric, or its upper triangle, perhaps sparse. Those below 0.001 are not drawn.
     structure : str or array-like of int, shape (n_bases,), optional
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
-    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
 
@@ -389,9 +336,8 @@ def plot_pair_probabilities(
     n = len(letters)
     table = _checked_probabilities(probabilities, n)
     if not n or table.ndim == 1:
-        raise DataError(
-            f"found probabilities of shape {table.shape}, expected a matrix for at least one base"
-        )
+        expected = "expected a matrix for at least one base"
+        raise DataError(f"found probabilities of shape {table.shape}, {expected}")
     found = None if structure is None else _checked_partners(sequence, structure)
     plot = DotPlot(path, letters, letters)
     if (nick := sequence.find(STRANDS)) >= 0:
@@ -419,23 +365,19 @@ def plot_pair_probabilities(
 
 
 class _Loop(NamedTuple):
-    """Pairs of a loop as their first bases and their last, and what is between neighbouring pairs.
+    """What lies between neighbouring pairs of a loop: backbone edges, and lengths that branches overhang."""
 
-    That is backbone edges, and the lengths at both ends, shape (n_gaps, 2), that branches overhang.
-    """
-
-    first: IntArray
+    first: IntArray  # bases of the pairs
     last: IntArray
     edges: FloatArray
-    overhangs: FloatArray
+    overhangs: FloatArray  # at both ends, shape (n_gaps, 2)
 
 
 def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatArray:
     """Coordinates at which to draw a structure, shape (n, 2); from 5' to 3' it runs clockwise.
 
     No two pairs cross (see `largest_nested`), and -1 is no partner. Pairs are `PAIR_LENGTH` long; the
-    backbone is of length 1 in helices, and at least that elsewhere. `nick` is where the second of two strands
-    begins.
+    backbone is of length 1 in helices, and more elsewhere. The second of two strands begins at `nick`.
     """
     if nick >= 0:
         moved = np.where(partners >= nick, partners + _BETWEEN, partners)
@@ -457,10 +399,7 @@ def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatA
         _place_on_circle(z, loop, radius, gaps, end, int(partners[end]))
         z[end + 1 : partners[end]] += rungs[-1]
         z[i], z[partners[i]] = rungs - PAIR_LENGTH / 2, rungs + PAIR_LENGTH / 2
-    if circular:
-        _place_ring(z, partners)
-    else:
-        _place_exterior(z, partners)
+    (_place_ring if circular else _place_exterior)(z, _loop(z, partners, 0, partners.size - 1))
     return np.column_stack([z.real, z.imag])
 
 
@@ -474,27 +413,21 @@ def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
         i += 1
     begins = np.array(first, dtype=np.int64)
     ends = partners[begins]
-    edges = np.append(begins, stop + 1) - np.append(start - 1, ends)
+    edges = (np.append(begins, stop + 1) - np.append(start - 1, ends)).astype(np.float64)
     overhangs = np.zeros((edges.size, 2))
+    # How much further than one edge a branch reaches above the bases beside it, where it is low.
     for k, (a, b) in enumerate(zip(begins, ends, strict=True)):
         low = z[a + 1 : b][z[a + 1 : b].imag < _LOW].real
-        overhangs[k, 1], overhangs[k + 1, 0] = _overhang(-low, edges[k]), _overhang(low, edges[k + 1])
-    return _Loop(begins, ends, edges.astype(np.float64), overhangs)
-
-
-def _overhang(low: FloatArray, n_edges: int) -> float:
-    """How much further than one edge a branch reaches above the bases beside it, where it is low."""
-    above = low[low < PAIR_LENGTH / 2 + n_edges - 1 + _MARGIN] if n_edges > 1 else low[:0]
-    return float(np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0))
+        for gap, side, reach in ((k, 1, -low), (k + 1, 0, low)):
+            above = reach[reach < PAIR_LENGTH / 2 + edges[gap] - 1 + _MARGIN] if edges[gap] > 1 else reach[:0]
+            overhangs[gap, side] = np.max(above + _MARGIN - PAIR_LENGTH / 2 - 1, initial=0.0)
+    return _Loop(begins, ends, edges, overhangs)
 
 
 def _place_on_circle(
     z: ComplexArray, loop: _Loop, radius: float, gaps: FloatArray, before: int, after: int
 ) -> None:
-    """Place branches and single bases on a circle around the point above 0; `gaps` are angles between pairs.
-
-    The loop lies between the bases `before` and `after`, which are a pair (or as far apart as one).
-    """
+    """Place branches and single bases, between those `before` and `after`, on a circle with these angles."""
     # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
     depth = _depth(radius)
@@ -513,39 +446,33 @@ def _place_on_circle(
 
 def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
     """Radius of a loop, and the angles between its pairs, such that no branch reaches into another's."""
-    least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), loop.first.size + 1.0)
-    best, gaps = least, _gaps(z, loop, least)
-    radius = least
+    branches = [z[a : b + 1] for a, b in zip(loop.first, loop.last, strict=True)]
+    turn = _LEAST_TURN if len(branches) > 1 else 0.0
+
+    def angles(radius: float) -> tuple[FloatArray, FloatArray]:
+        """Between neighbouring pairs, the closing one first and last: the least; those of the edges alone."""
+        depth, overhangs = _depth(radius), loop.overhangs.sum(axis=1)
+        bases = 2 * loop.edges * _half_angle(radius, 1.0) + overhangs / radius
+        alone = 2 * _half_angle(radius, PAIR_LENGTH) + bases
+        stem = max(turn, float(np.arctan2(PAIR_LENGTH / 2 + _STEM_MARGIN, depth)))
+        left, right = (
+            [np.max(np.arctan2(_MARGIN / 2 + way * branch.real, branch.imag + depth)) for branch in branches]
+            for way in (-1, 1)
+        )
+        return np.maximum(alone, np.append(stem, right) + np.append(left, stem)), alone
+
+    least = _radius(float(loop.edges.sum() + loop.overhangs.sum()), len(branches) + 1.0)
+    radius, (gaps, alone) = least, angles(least)
+    wider = least
     # Branches that take more than the circle: it grows until they fit, or as far as it may.
-    while gaps.sum() > 2 * np.pi * (1 + 1e-9) and radius < _WIDEST * least:
-        radius *= 1.05
-        wider = _gaps(z, loop, radius)
-        if wider.sum() < gaps.sum():
-            best, gaps = radius, wider
+    while gaps.sum() > 2 * np.pi * (1 + 1e-9) and wider < _WIDEST * least:
+        wider *= 1.05
+        if (found := angles(wider))[0].sum() < gaps.sum():
+            radius, (gaps, alone) = wider, found
     # Gaps fill the circle: what is left goes to backbone edges, what lacks is taken from the excess.
     left = 2 * np.pi - gaps.sum()
-    excess = loop.edges if left > -1e-6 else gaps - _edge_angles(loop, best)
-    return best, gaps + left * excess / excess.sum()
-
-
-def _gaps(z: ComplexArray, loop: _Loop, radius: float) -> FloatArray:
-    """The least angle between each two neighbouring pairs, the closing one being the first and last."""
-    depth = _depth(radius)
-    least = _LEAST_TURN if loop.first.size > 1 else 0.0
-    stem = max(least, float(np.arctan2(PAIR_LENGTH / 2 + _STEM_MARGIN, depth)))
-    left, right = [], []
-    for a, b in zip(loop.first, loop.last, strict=True):
-        x, y = z[a : b + 1].real, z[a : b + 1].imag + depth
-        left.append(np.max(np.arctan2(_MARGIN / 2 - x, y)))
-        right.append(np.max(np.arctan2(_MARGIN / 2 + x, y)))
-    reach = np.append(stem, right) + np.append(left, stem)
-    return np.asarray(np.maximum(_edge_angles(loop, radius), reach))
-
-
-def _edge_angles(loop: _Loop, radius: float) -> FloatArray:
-    """Angles between neighbouring pairs if the bases between them are at distance 1."""
-    bases = 2 * loop.edges * _half_angle(radius, 1.0) + loop.overhangs.sum(axis=1) / radius
-    return np.asarray(2 * _half_angle(radius, PAIR_LENGTH) + bases)
+    excess = loop.edges if left > -1e-6 else gaps - alone
+    return radius, gaps + left * excess / excess.sum()
 
 
 def _half_angle(radius: float, chord: float) -> float:
@@ -573,18 +500,36 @@ def _radius(n_edges: float, n_pairs: float) -> float:
     return high
 
 
-def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
+def _place_exterior(z: ComplexArray, loop: _Loop) -> None:
     """Place the exterior loop: on a line if that is short, else on a circle."""
-    loop = _loop(z, partners, 0, partners.size - 1)
-    clear = _below(z, loop) > -_MARGIN
+    # how low the branches reach, when their own pairs are at 0
+    below = min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
+    clear = below > -_MARGIN
     if not clear and loop.first.size == 1:
         # The bases before and after the only branch hang below it: nothing of a branch is below its stem.
         first, last = int(loop.first[0]), int(loop.last[0])
         z[:first] = -PAIR_LENGTH / 2 - 1j * np.arange(first, 0, -1)
         z[last + 1 :] = PAIR_LENGTH / 2 - 1j * np.arange(1, z.size - last)
         return
+    # A line: branches are above the real axis, each as near to those before as they leave room.
     line = z.copy()
-    _place_on_line(line, loop)
+    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
+    # left as its own rows allow.
+    rows = np.floor(line.imag - below).astype(np.int64)
+    skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
+    x, previous = 0.0, -1
+    for a, b, (before, after) in zip(loop.first, loop.last, loop.overhangs, strict=False):
+        n = int(a) - previous
+        row, branch = rows[a : b + 1], line[a : b + 1]
+        room = np.max(np.maximum(skyline[row], skyline[row + 1]) + _MARGIN - branch.real)
+        middle = max(x + before + n + after + PAIR_LENGTH / 2, float(room))
+        stop = middle - PAIR_LENGTH / 2 - after
+        line[previous + 1 : a] = np.linspace(x + before, stop, n, endpoint=False)[1:]
+        branch += middle
+        np.maximum.at(skyline, row, branch.real)
+        np.maximum.at(skyline, row + 1, branch.real)
+        x, previous = middle + PAIR_LENGTH / 2, int(b)
+    line[previous + 1 :] = x + loop.overhangs[-1, 0] + np.arange(1, line.size - previous)
     width, height = (float(np.ptp(part)) if part.size else 0.0 for part in (line.real, line.imag))
     if clear and width <= max(_LONG, 2 * height):
         z[:] = line
@@ -592,9 +537,8 @@ def _place_exterior(z: ComplexArray, partners: IntArray) -> None:
         _place_on_circle(z, loop, *_open(z, loop), -1, z.size)
 
 
-def _place_ring(z: ComplexArray, partners: IntArray) -> None:
+def _place_ring(z: ComplexArray, loop: _Loop) -> None:
     """Place the loop that no pair of a circle encloses, without a gap between its last base and its first."""
-    loop = _loop(z, partners, 0, partners.size - 1)
     radius, gaps = _open(z, loop)
     _place_on_circle(z, loop, radius, gaps, -1, z.size)
     z -= 1j * _depth(radius)
@@ -605,29 +549,3 @@ def _place_ring(z: ComplexArray, partners: IntArray) -> None:
         start, n_edges = float(np.angle(z[last])), ends.size + 1
         turn = float((start - np.angle(z[first])) % (2 * np.pi))
     z[ends] = radius * np.exp(1j * (start - turn * np.arange(1, ends.size + 1) / n_edges))
-
-
-def _below(z: ComplexArray, loop: _Loop) -> float:
-    """How low the branches reach, when their own pairs are at 0."""
-    return min((z[a : b + 1].imag.min() for a, b in zip(loop.first, loop.last, strict=True)), default=0.0)
-
-
-def _place_on_line(z: ComplexArray, loop: _Loop) -> None:
-    """Place branches above the real axis, each as near to those before as they leave room."""
-    # A skyline: how far to the right each height is taken, in rows of one length. A branch goes as far to the
-    # left as its own rows allow.
-    rows = np.floor(z.imag - _below(z, loop)).astype(np.int64)
-    skyline = np.full(int(rows.max(initial=0)) + 2, -np.inf)
-    x, previous = 0.0, -1
-    for a, b, (before, after) in zip(loop.first, loop.last, loop.overhangs, strict=False):
-        n = int(a) - previous
-        row, branch = rows[a : b + 1], z[a : b + 1]
-        room = np.max(np.maximum(skyline[row], skyline[row + 1]) + _MARGIN - branch.real)
-        middle = max(x + before + n + after + PAIR_LENGTH / 2, float(room))
-        last = middle - PAIR_LENGTH / 2 - after
-        z[previous + 1 : a] = np.linspace(x + before, last, n, endpoint=False)[1:]
-        branch += middle
-        np.maximum.at(skyline, row, branch.real)
-        np.maximum.at(skyline, row + 1, branch.real)
-        x, previous = middle + PAIR_LENGTH / 2, int(b)
-    z[previous + 1 :] = x + loop.overhangs[-1, 0] + np.arange(1, z.size - previous)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,37 +12,34 @@ from rich.table import Table
 
 from structune.cli.terminal import Progress, numbers_table, record_table
 from structune.errors import DataError
-from structune.html_reports.page import Block, Fold, Picture, Section, Text, make_table
+from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
 from structune.rna.examples import Example, in_order
 from structune.rna.folder import RNAFolder
-from structune.rna.formats.brackets import bases_of, largest_nested, partners
-from structune.rna.metrics import (
-    ROC_GAMMAS,
-    BasePairScores,
-    PairAccuracy,
-    SensitivityCurve,
-    base_pair_scores,
-    roc_area,
-    sensitivity_ppv_curve,
-)
+from structune.rna.formats.brackets import largest_nested, partners
+from structune.rna.metrics import ROC_GAMMAS, PairAccuracy, base_pair_scores, roc_area, sensitivity_ppv_curve
 from structune.rna.plots import plot_pair_probabilities, plot_sensitivity_ppv, plot_structure
 
 _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
 
 
-@dataclass(frozen=True)
 class FoldingScores:
     """Scores of base pairs, exact and with a slip of one base."""
 
-    folder: RNAFolder
-    examples: Sequence[Example]
-    predicted: list[str]
-    gamma: float | None  # None for a model without probabilities: structures are of the highest score
-    exact: BasePairScores
-    slipped: BasePairScores
-    knots: list[int]  # pairs in pseudoknots of those known structures that have some
-    curve: SensitivityCurve | None = None  # for all of `ROC_GAMMAS`
+    def __init__(
+        self,
+        folder: RNAFolder,
+        examples: Sequence[Example],
+        predicted: Sequence[str],
+        gamma: float | None,  # None for a model without probabilities: structures are of the highest score
+        by_gamma: Mapping[float, Sequence[str]] | None = None,  # structures for all of `ROC_GAMMAS`
+    ) -> None:
+        self.folder, self.examples, self.predicted, self.gamma = folder, examples, predicted, gamma
+        known = [partners(example.structure) for example in examples]  # once, for all of gamma
+        crossing = (int(np.count_nonzero(found != largest_nested(found))) // 2 for found in known)
+        self.knots = [n for n in crossing if n]  # pairs in pseudoknots of structures that have some
+        self.exact, self.slipped = (base_pair_scores(known, predicted, slip) for slip in (0, 1))
+        self.curve = None if by_gamma is None else sensitivity_ppv_curve(known, by_gamma)
 
     def tables(self) -> list[Table]:
         columns, told = ["sensitivity", "PPV", "F1"], self.as_dict()
@@ -77,9 +73,50 @@ class FoldingScores:
         }
 
     def sections(self) -> Iterator[Section]:
-        columns = ((each.record.name, each.record.sequence, each.structure) for each in self.examples)
-        names, sequences, known = map(list, zip(*columns, strict=True))
-        return folding_sections(self.folder, names, sequences, known, self.predicted, self.exact, self.curve)
+        """Scores of all sequences, and drawings of those that were folded worst."""
+        scores, curve = self.exact, self.curve
+        names = [example.record.name for example in self.examples]
+        lengths = np.array([example.record.n_bases for example in self.examples])
+        charts: list[Block] = [
+            scatter(lengths, scores.f1, "bases", "F1", "Each sequence: F1 of its base pairs by its length."),
+            histogram(scores.f1, "F1", "sequences", "How many sequences were folded how well."),
+        ]
+        if curve is not None:
+            draw_curve = partial(plot_sensitivity_ppv, {"all gamma": (curve.sensitivity, curve.ppv)})
+            charts.append(picture(draw_curve, "sensitivity over PPV", "From low to high gamma."))
+        order = np.lexsort((lengths, scores.f1)).tolist()
+        counts = np.column_stack([lengths, scores.n_true, scores.n_predicted])
+        shares = np.column_stack([scores.sensitivity, scores.ppv, scores.f1])
+        rows = [
+            [names[s], *(f"{n:,}" for n in counts[s]), *(f"{share:.3f}" for share in shares[s])]
+            for s in order
+        ]
+        columns = ["bases", "known pairs", "predicted", "sensitivity", "PPV", "F1"]
+        table = make_table("Sequences, the worst first", ["sequence"], columns, rows, _MOST_ROWS)
+        yield Section("Sequences", [*charts, table])
+        drawn = [s for s in order if 0 < lengths[s] <= _LONGEST_DRAWN][:_MOST_DRAWN]
+        folds = []
+        for s in drawn:
+            record, known, folder = self.examples[s].record, self.examples[s].structure, self.folder
+            pairs = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
+            draw = partial(plot_structure, record.sequence, circular=folder.circular)
+            found = partial(draw, self.predicted[s], pairs)
+            blocks: list[Block] = [
+                picture(partial(draw, known), f"known structure of {record.name}", "Known."),
+                picture(found, f"predicted structure of {record.name}", "Predicted."),
+            ]
+            if pairs is not None:
+                dots = partial(plot_pair_probabilities, record.sequence, pairs, known)
+                caption = "Probabilities of pairs above the diagonal, the known pairs below it."
+                blocks.append(picture(dots, f"dot plot of {record.name}", caption))
+            title = f"{record.name}: {lengths[s]:,} bases, F1 {shares[s, 2]:.3f}"
+            folds.append(Fold(title, blocks, is_open=s == drawn[0]))
+        if folds:
+            n = len(folds)
+            which = "All sequences" if n == len(names) else f"{n} sequences of the lowest F1"
+            bases = f"at most {_LONGEST_DRAWN:,} bases"
+            text = f"{which} of {bases}, the worst first. Dashed lines are pseudoknots."
+            yield Section("Structures", [Text(text), *folds])
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
         """Of all pairs together, and means over sequences; exact, and with a slip."""
@@ -101,9 +138,8 @@ def evaluate(
 ) -> FoldingScores:
     """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
     if not folder.has_probabilities and (gamma is not None or with_curve):
-        raise DataError(
-            f"a model fitted with loss={folder.loss!r} has no probabilities, and no use for gamma"
-        )
+        told = f"a model fitted with loss={folder.loss!r} has no probabilities"
+        raise DataError(f"{told}, and no use for gamma")
     gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
     gammas: list[Any] = [gamma, *(ROC_GAMMAS if with_curve else ())]
 
@@ -120,64 +156,5 @@ def evaluate(
             rows += batch
             progress.advance(len(batch))
     predicted, *others = (list(column) for column in zip(*rows, strict=True))
-    known = [partners(example.structure) for example in examples]  # once, for all of gamma
-    crossing = [np.count_nonzero(found != largest_nested(found)) // 2 for found in known]
-    knots = [int(n) for n in crossing if n]
-    exact, slipped = base_pair_scores(known, predicted), base_pair_scores(known, predicted, slip=1)
-    curve = sensitivity_ppv_curve(known, dict(zip(ROC_GAMMAS, others, strict=True))) if with_curve else None
-    return FoldingScores(folder, examples, predicted, gamma, exact, slipped, knots, curve)
-
-
-def folding_sections(
-    folder: RNAFolder,
-    names: Sequence[str],
-    sequences: Sequence[str],
-    known: Sequence[str],
-    predicted: Sequence[str],
-    scores: BasePairScores,
-    curve: SensitivityCurve | None = None,
-) -> Iterator[Section]:
-    """Scores of all sequences, and drawings of those that were folded worst."""
-    lengths = np.array([len(bases_of(sequence)) for sequence in sequences])
-    charts: list[Block] = [
-        scatter(lengths, scores.f1, "bases", "F1", "Each sequence: F1 of its base pairs by its length."),
-        histogram(scores.f1, "F1", "sequences", "How many sequences were folded how well."),
-    ]
-    if curve is not None:
-        draw_curve = partial(plot_sensitivity_ppv, {"all gamma": (curve.sensitivity, curve.ppv)})
-        charts.append(picture(draw_curve, "sensitivity over PPV", "From low to high gamma."))
-    order = np.lexsort((lengths, scores.f1)).tolist()
-    rows = []
-    for s in order:
-        counts = (lengths[s], scores.n_true[s], scores.n_predicted[s])
-        shares = (scores.sensitivity[s], scores.ppv[s], scores.f1[s])
-        rows.append([names[s], *(f"{n:,}" for n in counts), *(f"{share:.3f}" for share in shares)])
-    columns = ["bases", "known pairs", "predicted", "sensitivity", "PPV", "F1"]
-    table = make_table("Sequences, the worst first", ["sequence"], columns, rows, _MOST_ROWS)
-    yield Section("Sequences", [*charts, table])
-    drawn = [s for s in order if 0 < lengths[s] <= _LONGEST_DRAWN][:_MOST_DRAWN]
-    folds = [
-        Fold(
-            f"{names[s]}: {lengths[s]:,} bases, F1 {scores.f1[s]:.3f}",
-            list(_structure(folder, names[s], sequences[s], known[s], predicted[s])),
-            is_open=s == drawn[0],
-        )
-        for s in drawn
-    ]
-    if folds:
-        n = len(folds)
-        which = "All sequences" if n == len(names) else f"{n} sequences of the lowest F1"
-        text = f"{which} of at most {_LONGEST_DRAWN:,} bases, the worst first. Dashed lines are pseudoknots."
-        yield Section("Structures", [Text(text), *folds])
-
-
-def _structure(folder: RNAFolder, name: str, sequence: str, known: str, predicted: str) -> Iterator[Picture]:
-    """Known and predicted structure, and probabilities if the model has some."""
-    table = folder.pair_probabilities(sequence) if folder.has_probabilities else None
-    draw = partial(plot_structure, sequence, circular=folder.circular)
-    yield picture(partial(draw, known), f"known structure of {name}", "Known.")
-    yield picture(partial(draw, predicted, table), f"predicted structure of {name}", "Predicted.")
-    if table is not None:
-        dots = partial(plot_pair_probabilities, sequence, table, known)
-        caption = "Probabilities of pairs above the diagonal, the known pairs below it."
-        yield picture(dots, f"dot plot of {name}", caption)
+    by_gamma = dict(zip(ROC_GAMMAS, others, strict=True)) if with_curve else None
+    return FoldingScores(folder, examples, predicted, gamma, by_gamma)

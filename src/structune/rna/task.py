@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
@@ -25,15 +27,11 @@ _INPUTS = (
 # --- commands ---------------------------------------------------------------------------------------------
 
 
-def _lazy(name: str) -> Callable[..., int]:
-    """A command by its name, imported when it is run."""
+def _run(name: str, *given: Any) -> int:
+    """Run a command, which is imported then."""
+    from structune.rna import fold_commands
 
-    def work(*given: Any) -> int:
-        from structune.rna import fold_commands
-
-        return int(getattr(fold_commands, name)(*given))
-
-    return work
+    return int(getattr(fold_commands, name)(*given))
 
 
 _SEVERAL = ("--samples", "--nbest", "--within")
@@ -49,7 +47,7 @@ _FOLD = OwnCommand(
     ),
     inputs=_INPUTS,
     options=(options.Source, options.Reading, options.Shape, options.Known, options.Wanted, options.Writing),
-    work=_lazy("fold"),
+    work=partial(_run, "fold"),
     rules=(
         Rule("--constraints", forbids=("--skip-bad", "--input-format")),
         Rule(
@@ -74,8 +72,8 @@ _CONSENSUS = OwnCommand(
         "SS_cons.",
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
-    options=(options.Source, options.ConsensusOptions),
-    work=_lazy("consensus"),
+    options=(options.Source, options.Consensus),
+    work=partial(_run, "consensus"),
     rules=(Rule("--contrafold", forbids=("--model",)),),
 )
 _SCORE = OwnCommand(
@@ -87,7 +85,7 @@ _SCORE = OwnCommand(
     ),
     inputs="Files of sequences with structures, or - for standard input, the default.",
     options=(options.Source, options.Reading, options.Shape, options.Output),
-    work=_lazy("score"),
+    work=partial(_run, "score"),
     rules=(Rule("--contrafold", forbids=("--model",)), Rule("--circular", forbids=("--max-span",))),
 )
 
@@ -141,9 +139,7 @@ class RNATask(Task):
     def prepare(self, model: RNAFolder, learning: options.Learning) -> None:
         if not isinstance(learning, options.Training) or learning.center is None:
             return
-        from structune.rna.examples import open_folder
-
-        model.center = open_folder(learning.center)
+        model.center = options.Source(learning.center).open()
         model.gamma, model.decoding = model.center.gamma, model.center.decoding
         if model.center.rna_.feature_set == "extended":
             model.features = "extended"
@@ -173,9 +169,8 @@ class RNATask(Task):
         for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
             if dropped:
                 rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
-        return Examples(
-            (sequences, structures), rows, options={"groups": groups}, heard=(OutsideSpaceWarning,)
-        )
+        by_family, heard = {"groups": groups}, (OutsideSpaceWarning,)
+        return Examples((sequences, structures), rows, options=by_family, heard=heard)
 
     def shard(
         self,
@@ -191,13 +186,12 @@ class RNATask(Task):
         from structune.running.memory import batches
 
         known = None if learning.families is None else read_families(learning.families)
+        size = attrgetter("record.n_bases")
 
         def blocks() -> Iterator[tuple[Any, ...]]:
             examples = read_with_structures(files, learning.input_format)
             with Progress(not quiet, stage="shards", unit="sequences") as progress:
-                for block in batches(
-                    examples, lambda each: each.record.n_bases, _MOST_BASES, _MOST_SEQUENCES
-                ):
+                for block in batches(examples, size, _MOST_BASES, _MOST_SEQUENCES):
                     groups = None if known is None else known(block)
                     named = [example.called for example in block]
                     structures = [example.structure for example in block]
@@ -207,10 +201,8 @@ class RNATask(Task):
         written = model.write_blocks(blocks, writer)
         return written, [("data", f"{len(written):,} sequences, {sum(written.n_parts):,} bases")]
 
-    def open(self, path: str, options: Any) -> RNAFolder:
-        from structune.rna.examples import open_folder
-
-        return open_folder(path)
+    def open(self, path: str, _: Any) -> RNAFolder:
+        return options.Source(path).open()
 
     def read_known(
         self, files: Sequence[str], reading: options.Reading, model: RNAFolder, header: Any

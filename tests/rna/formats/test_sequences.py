@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from endless import Pipe
 from rnas import partner_arrays
 from structune.errors import DataError
 from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
@@ -199,18 +200,7 @@ def test_records_come_as_soon_as_they_are_whole(header):
         yield from f"{header}GGGAAA\nCCC\n(((...\n)))\n".splitlines(True)
         raise AssertionError("more was asked for than the record")
 
-    class Pipe(io.RawIOBase):
-        texts = pipe()
-
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            text = next(self.texts).encode()
-            buffer[: len(text)] = text
-            return len(text)
-
-    found = next(read_dot_bracket(io.BufferedReader(Pipe())))
+    found = next(read_dot_bracket(io.BufferedReader(Pipe(pipe()))))
     assert (found.sequence, found.structure) == ("GGGAAACCC", "(((...)))")
 
 

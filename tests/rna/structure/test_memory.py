@@ -8,7 +8,7 @@ from structune import RNAFolder
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
 from structune.rna.formats.sequences import RNARecord
-from structune.rna.options import Wanted
+from structune.rna.options import Wanted, Writing
 from structune.rna.structure import rna
 from structune.rna.structure.constraints import Constraints
 
@@ -26,22 +26,23 @@ ASKED = {
 }
 
 
+DRAWN = Writing(plot="a.png")
 RECIPES = {
-    "pairs": Recipe(Wanted(), with_structures=False, with_pairs=True),
-    "samples": Recipe(Wanted(samples=3), with_pairs=True),
-    "several": Recipe(Wanted(nbest=3), with_pairs=True),
-    "windows": Recipe(Wanted(), with_structures=False, with_pairs=True, window=8),
-    "pseudoknots": Recipe(Wanted(pseudoknots=True), with_pairs=True),
+    "pairs": (Wanted(), Writing("pairs")),
+    "samples": (Wanted(samples=3), DRAWN),
+    "several": (Wanted(nbest=3), DRAWN),
+    "windows": (Wanted(), Writing("bases", window=8)),
+    "pseudoknots": (Wanted(pseudoknots=True), DRAWN),
 }
 
 
 @pytest.mark.parametrize("given", [None, Constraints(paired=np.linspace(-1.0, 1.0, N))], ids=["", "evidence"])
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-def test_what_the_command_holds(recipe, given):
-    folder = RNAFolder.pretrained().set_params(n_jobs=1)
+@pytest.mark.parametrize("asked", RECIPES.values(), ids=RECIPES)
+def test_what_the_command_holds(asked, given):
+    recipe = Recipe(RNAFolder.pretrained().set_params(n_jobs=1), "pretrained", *asked)
     example = Example(RNARecord("a", SEQUENCE), "file", given, np.random.default_rng(0))
-    recipe.fold(folder, [example])  # kernels are compiled
-    held, taken = recipe.memory_of(folder, example), peak_of(lambda: recipe.fold(folder, [example]))
+    recipe.fold([example])  # kernels are compiled
+    held, taken = recipe.memory_of(example), peak_of(lambda: recipe.fold([example]))
     assert 0.7 * taken < held < 1.3 * taken, (held / 1e6, taken / 1e6)
 
 

@@ -9,27 +9,24 @@ from dataclasses import dataclass
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, distinct, one_word, shown
-from structune.rna.formats.sequences import GAPS, RNARecord, clean_sequence
+from structune.rna.formats.sequences import BASES, GAPS, RNARecord, clean_sequence
 
-_GAPS_TO_N, _TO_GAP, _TO_N = (str.maketrans(*pair) for pair in ((GAPS, "NNNN"), (GAPS, "----"), ("-", "N")))
+_TO_GAP = str.maketrans(GAPS, "----")
 _UNPAIRED = ".,:_-~"
 _OPENED_BY = dict(zip("<({[>)}]", 2 * "<({[", strict=True))  # itself, or the bracket that it closes
 _LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are aligned
 _ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
 _BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
 _NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
+_Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by the numbers of their lines
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the records of Stockholm alignments, compressed by gzip or not, one alignment at a time.
+    """Read the records of Stockholm alignments, a path or file object, gzipped or not, one at a time.
 
     Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
     consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
     the WUSS notation all kinds of nested pairs become ``()``, and pseudoknots stay letters.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
 
     Raises
     ------
@@ -41,12 +38,12 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
 
 
 def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
-    rows, number = None, 0  # sequences, their structures, and that of all, by name
+    rows, number = None, 0  # sequences, their structures, and that of all: the pieces of each, by name
     for number, text in lines.filled():
         if rows is None:
             if not text.startswith("# STOCKHOLM"):
                 raise lines.refuse(number, f"found {shown(text)}, expected '# STOCKHOLM 1.0'")
-            rows = dict[str, _Row](), dict[str, _Row](), dict[str, _Row]()
+            rows = dict[str, _Pieces](), dict[str, _Pieces](), dict[str, _Pieces]()
             continue
         match text.split():
             case _ if text == "//":
@@ -64,48 +61,29 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
             case [name, piece]:
                 kind = 0
                 with lines.at(number):
-                    clean_sequence(piece.translate(_GAPS_TO_N))
+                    clean_sequence(piece, BASES + GAPS)
             case _:
                 raise lines.refuse(number, f"found {shown(text)}, expected a name and its aligned sequence")
-        rows[kind].setdefault(name, _Row(lines)).pieces.append((number, piece))
+        rows[kind].setdefault(name, {})[number] = piece
     if rows is not None:
         raise lines.refuse(number, "found the end of the file, expected '//'")
 
 
-class _Row:
-    """A row of an alignment, in pieces where the alignment is cut into blocks."""
-
-    def __init__(self, lines: Lines) -> None:
-        self._lines, self.pieces = lines, list[tuple[int, str]]()  # with the numbers of their lines
-
-    def __str__(self) -> str:
-        return "".join(piece for _, piece in self.pieces)
-
-    def refuse(self, column: int, message: str) -> DataError:
-        """The error of a column: names the line of its piece, and its position there."""
-        for number, piece in self.pieces:
-            if column < len(piece):
-                return self._lines.refuse(number, f"column {column + 1} (from 1): {message}")
-            column -= len(piece)
-        raise IndexError(column)
-
-
 def _records(
-    lines: Lines, rows: dict[str, _Row], own: dict[str, _Row], of_all: dict[str, _Row]
+    lines: Lines, rows: dict[str, _Pieces], own: dict[str, _Pieces], of_all: dict[str, _Pieces]
 ) -> Iterator[RNARecord]:
     for name, row in own.items():
         if name not in rows:
-            raise lines.refuse(
-                row.pieces[0][0], f"found the structure of {shown(name)}, which has no sequence"
-            )
+            message = f"found the structure of {shown(name)}, which has no sequence"
+            raise lines.refuse(min(row), message)
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
-        if (n := len(str(row))) != (expected := len(str(every[0]))):
-            as_in = f"expected {expected}, as in line {every[0].pieces[0][0]}"
-            raise lines.refuse(row.pieces[0][0], f"found a row of {n} columns, {as_in}")
-    consensus = _pairs(of_all[""]) if of_all else None
+        if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
+            as_in = f"expected {expected}, as in line {min(every[0])}"
+            raise lines.refuse(min(row), f"found a row of {n} columns, {as_in}")
+    consensus = _pairs(lines, of_all[""]) if of_all else None
     for name, row in rows.items():
-        pairs, sequence = _pairs(own[name]) if name in own else consensus, str(row)
+        pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())
         kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
         text = ["."] * len(sequence)
         # A pair with a gap on one side is none of this sequence.
@@ -113,16 +91,22 @@ def _records(
             if i in kept and j in kept:
                 text[i], text[j] = (opening, opening.lower()) if opening.isupper() else ("(", ")")
         structure = None if pairs is None else "".join(text[k] for k in kept)
-        with lines.at(row.pieces[0][0]):
+        with lines.at(min(row)):
             record = RNARecord(name, "".join(kept.values()), structure)
         yield record
 
 
-def _pairs(row: _Row) -> list[tuple[int, int, str]]:
+def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
     """The pairs of columns of a structure in WUSS notation, with the opening character."""
+    places = [(number, k) for number, piece in row.items() for k in range(1, len(piece) + 1)]
+
+    def refuse(column: int, message: str) -> DataError:
+        number, k = places[column]
+        return lines.refuse(number, f"column {k} (from 1): {message}")
+
     pairs = []
     stacks: dict[str, list[tuple[int, str]]] = {}  # brackets share one: pairs of different kinds must nest
-    for column, character in enumerate(str(row)):
+    for column, character in enumerate("".join(row.values())):
         # WUSS: <>, (), [] and {} are all nested pairs, and letters, AA to ZZ, are pseudoknots.
         is_letter = character.isascii() and character.isalpha()
         opening = character.upper() if is_letter else _OPENED_BY.get(character, "")
@@ -132,12 +116,12 @@ def _pairs(row: _Row) -> list[tuple[int, int, str]]:
         elif opening and stack and stack[-1][1] == opening:
             pairs.append((stack.pop()[0], column, opening))
         elif opening:
-            raise row.refuse(column, f"found {character!r} without its {opening!r}")
+            raise refuse(column, f"found {character!r} without its {opening!r}")
         elif character not in _UNPAIRED:
-            raise row.refuse(column, f"found {character!r}, expected a character of the WUSS notation")
+            raise refuse(column, f"found {character!r}, expected a character of the WUSS notation")
     if unmatched := [stack[-1] for stack in stacks.values() if stack]:
         column, opening = min(unmatched)
-        raise row.refuse(column, f"found {opening!r} without its closing character")
+        raise refuse(column, f"found {opening!r} without its closing character")
     return pairs
 
 
@@ -150,7 +134,6 @@ class RNAAlignment:
 
     Attributes
     ----------
-    name : str
     names : tuple of str
         Of the rows.
     rows : tuple of str
@@ -166,56 +149,47 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed by gzip or not.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
+    """Read alignments of a path or file object, gzipped or not: many of Stockholm, one of Clustal or FASTA.
 
     Raises
     ------
     DataError
         Names the file, and the alignment with rows of several lengths or a character that is no base.
     """
-    lines = Lines(source, strip=False)
-    with lines.told_by_look(_LOOKS, _ADVICE):
-        yield from _read(lines)
-
-
-def _read(lines: Lines) -> Iterator[RNAAlignment]:
     from Bio import AlignIO  # slow to import
 
-    first = next((text for text in lines.head(1000) if text.strip()), "").strip()
-    if not first:
-        raise DataError(f"{lines.name}: found no text, expected an alignment")
-    format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
-    marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
-    text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
-    blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
-    if not blocks:
-        raise DataError(f"{lines.name}: found no alignment")
-    for k, block in enumerate(blocks):
-        name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
-        told = f"{lines.name}: alignment {shown(name)}:"
-        try:
-            whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
-            found = AlignIO.read(io.StringIO(whole), format)
-        except (ValueError, AssertionError) as error:
-            message = f"found no alignment in {format.capitalize()} format ({error})"
-            raise DataError(f"{lines.name}: {message}") from None
-        rows = []
-        for record in found:
-            row = str(record.seq).translate(_TO_GAP)
+    lines = Lines(source, strip=False)
+    with lines.told_by_look(_LOOKS, _ADVICE):
+        first = next((text for text in lines.head(1000) if text.strip()), "").strip()
+        if not first:
+            raise DataError(f"{lines.name}: found no text, expected an alignment")
+        format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
+        marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
+        text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
+        blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
+        if not blocks:
+            raise DataError(f"{lines.name}: found no alignment")
+        for k, block in enumerate(blocks):
+            name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
+            told = f"{lines.name}: alignment {shown(name)}:"
             try:
-                bases = clean_sequence(row.translate(_TO_N))
-            except DataError as error:
-                raise DataError(f"{told} row {shown(record.id)}: {error}") from None
-            rows.append("".join("-" if gap == "-" else base for gap, base in zip(row, bases, strict=True)))
-        if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-            found_what = "found unpaired bases below each sequence, as in dot-bracket"
-            raise DataError(f"{told} {found_what}, expected aligned sequences")
-        structure = found.column_annotations.get("secondary_structure")
-        yield RNAAlignment(name, tuple(one_word(record.id) for record in found), tuple(rows), structure)
+                whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
+                found = AlignIO.read(io.StringIO(whole), format)
+            except (ValueError, AssertionError) as error:
+                message = f"found no alignment in {format.capitalize()} format ({error})"
+                raise DataError(f"{lines.name}: {message}") from None
+            rows = []
+            for record in found:
+                try:
+                    rows.append(clean_sequence(str(record.seq).translate(_TO_GAP), f"{BASES}-"))
+                except DataError as error:
+                    raise DataError(f"{told} row {shown(record.id)}: {error}") from None
+            if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
+                what = "found unpaired bases below each sequence, as in dot-bracket"
+                raise DataError(f"{told} {what}, expected aligned sequences")
+            names = tuple(one_word(record.id) for record in found)
+            structure = found.column_annotations.get("secondary_structure")
+            yield RNAAlignment(name, names, tuple(rows), structure)
 
 
 def stockholm_text(alignment: RNAAlignment, structure: str) -> str:

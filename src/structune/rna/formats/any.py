@@ -16,20 +16,18 @@ from structune.files.text import Lines, Source, shown, source_name
 from structune.rna.formats.alignments import parse_stockholm
 from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.sequences import (
+    HEAD,
+    OF_STRANDS,
     STRUCTURE,
     RNARecord,
-    check_masked,
     checked_masks,
-    clean_strands,
+    clean_sequence,
     parse_dot_bracket,
     parse_fasta,
     parse_plain,
     write_dot_bracket,
     write_fasta,
 )
-
-Skipped = Callable[[DataError], None] | None
-Unused = Callable[[], None] | None
 
 
 class _Format(NamedTuple):
@@ -42,12 +40,11 @@ class _Format(NamedTuple):
     has_headers: bool = False
 
 
+_DBN = "dot-bracket"
 _FORMATS = {
     "fasta": _Format(parse_fasta, ("FASTA",), ".fa .fas .fasta .ffn .fna .frn", write_fasta, True),
-    "dot_bracket": _Format(
-        parse_dot_bracket, ("dot-bracket",), ".dbn .dot .db .vienna", write_dot_bracket, True
-    ),
-    "plain": _Format(parse_plain, ("FASTA", "dot-bracket"), has_headers=True),
+    "dot_bracket": _Format(parse_dot_bracket, (_DBN,), ".dbn .dot .db .vienna", write_dot_bracket, True),
+    "plain": _Format(parse_plain, ("FASTA", _DBN), has_headers=True),
     "bpseq": _Format(parse_bpseq, ("BPSEQ",), ".bpseq", write_bpseq),
     "ct": _Format(parse_ct, ("CT",), ".ct", write_ct),
     "stockholm": _Format(parse_stockholm, ("Stockholm",), ".sto .stk"),
@@ -67,15 +64,14 @@ _ADVICE = {  # by what a file looks like
     "it is",
 }
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
-_HEAD = 1000  # lines looked at; a record of FASTA may be a whole chromosome
 
 
 def read_rna(
     source: Source,
     format: str | None = None,
     live: bool = False,
-    skipped: Skipped = None,
-    unused: Unused = None,
+    skipped: Callable[[DataError], None] | None = None,
+    unused: Callable[[], None] | None = None,
 ) -> Iterator[RNARecord]:
     """Read RNA sequences, and structures where the format has them, one record at a time.
 
@@ -91,12 +87,10 @@ def read_rna(
         perhaps with its structure below. If given, lines of ``x`` below sequences are bases that are masked;
         otherwise they are refused where they can only be constraints.
     live : bool
-        Each sequence as soon as it is known to be whole, for a program that waits for what becomes of it, and
-        to whom structures do not matter: the first line alone tells the format, and structures below
-        sequences may be left out. Without headers a sequence is then a line.
+        Give each sequence as soon as it is whole, to a program that waits for it: the first line alone tells
+        the format, structures below sequences may be left out, and without headers a sequence is a line.
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
-        Of formats without such headers it is an error.
     unused : callable, optional
         Called for each structure that comes when its sequence, without a header, has been given by `live`.
 
@@ -106,7 +100,39 @@ def read_rna(
         As the readers of each format do; names the file of an unknown format, and the folder without files.
     """
     _check_format(format, _FORMATS)
-    return (record for file in files_of(source) for record in _read_file(file, format, live, skipped, unused))
+
+    def read(file: Source) -> Iterator[RNARecord]:
+        lines = Lines(file)
+        with lines.told_by_look(_LOOKS, _ADVICE):
+            is_file = isinstance(file, str | os.PathLike)
+            found = format or _format_of_name(file) or _format_of_content(lines, live, is_file)
+        chosen = _FORMATS[found]
+        if format is None and chosen.has_headers:
+            lines = lines.checked(checked_masks)
+            next(lines.head(1), "")  # the first records are checked now, and no line is taken
+        parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
+        with lines.told_by_look(chosen.looks, _ADVICE):
+            if skipped is None:
+                record = None
+                for record in parse(lines):
+                    yield record
+                if record is None and not lines.is_empty:
+                    raise DataError(f"{lines.name}: found no sequences")
+                return
+            if not chosen.has_headers or not next(filter(None, lines.head(HEAD)), "").startswith(">"):
+                expected = "expected some where records are skipped"
+                raise DataError(f"{lines.name}: found no headers '>name', {expected}")
+            # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
+            pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
+            for count, piece in enumerate(pieces, 1):
+                nameless = next(piece.head(1)) == ">"
+                try:
+                    for record in parse(piece):
+                        yield replace(record, name=str(count)) if nameless else record
+                except DataError as error:
+                    skipped(error)
+
+    return chain.from_iterable(map(read, files_of(source)))
 
 
 def files_of(source: Source) -> list[Source]:
@@ -124,8 +150,7 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
 
     Parameters
     ----------
-    target : path or file object
-        A file object may be binary or text.
+    target : path or file object, binary or text
     records : iterable of RNARecord
     format : {"fasta", "dot_bracket", "bpseq", "ct"}, optional
         By default the one of the name's ending, as in `read_rna`.
@@ -138,10 +163,8 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     _check_format(format, _WRITERS)
     found = format or _format_of_name(target)
     if found not in _WRITERS:
-        raise DataError(
-            f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}, "
-            f"expected format to be one of {', '.join(_WRITERS)}"
-        )
+        told = f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}"
+        raise DataError(f"{told}, expected format to be one of {', '.join(_WRITERS)}")
     _WRITERS[found](target, records)
 
 
@@ -150,48 +173,13 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
         raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
 
 
-def _read_file(
-    source: Source, format: str | None, live: bool, skipped: Skipped, unused: Unused
-) -> Iterator[RNARecord]:
-    lines = Lines(source)
-    with lines.told_by_look(_LOOKS, _ADVICE):
-        is_file = isinstance(source, str | os.PathLike)
-        found = format or _format_of_name(source) or _format_of_content(lines, live, is_file)
-    chosen = _FORMATS[found]
-    if format is None and chosen.has_headers:
-        check_masked(lines)
-        lines = lines.checked(checked_masks)
-    parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
-    with lines.told_by_look(chosen.looks, _ADVICE):
-        if skipped is None:
-            record = None
-            for record in parse(lines):
-                yield record
-            if record is None and not lines.is_empty:
-                raise DataError(f"{lines.name}: found no sequences")
-            return
-        if not chosen.has_headers or not next(filter(None, lines.head(_HEAD)), "").startswith(">"):
-            raise DataError(
-                f"{lines.name}: found no headers '>name', expected some where records are skipped"
-            )
-        # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
-        pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
-        for count, piece in enumerate(pieces, 1):
-            nameless = next(piece.head(1)) == ">"
-            try:
-                for record in parse(piece):
-                    yield replace(record, name=str(count)) if nameless else record
-            except DataError as error:
-                skipped(error)
-
-
 def _format_of_name(source: Source) -> str | None:
     name = source_name(source).lower().removesuffix(".gz")
     return _ENDINGS.get(os.path.splitext(name)[1])
 
 
 def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
-    head = (text for text in lines.head(_HEAD) if text)  # no further than is needed: it may be a pipe
+    head = (text for text in lines.head(HEAD) if text)  # no further than is needed: it may be a pipe
     first = next(head, "")
     if not first:
         raise DataError(f"{lines.name}: found no text, expected RNA sequences")
@@ -206,11 +194,10 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
     if not first.startswith(">"):
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
-            clean_strands("" if STRUCTURE.search(first) else first)
+            clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)
         except DataError as error:
-            raise DataError(
-                f"{lines.name}: found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
-            ) from None
+            told = f"found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
+            raise DataError(f"{lines.name}: {told}") from None
     # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:
         # structures may be of other lengths than the lines above them, or of several lines themselves

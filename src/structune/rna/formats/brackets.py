@@ -66,7 +66,7 @@ def pairs_of(partners: IntArray) -> list[tuple[int, int]]:
 
 
 def largest_nested(partners: IntArray) -> IntArray:
-    """Partners within a largest set of pairs that do not cross.
+    """Partners within a largest set of pairs that do not cross; -1 for those of other pairs, too.
 
     Of sets as large, the one that keeps pairs further left. Time and memory grow with the square of the
     number of pairs that cross others, 100 MB for 5000 of them; pairs that cross none cost little.
@@ -76,10 +76,6 @@ def largest_nested(partners: IntArray) -> IntArray:
     partners : ndarray of int64, shape (n,)
         Partner of each base, -1 for none.
 
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        A copy without the pairs that are left out.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)
@@ -92,9 +88,22 @@ def largest_nested(partners: IntArray) -> IntArray:
     bases = np.sort(np.concatenate([crossed, partners[crossed]]))
     nested[bases] = -1
     # The dynamic programme sees only the bases of crossed pairs, numbered anew: all of them are paired.
-    other = np.searchsorted(bases, partners[bases]).tolist()
+    other, n = np.searchsorted(bases, partners[bases]).tolist(), bases.size
+    dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
+    needed = np.dtype(dtype).itemsize * n * (n / 2)
+    require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
+    # Entry j of row i is the largest number of nested pairs between the bases i and j:
+    # N(i, j) = max(N(i + 1, j), 1 + N(i + 1, p - 1) + N(p + 1, j)) with p the partner of i, if i < p <= j:
+    # all j of a row at once, from the last base to the first.
+    rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
+    for i in range(n - 1, -1, -1):
+        p, below = other[i], rows[i + 1]
+        rows[i] = below  # if the pair lies outside, the same row again, and no copy
+        if p > i:
+            rows[i] = row = below.copy()
+            np.maximum(row[p:], rows[p + 1][p:] + (below[p - 1] + 1), out=row[p:])
     # Trace back: a pair is kept where the row says that it can be, else its left base is passed over.
-    rows, intervals = _rows(other), [(0, len(other) - 1)]
+    intervals = [(0, n - 1)]
     while intervals:
         i, j = intervals.pop()
         while i < j:
@@ -107,38 +116,14 @@ def largest_nested(partners: IntArray) -> IntArray:
     return nested
 
 
-def _rows(partners: list[int]) -> list[NDArray[Any]]:
-    """Entry j of row i is the largest number of nested pairs between the bases i and j."""
-    n = len(partners)
-    dtype = np.int16 if n // 2 <= np.iinfo(np.int16).max else np.int32  # entries are numbers of pairs
-    needed = np.dtype(dtype).itemsize * n * (n / 2)
-    require_memory(needed, f"{n // 2:,} pairs that cross others", "fewer of them")
-    # N(i, j) = max(N(i + 1, j), 1 + N(i + 1, p - 1) + N(p + 1, j)) with p the partner of i, if i < p <= j:
-    # all j of a row at once, from the last base to the first.
-    rows: list[NDArray[Any]] = [np.zeros(n, dtype)] * (n + 1)
-    for i in range(n - 1, -1, -1):
-        p, below = partners[i], rows[i + 1]
-        if p < i:  # the pair lies outside: the same row again, and no copy
-            rows[i] = below
-            continue
-        rows[i] = row = below.copy()
-        np.maximum(row[p:], rows[p + 1][p:] + (below[p - 1] + 1), out=row[p:])
-    return rows
-
-
 def partners(structure: str) -> IntArray:
-    """Partner of each base of a structure in dot-bracket notation.
+    """Partner of each base of a structure in dot-bracket notation, from 0; -1 for an unpaired base.
 
     Parameters
     ----------
     structure : str
         ``.`` for an unpaired base, and for pairs ``()``, ``[]``, ``{}``, ``<>`` and ``Aa`` to ``Zz``. Pairs
         of different kinds may cross. ``&`` between two strands is no base.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_bases,)
-        From 0; -1 for an unpaired base.
 
     Raises
     ------
@@ -161,9 +146,8 @@ def partners(structure: str) -> IntArray:
             i = stacks[opening].pop()
             found[i], found[j] = j, i
         elif character != ".":
-            raise DataError(
-                f"position {j + 1} (from 1): found {character!r}, expected '.', a bracket or letter"
-            )
+            expected = "expected '.', a bracket or letter"
+            raise DataError(f"position {j + 1} (from 1): found {character!r}, {expected}")
     if open_bases := [stack[-1] for stack in stacks.values() if stack]:
         i = min(open_bases)
         closing = CLOSING[OPENING.index(structure[i])]
@@ -172,7 +156,7 @@ def partners(structure: str) -> IntArray:
 
 
 def to_dot_bracket(partners: Any) -> str:
-    """Dot-bracket notation of a structure.
+    """Dot-bracket notation of a structure, a character a base.
 
     A largest set of nested pairs is written ``()``. Helices of the other pairs take, from the left, the first
     of ``[]``, ``{}``, ``<>``, ``Aa``, ..., ``Zz`` whose pairs they do not cross.
@@ -181,11 +165,6 @@ def to_dot_bracket(partners: Any) -> str:
     ----------
     partners : array-like of int, shape (n,)
         Partner of each base, from 0; -1 for none.
-
-    Returns
-    -------
-    str
-        A character a base.
 
     Raises
     ------
@@ -205,9 +184,8 @@ def to_dot_bracket(partners: Any) -> str:
         is_free = (k for k, ends in others if not any(is_crossed(ends, i, j) for i, j in helix))
         layer = next(is_free, len(layers))
         if layer == len(OPENING):
-            raise DataError(
-                f"found pairs that cross too often, expected at most {len(OPENING)} kinds of bracket"
-            )
+            most = f"expected at most {len(OPENING)} kinds of bracket"
+            raise DataError(f"found pairs that cross too often, {most}")
         if layer == len(layers):
             layers.append(np.arange(given.size))
         for i, j in helix:
@@ -217,7 +195,7 @@ def to_dot_bracket(partners: Any) -> str:
 
 
 def drop_pseudoknots(structure: str) -> tuple[str, int]:
-    """A structure without the pairs that form pseudoknots.
+    """A structure without the pairs that form pseudoknots, of ``.()&`` only, and the number of those pairs.
 
     The ``()`` pairs, which authors use for the nested part, are kept, and only these. A structure without any
     is reduced to a largest set of nested pairs.
@@ -225,19 +203,7 @@ def drop_pseudoknots(structure: str) -> tuple[str, int]:
     Parameters
     ----------
     structure : str
-        Dot-bracket notation.
-
-    Returns
-    -------
-    structure : str
-        Of ``.``, ``(``, ``)`` and ``&`` only.
-    n_dropped : int
-        Number of pairs dropped.
-
-    Raises
-    ------
-    DataError
-        As `partners` does.
+        Dot-bracket notation, checked as `partners` does.
     """
     found = partners(structure)
     # Authors write the nested part in round brackets, even where another set of pairs would be larger.
@@ -256,9 +222,8 @@ def as_partners(structure: Any) -> IntArray:
         return partners(structure)
     given = np.asarray(structure)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise DataError(
-            f"found partners of shape {given.shape} and type {given.dtype}, expected a row of integers"
-        )
+        told = f"found partners of shape {given.shape} and type {given.dtype}"
+        raise DataError(f"{told}, expected a row of integers")
     given = given.astype(np.int64)
     bases = np.arange(given.size)
     possible = (given >= 0) & (given < given.size) & (given != bases)

@@ -23,9 +23,8 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise DataError(
-            f"{path}: found bytes that are no text, expected a name and a number a line"
-        ) from None
+        told = "found bytes that are no text, expected a name and a number a line"
+        raise DataError(f"{path}: {told}") from None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

@@ -23,17 +23,13 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 
 
 def read_ct(source: Source) -> list[RNARecord]:
-    """Read the records of a CT file, compressed by gzip or not.
+    """Read the records of a CT file, a path or file object, gzipped or not.
 
     The columns of a base are its index, the letter, the indices of the bases before and after it, its
     partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
     of two strands begins; what else is said of those before and after, and further columns, are not used.
     Energies in headers, ``ENERGY = -1.2`` or ``dG = -1.2``, are skipped, and the words of a name joined by
     ``_``. Structures without a name are named by a line ``Filename: ...`` or by their number, from 1.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
 
     Raises
     ------
@@ -53,24 +49,21 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
             continue
         match = _HEADER.fullmatch(text)
         if match is None or _BASE.match(match[2] or ""):
-            raise lines.refuse(
-                number, f"found {shown(text)}, expected a header: the number of bases and a name"
-            )
+            expected = "expected a header: the number of bases and a name"
+            raise lines.refuse(number, f"found {shown(text)}, {expected}")
         size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
         count += 1
         # Rows are taken from the same stream as headers: as many as the header says.
         table, around = _PairTable(lines), list[tuple[int, int]]()
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:
-                raise lines.refuse(
-                    row, f"found {len(words)} columns, expected 6: index, base, before, after, partner, index"
-                )
+                expected = "expected 6: index, base, before, after, partner, index"
+                raise lines.refuse(row, f"found {len(words)} columns, {expected}")
             around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
             table.add(row, words[0], words[1], words[4])
         if len(around) < size:
-            raise lines.refuse(
-                number, f"found the end of the file after {len(around)} bases, expected {size}"
-            )
+            told = f"found the end of the file after {len(around)} bases, expected {size}"
+            raise lines.refuse(number, told)
         # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
         links = [(after, before) for (_, after), (before, _) in pairwise(around)]
         ends = [k for k, link in enumerate(links, 1) if link == (0, 0)]
@@ -82,12 +75,7 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write structures, one after the other, compressed by gzip where the path ends in ``.gz``.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
+    """Write structures to a path or file object, one after the other, gzipped if it ends in ``.gz``.
 
     Raises
     ------
@@ -103,19 +91,10 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read a BPSEQ file, compressed by gzip or not.
+    """Read the record of a BPSEQ file, a path or file object, gzipped or not; none of an empty file.
 
     Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
     is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Returns
-    -------
-    list of RNARecord
-        One record, or none if the file has neither a base nor a name.
 
     Raises
     ------
@@ -142,13 +121,7 @@ def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write one record, compressed by gzip where the path ends in ``.gz``.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
-        Of one record.
+    """Write one record to a path or file object, gzipped if it ends in ``.gz``.
 
     Raises
     ------
@@ -197,10 +170,8 @@ class _PairTable:
 def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int]]]:
     """The number of each base from 1, its letter, and its partner, 0 for none."""
     if STRANDS in record.sequence:
-        raise DataError(
-            f"record {shown(record.name)}: found two strands, which CT and BPSEQ files have no notation for, "
-            "expected one"
-        )
+        told = "found two strands, which CT and BPSEQ files have no notation for, expected one"
+        raise DataError(f"record {shown(record.name)}: {told}")
     found = (partners(need_structure(record)) + 1).tolist()
     return enumerate(zip(record.sequence, found, strict=True), 1)
 

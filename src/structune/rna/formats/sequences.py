@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
@@ -21,11 +21,12 @@ from structune.rna.formats.brackets import (
 )
 
 BASES = "ACGUNRYSWKMBDHVX"
+OF_STRANDS = BASES + STRANDS
 GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
-_HEAD, _MOST = 1000, 300  # lines and records looked at
+HEAD = 1000  # lines looked at; a record may be a whole chromosome
 _ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
@@ -63,14 +64,14 @@ class RNARecord:
         return f"{self.name} {self.description}".rstrip()
 
     def __post_init__(self) -> None:
-        if self.name.split() != [self.name] or not _is_unicode(self.name):
-            raise DataError(f"found the name {shown(self.name)}, expected one word of UTF-8 text")
-        if len(self.description.splitlines()) > 1 or not _is_unicode(self.description):
-            raise DataError(
-                f"found the description {shown(self.description)}, expected one line of UTF-8 text"
-            )
+        for what, text, is_one, kind in (
+            ("name", self.name, self.name.split() == [self.name], "word"),
+            ("description", self.description, len(self.description.splitlines()) < 2, "line"),
+        ):
+            if not is_one or text.encode(errors="ignore").decode() != text:
+                raise DataError(f"found the {what} {shown(text)}, expected one {kind} of UTF-8 text")
         try:
-            object.__setattr__(self, "sequence", clean_strands(self.sequence))
+            object.__setattr__(self, "sequence", clean_sequence(self.sequence, OF_STRANDS))
             check_strands(self.sequence)
             if self.structure is not None:
                 check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
@@ -84,26 +85,14 @@ class RNARecord:
         return len(bases_of(self.sequence))
 
 
-def clean_strands(text: str) -> str:
-    """As `clean_sequence`, but with ``&`` between two strands or pieces of them."""
-    return clean_sequence(text, BASES + STRANDS)
-
-
 def clean_sequence(text: str, letters: str = BASES) -> str:
-    """Upper case, with U for T.
-
-    Raises
-    ------
-    DataError
-        Names the position, from 1, of a character that is no base.
-    """
+    """Upper case, with U for T; an error names the position, from 1, of a character that is no base."""
     sequence = text.translate(_CLEAN)
     if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
         hint = " (is it a protein?)" if text[position].upper() in _RESIDUES else ""
-        raise DataError(
-            f"position {position + 1} (from 1): found {text[position]!r}, expected one of {BASES} or T{hint}"
-        )
+        expected = f"expected one of {BASES} or T{hint}"
+        raise DataError(f"position {position + 1} (from 1): found {text[position]!r}, {expected}")
     return sequence
 
 
@@ -114,18 +103,10 @@ def need_structure(record: RNARecord) -> str:
     return record.structure
 
 
-def _is_unicode(text: str) -> bool:
-    return text.encode(errors="ignore").decode() == text
-
-
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, compressed by gzip or not, one at a time; they have no structures.
+    """Read the records of a FASTA file, a path or file object, gzipped or not, one at a time.
 
-    The name is the first word of the header, or the number of the record, from 1, where there is none.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
+    They have no structures. The name is the first word of the header, or the number of the record, from 1.
 
     Raises
     ------
@@ -169,15 +150,11 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a dot-bracket file, compressed by gzip or not, one at a time.
+    """Read the records of a dot-bracket file, a path or file object, gzipped or not, one at a time.
 
     A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
     energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that
     start with ``#`` are skipped. Records without a name are named by their number, from 1.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
 
     Raises
     ------
@@ -193,14 +170,9 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
+    """Write headers, sequences and structures to a path or file object, gzipped if it ends in ``.gz``.
 
     A structure of letters only would look like a sequence: its pairs are written in brackets.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
 
     Raises
     ------
@@ -257,16 +229,15 @@ class Entry:
 
     def add_bases(self, number: int, text: str) -> None:
         with self.lines.at(number):
-            self.sequence.append(clean_strands(text))
+            self.sequence.append(clean_sequence(text, OF_STRANDS))
         self.n_missing += len(self.sequence[-1])
 
     def add_structure(self, number: int, text: str) -> None:
         """Add a line without the energy behind it."""
         structure, *energy = text.split(maxsplit=1)
         if energy and not _ENERGY.fullmatch(energy[0]):
-            raise self.lines.refuse(
-                number, f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
-            )
+            told = f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
+            raise self.lines.refuse(number, told)
         self.structure_number = self.structure_number or number
         self.structure.append(structure)
         self.n_missing -= len(structure)
@@ -281,21 +252,17 @@ class Entry:
             try:
                 return RNARecord(self.name, "".join(self.sequence), structure, self.description)
             except DataError as error:
-                raise DataError(f"{error}{self._advice(structure)}") from None
-
-    def _advice(self, structure: str | None) -> str:
-        """What a structure that does not fit may be."""
-        if not structure:
-            return ""
-        if self.is_line:
-            how = "are read with --input-format dot_bracket"
-            return f". Sequences of several lines, without headers, {how}"
-        # No structure has x and |, and in it < and > are pairs.
-        marked = not {"x", "|"}.isdisjoint(structure) or structure.count("<") != structure.count(">")
-        if marked and set(structure) <= _CONSTRAINTS:
-            return ". Constraints are read with --constraints"
-        is_text = not _BRACKET.search(structure)
-        return f": {shown(self.structure[0])} is neither bases nor a structure" if is_text else ""
+                found, advice = structure or "", ""  # what a structure that does not fit may be
+                # No structure has x and |, and in it < and > are pairs.
+                marked = not {"x", "|"}.isdisjoint(found) or found.count("<") != found.count(">")
+                if found and self.is_line:
+                    how = "are read with --input-format dot_bracket"
+                    advice = f". Sequences of several lines, without headers, {how}"
+                elif marked and set(found) <= _CONSTRAINTS:
+                    advice = ". Constraints are read with --constraints"
+                elif found and not _BRACKET.search(found):
+                    advice = f": {shown(self.structure[0])} is neither bases nor a structure"
+                raise DataError(f"{error}{advice}") from None
 
 
 def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
@@ -336,9 +303,7 @@ def parse_plain(
 ) -> Iterator[RNARecord]:
     """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
-    One without a header is a line. Below a header ``>name`` it may take several lines, up to the next header
-    or the end of its structure. Structures may be left out, and are checked where there are some; `unused` is
-    called for each that its sequence was given without.
+    One without a header is a line. `unused` is called for each structure that comes after its sequence.
     """
     paired, given = False, None  # given: the record that its structure may follow
     for entry in scan(lines, Entry):
@@ -372,39 +337,25 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
     return n_marks == n_bases > 0
 
 
-def check_masked(lines: Lines) -> None:
-    """Refuse a file of which each record is a sequence and such lines: they are not read, and stay."""
-    head = (text for text in lines.head(_HEAD) if text and not text.startswith("#"))
-    last = ""
-    for record in islice(_below_headers(head), _MOST):  # one by one: a program may wait for an answer
-        if not end_in_constraints(record):
-            return
-        last = record[-1]
-    if last:
-        raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
+def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
+    """The same lines; refuses such lines below all sequences, or below one without a header.
 
-
-def _below_headers(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The lines below each header; nothing where the first is none."""
-    record = None
-    for text in texts:
+    If below headers some records are so, and others not, these are masked, and told.
+    """
+    head = (text for text in lines.head(HEAD) if text and not text.startswith("#"))
+    record, last = None, ""
+    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
         if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = list[str]()
+            if record is not None and not end_in_constraints(record):
+                break
+            record, last = list[str](), record[-1] if record else last
         elif record is None:
-            return
+            break
         else:
             record.append(text)
-    if record is not None:
-        yield record
-
-
-def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses such lines below sequences without headers, which are a line each.
-
-    Below headers some records may be so, and others not: these are masked, and told.
-    """
+    else:
+        if last:
+            raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
     record, before, n_masked = None, "", 0
     for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
@@ -414,14 +365,12 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             if record is not None:
                 record.append(text)
             elif end_in_constraints([before, text]):
-                raise lines.refuse(
-                    number, f"found {shown(text)} below a sequence of its length, {_ADVICE} plain"
-                )
+                told = f"found {shown(text)} below a sequence of its length"
+                raise lines.refuse(number, f"{told}, {_ADVICE} plain")
             before = text
         if number:
             yield number, text
     if n_masked:
-        warn(
-            f"{lines.name}: read the lines of x below {n_masked:,} sequences, of the same length, as masked "
-            "bases, because other sequences have none; constraints are read with --constraints"
-        )
+        told = f"read the lines of x below {n_masked:,} sequences, of the same length, as masked bases"
+        why = "because other sequences have none; constraints are read with --constraints"
+        warn(f"{lines.name}: {told}, {why}")
