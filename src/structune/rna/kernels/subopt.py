@@ -69,7 +69,7 @@ def _list(model, chart, search, work, most_loss, kind, i, j):
     # Choices by what they lose beside the best one of the item, the least first. So a list may end at the
     # first that loses too much, and the search goes back as soon as one does (Waterman & Byers 1985; Wuchty
     # et al. 1999).
-    state, values, losses, best = search.state, work.values.values, search.choice_losses, -np.inf
+    state, values, losses, best = search.state, work.values, search.choice_losses, -np.inf
     first = last = state[TOP]
     found = choices(model, chart, kind, i, j, work)
     for k in range(found):
@@ -169,7 +169,7 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
     state, room, frames = search.state, rows.losses.size, search.frames
     while state[DEPTH]:
         # The exterior's end has a list, too.
-        if search.choice_losses.size - state[TOP] < 2 * work.values.values.size:
+        if search.choice_losses.size - state[TOP] < 2 * work.values.size:
             return MORE_CHOICES
         if state[FOUND] == room and room < most_rows:
             return MORE_ROWS

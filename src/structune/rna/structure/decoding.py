@@ -12,19 +12,9 @@ from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
-from structune.rna.kernels.viterbi import viterbi
 from structune.rna.structure.features import STARTS
-from structune.rna.structure.inference import (
-    LogInference,
-    ScaledInference,
-    grammar_choices,
-    grammar_model,
-    new_chart,
-    rows,
-    share_below,
-    tables_of,
-)
-from structune.rna.structure.potentials import Potentials, with_ends
+from structune.rna.structure.inference import Chart, rows_of, share_below
+from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.space import Space, n_cells, row_of
 from structune.running.memory import require_memory
 from structune.running.progress import step
@@ -46,28 +36,26 @@ class Viterbi:
     """
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> None:
-        self.n, self._reach = letters.size, space.reach(letters.size)
-        self._model = grammar_model(scores, letters, space, extra)
-        n, nick = self.n, self._model.nick
-        self._chart = new_chart(self._model, -np.inf)
-        exterior, pairs, multi, multi_2, left, right, _ = tables_of(self._model, self._chart.values)
-        exterior[:] = 0.0
-        rows = np.zeros((2, n + kernels.RIGHT))
+        self.n, self._chart = letters.size, Chart(scores, letters, space, extra, -np.inf)
+        n, chart, model = self.n, self._chart, self._chart.model
+        chart.exterior[:] = 0.0
+        rows = np.zeros((3, n + kernels.RIGHT))
         ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
-        partners = np.full(n, n)
+        partners, raised = np.full(n, n), np.empty(n + 1, np.int64)
         with step("best scores", lambda: share_below(partners, space)):
-            viterbi(
-                with_ends(letters, space.circular)[: n + 2], scores.scores(), scores.length_scores(n), STARTS,
-                extra, space.min_hairpin, self._reach, nick, space.circular, all_lanes(float), pairs, multi,
-                multi_2, exterior, left, right, ring, rows, partners,
+            kernels.inside(
+                model.letters[: n + 2], scores.scores(), scores.length_scores(n), STARTS, extra,
+                space.min_hairpin, model.reach, model.nick, space.circular, all_lanes(float), chart.pairs,
+                chart.multi, chart.multi_2, chart.exterior, raised, chart.left, chart.right, ring, rows,
+                partners, np.empty(2), True,
             )  # fmt: skip
         if space.circular:
-            grammar.close_circle(self._model, self._chart, True, grammar_choices(self._model))
-        self.score = float(self._chart.values[0])
+            grammar.close_circle(model, chart.values, True, chart.work)
+        self.score = float(chart.values[0])
 
     def best(self) -> IntArray:
         """Partners of the bases, -1 for none."""
-        return derive(self._model, self._chart, np.empty(0))
+        return self._chart.derive()
 
     def n_best(self, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
         """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
@@ -87,7 +75,7 @@ class Viterbi:
 
     def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
         """The `n` best structures that lose at most so much, and whether there are no others at all."""
-        model, chart, room = self._model, self._chart, grammar_choices(self._model)
+        model, chart = self._chart.model, self._chart
         depth, size = 3 * model.n + 4, 4 * grammar.most_choices(model.n)  # a structure has no more choices
         # The search begins with one frame; its only choice leaves the whole sequence.
         search = subopt.Search(
@@ -105,7 +93,7 @@ class Viterbi:
         search.choice_items[0] = grammar.EXTERIOR, 0, model.n - 1, *grammar.NOTHING
         partners = np.empty((_ROWS, self.n), _partner_type(self.n))
         rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
-        while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
+        while why := subopt.search_best(model, chart.values, search, chart.work, most_loss, n, rows):
             # The search stopped for want of room, and goes on where it was with twice as much.
             held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
             needed = 3.0 * sum(array.nbytes for array in held)
@@ -131,24 +119,14 @@ def _enlarged(array: Array) -> Array:
     return out
 
 
-def derive(model: grammar.Model, chart: grammar.Dual, uniforms: FloatArray) -> IntArray:
-    """Partners of a structure: the best, or the one that `uniforms` fall on."""
-    partner = np.empty(model.n, np.int64)
-    todo = np.empty((model.n + 3, 3), np.int64)
-    grammar.derive(model, chart, uniforms, grammar_choices(model), todo, partner)
-    return partner
-
-
-def samples(
-    inference: ScaledInference | LogInference, model: grammar.Model, n_samples: int, rng: np.random.Generator
-) -> IntArray:
+def samples(chart: Chart, n_samples: int, rng: np.random.Generator) -> IntArray:
     """Structures drawn by their probabilities, shape (n_samples, n_bases)."""
-    chart, n, kind = inference.chart(model), inference.n, np.dtype(_partner_type(inference.n))
+    n, kind = chart.model.n, np.dtype(_partner_type(chart.model.n))
     needed = 2.0 * n_samples * n * kind.itemsize  # a copy is made of them
     require_memory(needed, f"{n_samples:,} structures of {n:,} bases", "fewer")
     drawn = np.empty((n_samples, n), kind)
     for row in drawn:
-        row[:] = derive(model, chart, rng.random(3 * n + 3))
+        row[:] = chart.derive(rng.random(3 * n + 3))
     return drawn
 
 
@@ -222,7 +200,7 @@ def centroid(threshold: float) -> Gain:
 def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
     """How probably each base is paired."""
     sums = np.zeros(n)
-    for i, row in enumerate(rows(pairs, n, reach)):
+    for i, row in enumerate(rows_of(pairs, n, reach)):
         sums[i] += row.sum()
         sums[i : i + row.size] += row
     return sums

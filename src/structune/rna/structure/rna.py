@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
@@ -17,7 +16,6 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
 from structune.rna.kernels.loops import ABSENT, loop_cells
-from structune.rna.kernels.sums import LEFT, RIGHT, RING
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.decoding import (
     Gain,
@@ -44,9 +42,8 @@ from structune.rna.structure.inference import (
     Counts,
     LogInference,
     ScaledInference,
-    grammar_model,
     infer,
-    rows,
+    rows_of,
 )
 from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
@@ -509,14 +506,9 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, shard = self._potentials(w), shard.free()
-
-        def draw(s: int, inference: Inference) -> IntArray:
-            letters = shard.letters_of(s)
-            model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
-            return samples(inference, model, n, rng)
-
-        found = self._of_each(w, shard, draw, n_tables=OF_SAMPLES)
+        found = self._of_each(
+            w, shard, lambda _, inference: samples(inference.chart, n, rng), n_tables=OF_SAMPLES
+        )
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
@@ -578,7 +570,7 @@ class RNA(Structure):
         n, bases = part.n_parts, places(part.letters)
 
         def square(_: int, flat: FloatArray) -> Any:
-            found = [*rows(flat, n, self._reach(part, 0))]
+            found = [*rows_of(flat, n, self._reach(part, 0))]
             if self.max_span is None:
                 table = np.zeros((bases.size, bases.size))
                 # Rows of the places between two strands are left out: bases are counted through.
@@ -637,36 +629,10 @@ def fold_short(
     is_known = np.zeros(sizes.size, bool)
     if potentials.most > MOST_SCORE:
         return partners, is_known
-    longest, room = int(sizes.max()), _scratch.room
-    assert longest <= room.partners.size, "kernels do not look for the ends of arrays"
+    longest = int(sizes.max())
     kernel.fold(
         shard.letters, shard.offsets, *potentials.factors(longest, 0.0), STARTS, space.min_hairpin,
         space.reach(longest), space.circular, lonely, all_lanes(float),
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room, partners, is_known,
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, partners, is_known,
     )  # fmt: skip
     return partners, is_known
-
-
-class _Scratch(threading.local):
-    """What a thread needs for any short sequence, made once, which costs as much as to fold one."""
-
-    def __init__(self) -> None:
-        n = _SHORT
-        self.room = kernel.Room(
-            letters=np.full(n + 2, ABSENT, np.int64),
-            tables=np.empty((6, n_cells(n, n - 1) + 16)),
-            suffixes=np.empty((4, n + 1)),
-            raised=np.empty(n + 1, np.int64),
-            ring=np.empty((RING, LEFT + n + RIGHT)),
-            rows=np.empty((9, n + RIGHT)),
-            partners=np.empty(n, np.int64),
-            todo=np.empty((n + 1, 2), np.int64),
-            nothing=np.empty(0),
-            no_strands=np.empty((2, 0)),
-            extent=np.empty(2),
-            counts=np.zeros(N_CELLS),
-            length_counts=np.zeros((2, n + 1)),
-        )
-
-
-_scratch = _Scratch()
