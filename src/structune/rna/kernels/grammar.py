@@ -104,7 +104,7 @@ def most_choices(n: int) -> int:
 
 
 @part_of_bare_kernel
-def _bare(model, work):
+def bare(model, work):
     """The same without counted references, which cost more than the work itself."""
     m, w = model, work
     bare = Model(
@@ -251,8 +251,8 @@ def _note_loop(model, chart, kind, i, j, items):
 
 
 @bare_kernel
-def _choices(model, chart, kind, i, j, work):
-    """As `choices`, of what `_bare` gives."""
+def choices(model, chart, kind, i, j, work):
+    """Write the choices for an item, and their values; returns their number. All are as `bare` gives them."""
     items, values, scores, factor = work.items, work.values, model.scores, 0.0
     if model.weighted and kind == PAIR:
         factor = model.factors[row(i, model.n, model.reach) + j]
@@ -283,13 +283,6 @@ def _choices(model, chart, kind, i, j, work):
     return found
 
 
-@bare_kernel
-def choices(model, chart, kind, i, j, work):
-    """Write the choices for an item, and their values; returns their number."""
-    model, work = _bare(model, work)
-    return _choices(model, cells(chart), kind, i, j, work)
-
-
 @part_of_one_kernel
 def _pick(values, n_choices, value, uniform):
     """The choice that `uniform`, one of [0, 1), falls on or, if it is negative, the best one."""
@@ -317,10 +310,10 @@ def derive(model, chart, uniforms, work, todo, partner):
     partner : (n,)
         Gets the partners, -1 where unpaired.
     """
-    bare, work = _bare(model, work)
+    model, work = bare(model, work)
     chart = cells(chart)
     partner[:] = -1
-    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, bare.n - 1
+    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, model.n - 1
     # A stack of items that are still to be filled in; each choice pops one and pushes up to two. A structure
     # takes at most 3 n + 3 choices, and as many uniform numbers are given.
     left, made = 1, 0
@@ -329,11 +322,11 @@ def derive(model, chart, uniforms, work, todo, partner):
         kind, i, j = todo[left, 0], todo[left, 1], todo[left, 2]
         if kind == PAIR:
             partner[i], partner[j] = j, i
-        n_choices = _choices(bare, chart, kind, i, j, work)
+        n_choices = choices(model, chart, kind, i, j, work)
         if n_choices == 0:
             continue
         uniform = uniforms[made] if uniforms.size else -1.0
-        k = 6 * _pick(work.values, n_choices, chart[place(bare, kind, i, j)], uniform)
+        k = 6 * _pick(work.values, n_choices, chart[place(model, kind, i, j)], uniform)
         made += 1
         for first in (k, k + 3):
             if work.items[first] != NONE:
@@ -345,7 +338,7 @@ def derive(model, chart, uniforms, work, todo, partner):
 @bare_kernel
 def _fill(model, chart, kind, i, j, best, work):
     """Write what all ways to fill in an item are worth, or the best one."""
-    values, found, most = work.values, _choices(model, chart, kind, i, j, work), -np.inf
+    values, found, most = work.values, choices(model, chart, kind, i, j, work), -np.inf
     for k in range(found):
         most = max(most, values[k].real)
     at = place(model, kind, i, j)
@@ -362,7 +355,7 @@ def _fill(model, chart, kind, i, j, best, work):
 @bare_kernel
 def log_inside(model, chart, work):
     """Fill the chart with log-partitions, but for what `close_circle` fills."""
-    model, work = _bare(model, work)
+    model, work = bare(model, work)
     chart, letters, n, nick = cells(chart), model.letters, model.n, model.nick
     # Items are filled in after those that they leave: rows from the last base to the first, and in a row the
     # pair before the stretches that begin with it.
@@ -391,7 +384,7 @@ def log_inside(model, chart, work):
 @bare_kernel
 def close_circle(model, chart, best, work):
     """Fill what is outside of each pair of a circle that may be its first; the sum of all, or the best."""
-    model, work = _bare(model, work)
+    model, work = bare(model, work)
     chart, n = cells(chart), model.n
     for i in range(n, -1, -1):
         for j in range(i + 1, n):
@@ -410,7 +403,7 @@ def _spread(model, chart, shares, kind, i, j, work, counts):
         return
     # The outside pass, as an adjoint: shares flow from an item to those that its choice leaves.
     items, used = work.items, work.cells
-    for k in range(_choices(model, chart, kind, i, j, work)):
+    for k in range(choices(model, chart, kind, i, j, work)):
         # A choice's part of its item's share is its part of the sum: exp(value of choice - log of the sum).
         part = share * _exp(work.values[k] - chart[at])
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
@@ -436,7 +429,7 @@ def log_outside(model, chart, shares, work, counts):
     counts : (N_CELLS,)
         Get the expected counts times that first cell.
     """
-    model, work = _bare(model, work)
+    model, work = bare(model, work)
     chart, shares, counts = cells(chart), cells(shares), cells(counts)
     n, nick = model.n, model.nick
     for i in range(n):
@@ -456,7 +449,7 @@ def log_outside(model, chart, shares, work, counts):
 @bare_kernel
 def open_circle(model, chart, shares, work, counts):
     """How often the pairs and stretches are expected that the last loop of a circle has, as `log_outside`."""
-    model, work = _bare(model, work)
+    model, work = bare(model, work)
     chart, shares, counts = cells(chart), cells(shares), cells(counts)
     # The first pair of a circle is the one with the least base; all else lies between its ends, outside of
     # it.

@@ -22,89 +22,85 @@ from structune.structure import Array, FloatArray, IntArray
 
 # The search for the n best structures doubles the loss until there are enough.
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
-_ROWS = 64  # at first
+_ROWS, _SPARE = 64, 4  # of structures at first, and beyond the number that is wanted
 _ENLARGED = ("starts", "choice_losses", "choice_items")
 
 
-class Viterbi:
-    """The best way to fill in every part of a sequence.
+def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> Chart:
+    """The scores of the best way to fill in every part of a sequence; the first is that of the whole."""
+    n, chart = letters.size, Chart(scores, letters, space, extra, -np.inf)
+    model = chart.model
+    rows = np.zeros((3, n + kernels.RIGHT))
+    ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
+    partners, raised = np.full(n, n), np.empty(n + 1, np.int64)
+    with step("best scores", lambda: share_below(partners, space)):
+        kernels.inside(
+            model.letters[: n + 2], scores.scores(), scores.length_scores(n), STARTS, extra,
+            space.min_hairpin, model.reach, model.nick, space.circular, all_lanes(float), chart.pairs,
+            chart.multi, chart.multi_2, chart.exterior, raised, chart.left, chart.right, ring, rows, partners,
+            np.empty(2), True,
+        )  # fmt: skip
+    if space.circular:
+        grammar.close_circle(model, chart.values, True, chart.work)
+    return chart
 
-    Attributes
-    ----------
-    score : float
-        Of the best structure.
+
+def n_best(chart: Chart, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
+    """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
+
+    None that scores more than `most_loss` below the best, by a chart of `best_scores`.
     """
+    score, n_bases = float(chart.values[0]), chart.model.n
+    if n < 1 or not n_bases:
+        return np.full((min(n, 1), n_bases), -1, np.int16), np.full(min(n, 1), score)
+    within = min(_FIRST_LOSS, most_loss)
+    while True:
+        partners, losses, is_all = _best_within(chart, n, within)
+        if is_all or within == most_loss or len(losses) == n:
+            return partners, score - losses
+        within = min(2 * within, most_loss)
 
-    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> None:
-        self.n, self._chart = letters.size, Chart(scores, letters, space, extra, -np.inf)
-        n, chart, model = self.n, self._chart, self._chart.model
-        chart.exterior[:] = 0.0
-        rows = np.zeros((3, n + kernels.RIGHT))
-        ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
-        partners, raised = np.full(n, n), np.empty(n + 1, np.int64)
-        with step("best scores", lambda: share_below(partners, space)):
-            kernels.inside(
-                model.letters[: n + 2], scores.scores(), scores.length_scores(n), STARTS, extra,
-                space.min_hairpin, model.reach, model.nick, space.circular, all_lanes(float), chart.pairs,
-                chart.multi, chart.multi_2, chart.exterior, raised, chart.left, chart.right, ring, rows,
-                partners, np.empty(2), True,
-            )  # fmt: skip
-        if space.circular:
-            grammar.close_circle(model, chart.values, True, chart.work)
-        self.score = float(chart.values[0])
 
-    def best(self) -> IntArray:
-        """Partners of the bases, -1 for none."""
-        return self._chart.derive()
-
-    def n_best(self, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
-        """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
-
-        None that scores more than `most_loss` below the best.
-        """
-        if n < 1 or not self.n:
-            return np.full((min(n, 1), self.n), -1, np.int16), np.full(min(n, 1), self.score)
-        within = min(_FIRST_LOSS, most_loss)
-        while True:
-            rows, is_all = self._best_within(n, within)
-            if is_all or within == most_loss or len(rows.losses) == n:
-                # Stable, so that structures of equal scores keep the order in which they were found.
-                order = np.argsort(rows.losses, kind="stable")
-                return rows.partners[order], self.score - rows.losses[order]
-            within = min(2 * within, most_loss)
-
-    def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
-        """The `n` best structures that lose at most so much, and whether there are no others at all."""
-        model, chart = self._chart.model, self._chart
-        depth, size = 3 * model.n + 4, 4 * grammar.most_choices(model.n)  # a structure has no more choices
-        # The search begins with one frame; its only choice leaves the whole sequence.
-        search = subopt.Search(
-            state=np.array([1, 1, 1, 0, 0]),
-            frames=np.empty((depth, subopt.N_FRAME), np.int64),
-            losses=np.zeros(depth),
-            todo=np.empty((2 * depth, 4), np.int64),
-            pairs=np.empty((self.n // 2 + 1, 2), np.int64),
-            lists=np.zeros(chart.values.size, np.int32),
-            starts=np.empty(size, np.int64),
-            choice_losses=np.zeros(size),
-            choice_items=np.empty((size, 6), np.int64),
-        )
-        search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
-        search.choice_items[0] = grammar.EXTERIOR, 0, model.n - 1, *grammar.NOTHING
-        partners = np.empty((_ROWS, self.n), _partner_type(self.n))
-        rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
-        while why := subopt.search_best(model, chart.values, search, chart.work, most_loss, n, rows):
-            # The search stopped for want of room, and goes on where it was with twice as much.
-            held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
-            needed = 3.0 * sum(array.nbytes for array in held)
-            require_memory(needed, f"the best {len(rows.losses):,} structures", "fewer, or a smaller range")
-            if why == subopt.MORE_ROWS:
-                rows = subopt.Rows(*map(_enlarged, rows))
-            else:
-                larger = {name: _enlarged(getattr(search, name)) for name in _ENLARGED}
-                search = search._replace(**larger)
-        n_found = search.state[subopt.FOUND]
-        return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
+def _best_within(chart: Chart, n: int, most_loss: float) -> tuple[Array, FloatArray, bool]:
+    """The `n` best structures that lose at most so much, and whether there are no others at all."""
+    model, n_bases = chart.model, chart.model.n
+    depth, size = 3 * n_bases + 4, 4 * grammar.most_choices(n_bases)  # a structure has no more choices
+    # The search begins with one frame; its only choice leaves the whole sequence.
+    search = subopt.Search(
+        state=np.array([1, 1, 1, 0, 0]),
+        frames=np.empty((depth, subopt.N_FRAME), np.int64),
+        losses=np.zeros(depth),
+        todo=np.empty((2 * depth, 4), np.int64),
+        pairs=np.empty((n_bases // 2 + 1, 2), np.int64),
+        lists=np.zeros(chart.values.size, np.int32),
+        starts=np.empty(size, np.int64),
+        choice_losses=np.zeros(size),
+        choice_items=np.empty((size, 6), np.int64),
+    )
+    search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
+    search.choice_items[0] = grammar.EXTERIOR, 0, n_bases - 1, *grammar.NOTHING
+    most_rows = n + max(n // 4, _SPARE)
+    n_rows = min(_ROWS, most_rows)
+    partners, losses = np.empty((n_rows, n_bases), _partner_type(n_bases)), np.empty(n_rows)
+    while why := subopt.search_best(model, chart.values, search, chart.work, most_loss, partners, losses):
+        # The search stopped for want of room, and goes on where it was.
+        if why == subopt.MORE_ROWS and len(losses) == most_rows:
+            # Some are not among the n best: from now on others have to lose less than these.
+            kept = np.argsort(losses, kind="stable")[:n]
+            partners[:n], losses[:n], most_loss = partners[kept], losses[kept], losses[kept[-1]]
+            search.state[subopt.FOUND], most_loss = n, np.nextafter(most_loss, -np.inf)
+            continue
+        held = [partners, losses, *(getattr(search, name) for name in _ENLARGED)]
+        needed = 3.0 * sum(array.nbytes for array in held)
+        require_memory(needed, f"the best {len(losses):,} structures", "fewer, or a smaller range")
+        if why == subopt.MORE_ROWS:
+            partners, losses = _enlarged(partners, most_rows), _enlarged(losses, most_rows)
+        else:
+            search = search._replace(**{name: _enlarged(getattr(search, name)) for name in _ENLARGED})
+    n_found = search.state[subopt.FOUND]
+    # Stable, so that structures of equal scores keep the order in which they were found.
+    order = np.argsort(losses[:n_found], kind="stable")[:n]
+    return partners[order], losses[order], not search.state[subopt.PRUNED]
 
 
 def _partner_type(n: int) -> Any:
@@ -112,9 +108,10 @@ def _partner_type(n: int) -> Any:
     return np.int16 if n < 1 << 15 else np.int32
 
 
-def _enlarged(array: Array) -> Array:
-    """The same with room for twice as many rows."""
-    out = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+def _enlarged(array: Array, most: int | None = None) -> Array:
+    """The same with room for twice as many rows, at most so many."""
+    n_rows = 2 * len(array) if most is None else min(2 * len(array), most)
+    out = np.empty((n_rows, *array.shape[1:]), array.dtype)
     out[: len(array)] = array
     return out
 

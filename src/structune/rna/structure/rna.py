@@ -19,11 +19,12 @@ from structune.rna.kernels.loops import ABSENT, loop_cells
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.decoding import (
     Gain,
-    Viterbi,
     accuracy,
     add_to_pairs,
+    best_scores,
     centroid,
     gamma_centroid,
+    n_best,
     samples,
 )
 from structune.rna.structure.features import (
@@ -39,6 +40,7 @@ from structune.rna.structure.inference import (
     LEAST,
     MOST_SCORE,
     SPAN,
+    Chart,
     Counts,
     LogInference,
     ScaledInference,
@@ -409,17 +411,17 @@ class RNA(Structure):
                 if n_paired := np.count_nonzero(truth >= 0):
                     most[s] = cost[s]
                     extra = add_to_pairs(extra, truth, reach, -2 * float(cost[s]) / n_paired)
-            viterbi = self._viterbi(scores, shard, s, extra)
-            partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
+            chart = self._best_scores(scores, shard, s, extra)
+            partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = chart.derive(), chart.values[0]
 
         for s in range(len(shard)):
             self._where_it_fits(shard, s, OF_BEST, fold)
         return partners, values + most - shard.forced
 
-    def _viterbi(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
-        viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
-        check_forced(shard, s, viterbi.score)
-        return viterbi
+    def _best_scores(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Chart:
+        chart = best_scores(scores, shard.letters_of(s), self._space, extra)
+        check_forced(shard, s, chart.values[0])
+        return chart
 
     def n_best(
         self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
@@ -431,11 +433,11 @@ class RNA(Structure):
         shard, scores = shard.free(), self._potentials(w)
 
         def fold(s: int) -> tuple[Array, FloatArray]:
-            viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+            chart = self._best_scores(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
             # Structures without one of the pairs that must be lose 1e6; FORCED / 2 parts them from all
             # others.
-            most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
-            partners, values = viterbi.n_best(n, min(most_loss, within))
+            most_loss = chart.values[0] - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
+            partners, values = n_best(chart, n, min(most_loss, within))
             return partners, values - shard.forced[s]
 
         return [self._where_it_fits(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
