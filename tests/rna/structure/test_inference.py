@@ -30,7 +30,7 @@ def answers(how, rna, w, shard):
         Potentials(rna._features.cells(w), rna._allowed),
         shard.letters,
         rna._space,
-        shard.pair_scores(0, rna._reach(shard, 0)),
+        shard.known(0).table(rna._space.reach(shard.n_parts)),
     )
     assert isinstance(inference, how)
     counts = Counts(shard.n_parts, w.dtype)
@@ -129,7 +129,7 @@ def test_sums_in_the_log_domain_are_enumerated(problem):
         p = np.exp(scores - log_z)
         assert_allclose(counts, 0.7 * p @ problem.features[s], rtol=1e-9, atol=1e-12)
         rows, columns = np.triu_indices(outputs[0].size)
-        near = columns - rows <= rna._reach(shard, s)
+        near = columns - rows <= rna._space.reach(outputs[0].size)
         expected = enumerated_pairs(outputs, scores)[rows[near], columns[near]]
         assert_allclose(pairs, 0.7 * expected, rtol=1e-9, atol=1e-12)
 

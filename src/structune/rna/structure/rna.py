@@ -40,7 +40,6 @@ from structune.rna.structure.inference import (
     LEAST,
     MOST_SCORE,
     SPAN,
-    Chart,
     Counts,
     LogInference,
     ScaledInference,
@@ -57,7 +56,6 @@ from structune.rna.structure.space import (
     offences,
     parse_sequence,
     parse_structure,
-    places,
 )
 from structune.running.memory import batches, held_memory
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
@@ -284,10 +282,23 @@ class RNA(Structure):
             expected += self._features.matrix.T @ counts
         return log_z
 
-    def _reach(self, shard: RNAShard, s: int) -> int:
-        return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
+    def _each(self, shard: RNAShard, n_tables: float, work: Callable[[int, Array, FloatArray], R]) -> list[R]:
+        """What comes of each sequence, from its number, its letters and the scores of its pairs beside.
 
-    def _of_each(
+        Work begins as soon as so many tables of pairs fit into memory; it is refused where they never do.
+        """
+        found, expected = [], "a shorter one"
+        if self.max_span is None and not self.circular:
+            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
+        for s, n in enumerate(shard.sizes().tolist()):
+            needed = self.memory_of(n, n_tables, bool(shard.base_offsets[s + 1] > shard.base_offsets[s]))
+            with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
+                # No table has a name here: all are gone before the next sequence asks for memory.
+                reach = self._space.reach(n)
+                found.append(work(s, shard.letters_of(s), shard.known(s).table(reach)))
+        return found
+
+    def _of_sums(
         self,
         w: Array,
         shard: RNAShard,
@@ -296,8 +307,6 @@ class RNA(Structure):
         n_tables: float = OF_SUMS,
     ) -> list[R]:
         """What is collected of each sequence from its sums.
-
-        The tables are gone before those of the next sequence ask for memory.
 
         Raises
         ------
@@ -309,27 +318,12 @@ class RNA(Structure):
         # outside.
         how = LogInference if log_domain else infer
 
-        def of_one(s: int) -> R:
-            extra = shard.pair_scores(s, self._reach(shard, s))
-            inference = how(potentials, shard.letters_of(s), self._space, extra)
+        def of_one(s: int, letters: Array, extra: FloatArray) -> R:
+            inference = how(potentials, letters, self._space, extra)
             check_forced(shard, s, inference.log_partition.real)
             return collect(s, inference)
 
-        return [self._where_it_fits(shard, s, n_tables, of_one) for s in range(len(shard))]
-
-    def _where_it_fits(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
-        """Work on a sequence as soon as so many tables of pairs fit into memory, or refuse it.
-
-        A function of its own: all that work made is gone when it returns, but what it returns.
-        """
-        n = int(shard.offsets[s + 1] - shard.offsets[s])
-        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
-        expected = "a shorter one"
-        if self.max_span is None and not self.circular:
-            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
-        needed = self.memory_of(n, n_tables, weighted)
-        with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
-            return work(s)
+        return self._each(shard, n_tables, of_one)
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
         """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
@@ -353,7 +347,7 @@ class RNA(Structure):
             if weights is not None:
                 inference.count(counts, float(weights[s]))
 
-        self._of_each(w, shard, add, log_domain)
+        self._of_sums(w, shard, add, log_domain)
         if weights is None:
             return log_z, counts.cells
         found = counts.gather()
@@ -384,7 +378,7 @@ class RNA(Structure):
             # outside, sums left the range
             return self._of_pairs(w, shard.take([s]), lambda _, pairs: collect(s, pairs), True)[0]
 
-        return self._of_each(w, shard, of_one, log_domain)
+        return self._of_sums(w, shard, of_one, log_domain)
 
     # --- decoding ------------------------------------------------------------------------------------------
 
@@ -400,28 +394,23 @@ class RNA(Structure):
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
-        most, scores = np.zeros(len(shard)), self._potentials(w)
+        most, potentials = np.zeros(len(shard)), self._potentials(w)
 
-        def fold(s: int) -> None:
-            reach = self._reach(shard, s)
-            extra = shard.pair_scores(s, reach)
+        def fold(s: int, letters: Array, extra: FloatArray) -> None:
+            bases = slice(shard.offsets[s], shard.offsets[s + 1])
             if cost is not None:
                 # 1 - recall: the structure without pairs has the whole cost, each true pair saves its share
-                truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
+                truth = self._structures(shard, None)[bases]
                 if n_paired := np.count_nonzero(truth >= 0):
                     most[s] = cost[s]
-                    extra = add_to_pairs(extra, truth, reach, -2 * float(cost[s]) / n_paired)
-            chart = self._best_scores(scores, shard, s, extra)
-            partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = chart.derive(), chart.values[0]
+                    bonus, reach = -2 * float(cost[s]) / n_paired, self._space.reach(letters.size)
+                    extra = add_to_pairs(extra, truth, reach, bonus)
+            chart = best_scores(potentials, letters, self._space, extra)
+            check_forced(shard, s, chart.values[0])
+            partners[bases], values[s] = chart.derive(), chart.values[0]
 
-        for s in range(len(shard)):
-            self._where_it_fits(shard, s, OF_BEST, fold)
+        self._each(shard, OF_BEST, fold)
         return partners, values + most - shard.forced
-
-    def _best_scores(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Chart:
-        chart = best_scores(scores, shard.letters_of(s), self._space, extra)
-        check_forced(shard, s, chart.values[0])
-        return chart
 
     def n_best(
         self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
@@ -430,17 +419,18 @@ class RNA(Structure):
 
         None that scores more than `within` below the best.
         """
-        shard, scores = shard.free(), self._potentials(w)
+        shard, potentials = shard.free(), self._potentials(w)
 
-        def fold(s: int) -> tuple[Array, FloatArray]:
-            chart = self._best_scores(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+        def fold(s: int, letters: Array, extra: FloatArray) -> tuple[Array, FloatArray]:
+            chart, forced = best_scores(potentials, letters, self._space, extra), shard.forced[s]
+            check_forced(shard, s, chart.values[0])
             # Structures without one of the pairs that must be lose 1e6; FORCED / 2 parts them from all
             # others.
-            most_loss = chart.values[0] - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
+            most_loss = chart.values[0] - forced + FORCED / 2 if forced else np.inf
             partners, values = n_best(chart, n, min(most_loss, within))
-            return partners, values - shard.forced[s]
+            return partners, values - forced
 
-        return [self._where_it_fits(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
+        return self._each(shard, OF_SEVERAL, fold)
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
@@ -508,7 +498,7 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        found = self._of_each(
+        found = self._of_sums(
             w, shard, lambda _, inference: samples(inference.chart, n, rng), n_tables=OF_SAMPLES
         )
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
@@ -522,11 +512,11 @@ class RNA(Structure):
             One strand.
         """
         found = np.empty(len(shard))
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            if nick_of(shard.letters[a:b]) == b - a:
-                raise DataError(f"sequence {shard.numbers[s]}: found one strand, expected two, 'A&B'")
-            _, counts = self._inside_outside(w, shard.take([s]), np.ones(1))
-            found[s] = counts[TABLES["strands"]][0]
+        for s in range(len(shard)):
+            part = shard.take([s])
+            if not part.has_strands:
+                raise DataError(f"sequence {part.numbers[0]}: found one strand, expected two, 'A&B'")
+            found[s] = self._inside_outside(w, part, np.ones(1))[1][TABLES["strands"]][0]
         return np.clip(found, 0.0, 1.0)
 
     def unpaired_windows(self, w: FloatArray, shard: RNAShard, sequence: int, size: int) -> FloatArray:
@@ -539,26 +529,21 @@ class RNA(Structure):
         CapabilityError
             A circle, or weights that are so large that sums have to be in the log domain.
         """
-        letters = shard.take([sequence]).letters
+        part = shard.take([sequence])
         if self.circular:
             raise self._cannot("windows of unpaired bases of a circle")
-        if nick_of(letters) < letters.size:
-            raise DataError(
-                f"sequence {shard.numbers[sequence]}: found two strands, which windows are not for"
-            )
-        if size > shard.sizes()[sequence]:
+        which = "two strands" if part.has_strands else "bases that must pair"
+        if part.has_strands or (part.forced[0] and size <= part.n_parts):
+            raise DataError(f"sequence {part.numbers[0]}: found {which}, which windows are not for")
+        if size > part.n_parts:
             return np.empty(0)
-        if shard.forced[sequence]:
-            raise DataError(
-                f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
-            )
 
         def windows(_: int, inference: Inference) -> Array:
             if isinstance(inference, ScaledInference):
                 return inference.unpaired_windows(size)
             return np.array(np.nan)
 
-        (found,) = self._of_each(w, shard.take([sequence]), windows, n_tables=OF_WINDOWS)
+        (found,) = self._of_sums(w, part, windows, n_tables=OF_WINDOWS)
         if not np.all(np.isfinite(found)):
             raise self._cannot("windows of unpaired bases with weights as large as these")
         return np.asarray(found)
@@ -569,17 +554,18 @@ class RNA(Structure):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        n, bases = part.n_parts, places(part.letters)
+        n, is_base = part.n_parts, part.letters != ABSENT
+        reach = self._space.reach(n)
 
         def square(_: int, flat: FloatArray) -> Any:
-            found = [*rows_of(flat, n, self._reach(part, 0))]
             if self.max_span is None:
-                table = np.zeros((bases.size, bases.size))
-                # Rows of the places between two strands are left out: bases are counted through.
-                for i, k in enumerate(bases):
-                    table[i, i:] = found[k][bases[i:] - k]
+                table = np.zeros((np.count_nonzero(is_base),) * 2)
+                # Places between two strands are left out: bases are counted through.
+                inner = (row[is_base[i:]] for i, row in enumerate(rows_of(flat, n, reach)) if is_base[i])
+                for k, row in enumerate(inner):
+                    table[k, k:] = row
                 return table
-            offsets = offsets_of(np.array([row.size for row in found], np.int64))
+            offsets = offsets_of(np.minimum(reach + 1, n - np.arange(n)))
             columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
             pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
             pairs.eliminate_zeros()
