@@ -21,16 +21,11 @@ _FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _WORDS = {"INF": np.inf, "NINF": -np.inf, "DEF": -50.0}
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?")
-_SHAPES: dict[
-    str, tuple[int, ...]
-] = {  # over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
+_MISMATCHES = ("hairpin", "internal", "internal_1n", "internal_23", "multi", "exterior")
+# over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
+_SHAPES: dict[str, tuple[int, ...]] = {
     "stack": (7, 7),
-    "mismatch_hairpin": (7, 5, 5),
-    "mismatch_internal": (7, 5, 5),
-    "mismatch_internal_1n": (7, 5, 5),
-    "mismatch_internal_23": (7, 5, 5),
-    "mismatch_multi": (7, 5, 5),
-    "mismatch_exterior": (7, 5, 5),
+    **{f"mismatch_{loop}": (7, 5, 5) for loop in _MISMATCHES},
     "dangle5": (7, 5),
     "dangle3": (7, 5),
     "int11": (7, 7, 5, 5),
@@ -47,15 +42,15 @@ _LOOPS = ("Triloops", "Tetraloops", "Hexaloops")
 
 def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
     """Lines without comments that are not empty, after the first of the format."""
-    is_first = True
-    for number, text in lines.filled():
-        if is_first and not _FIRST_LINE.match(text):
-            raise lines.refuse(number, f"found {shown(text)}, expected '## RNAfold parameter file v2.0'")
-        if not is_first and (rest := _COMMENT.sub("", text).strip()):
-            yield number, rest
-        is_first = False
-    if is_first:
+    numbered = lines.filled()
+    number, first = next(numbered, (0, ""))
+    if not number:
         raise DataError(f"{lines.name}: found no text, expected '## RNAfold parameter file v2.0'")
+    if not _FIRST_LINE.match(first):
+        raise lines.refuse(number, f"found {shown(first)}, expected '## RNAfold parameter file v2.0'")
+    for number, text in numbered:
+        if rest := _COMMENT.sub("", text).strip():
+            yield number, rest
 
 
 def _value(lines: Lines, number: int, section: str, word: str) -> float:
@@ -169,17 +164,13 @@ def read_energies(source: Source) -> Energies:
             hairpins[name] = _value(lines, number, section, energy)
         elif section in _SHAPES or section == "Misc":
             numbers[section] += [_value(lines, number, section, word) for word in text.split()]
-    if missing := [name for name in (*_SHAPES, "Misc") if name not in numbers]:
-        raise DataError(f"{lines.name}: found no section {missing[0]!r}")
-    for name, shape in _SHAPES.items():
-        if len(numbers[name]) != np.prod(shape):
-            raise lines.refuse(
-                starts[name], f"found {len(numbers[name])} numbers of {name}, expected {np.prod(shape)}"
-            )
-    if len(numbers["Misc"]) < 4:
-        raise lines.refuse(
-            starts["Misc"], f"found {len(numbers['Misc'])} numbers of Misc, expected at least 4"
-        )
+    for name, shape in {**_SHAPES, "Misc": (4,)}.items():
+        if name not in numbers:
+            raise DataError(f"{lines.name}: found no section {name!r}")
+        n, expected = len(numbers[name]), math.prod(shape)
+        if n != expected if name in _SHAPES else n < expected:
+            least = "" if name in _SHAPES else "at least "
+            raise lines.refuse(starts[name], f"found {n} numbers of {name}, expected {least}{expected}")
     tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
     _mend_stacks(tables["stack"], lines, starts["stack"])
     return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)

@@ -24,23 +24,12 @@ class OutsideSpaceWarning(UserWarning):
 
 @dataclass
 class FittingExamples:
-    """The training examples that are in the space of the model.
+    """The training examples that are in the space of the model."""
 
-    Attributes
-    ----------
-    kept : list of int
-        Which of the examples these are.
-    structures : list of str or Constraints
-        In dot-bracket notation, or what is known of it; one for each in `kept`.
-    skipped : list of (int, str)
-        The others, and why.
-    unknotted, trimmed : dict of int to int
-        Number of pairs that were dropped from an example, because of pseudoknots and otherwise.
-    """
-
-    kept: list[int] = field(default_factory=list)
-    structures: list[Output] = field(default_factory=list)
-    skipped: list[tuple[int, str]] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)  # which of the examples these are
+    structures: list[Output] = field(default_factory=list)  # of each of them
+    skipped: list[tuple[int, str]] = field(default_factory=list)  # the others, and why
+    # of an example, the number of pairs that were dropped, because of pseudoknots and otherwise
     unknotted: dict[int, int] = field(default_factory=dict)
     trimmed: dict[int, int] = field(default_factory=dict)
 
@@ -53,19 +42,11 @@ class FittingExamples:
 
 @dataclass
 class LeftOut:
-    """What was left out of examples that come block by block.
-
-    Attributes
-    ----------
-    n_examples, n_kept : int
-        Numbers run over all blocks.
-    first : list of (int, str)
-        The first thousand that were skipped, and why.
-    """
+    """What was left out of examples that come block by block, whose numbers run over all blocks."""
 
     n_examples: int = 0
     n_kept: int = 0
-    first: list[tuple[int, str]] = field(default_factory=list)
+    first: list[tuple[int, str]] = field(default_factory=list)  # a thousand that were skipped, and why
     # of examples that were skipped, with pseudoknots, with other pairs: how many there are, their pairs, and
     # the first of them
     _counts: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0], [0, 0]])
@@ -151,28 +132,24 @@ def fit_into_space(
 def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Output, outside: str) -> None:
     if isinstance(structure, Constraints):
         rna.encode([sequence], [structure])  # refuses what is none
-        found.kept.append(s)
-        found.structures.append(structure)
-        return
-    check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
-    # Pseudoknots first: what is left is nested, and then judged by the space of the model.
-    nested, n_knots = drop_pseudoknots(structure)
-    offences = rna.offences(sequence, nested)
-    if outside == "error" and n_knots:
-        raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
-    reasons = [f"bases {offence.i} and {offence.j} (from 0): {offence.reason}" for offence in offences[:1]]
-    if outside == "error" and reasons:
-        raise DataError(reasons[0])
-    if outside == "skip" and reasons:
-        found.skipped.append((s, reasons[0]))
-        return
-    nested, n_trimmed = _trim(rna, sequence, nested)
+    else:
+        check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
+        # Pseudoknots first: what is left is nested, and then judged by the space of the model.
+        structure, n_knots = drop_pseudoknots(structure)
+        offences = rna.offences(sequence, structure)
+        if outside == "error" and n_knots:
+            raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
+        if offences and outside != "trim":
+            reason = f"bases {offences[0].i} and {offences[0].j} (from 0): {offences[0].reason}"
+            if outside == "error":
+                raise DataError(reason)
+            found.skipped.append((s, reason))
+            return
+        structure, n_trimmed = _trim(rna, sequence, structure)
+        found.unknotted |= {s: n_knots} if n_knots else {}
+        found.trimmed |= {s: n_trimmed} if n_trimmed else {}
     found.kept.append(s)
-    found.structures.append(nested)
-    if n_knots:
-        found.unknotted[s] = n_knots
-    if n_trimmed:
-        found.trimmed[s] = n_trimmed
+    found.structures.append(structure)
 
 
 def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
