@@ -29,9 +29,9 @@ from structune.rna.inputs import (
     checked_gammas,
     checked_number,
     checked_outputs,
-    checked_range,
     checked_strings,
     checked_threshold,
+    checked_within,
     chosen_groups,
     symmetric,
 )
@@ -411,7 +411,7 @@ class RNAFolder(BlockEstimator):
     def _ranked(self, X: Any, n: int, constraints: Any, within: float) -> list[tuple[Structures, FloatArray]]:
         """The most probable structures of each sequence, and their probabilities."""
         self._require_probabilities()
-        n, within = checked_number(n), checked_range(within)
+        n, within = checked_number(n), checked_within(within, "within", np.inf, "a number >= 0")
         shard, rna, w = self._encode(X, constraints), self._structure, self.coef_
 
         def fold(part: RNAShard) -> Iterator[tuple[Structures, FloatArray]]:

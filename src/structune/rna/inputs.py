@@ -62,19 +62,15 @@ def checked_gammas(gammas: Any) -> list[float]:
 
 
 def checked_gamma(gamma: float, name: str = "gamma") -> float:
-    return _checked_number(gamma, name, sys.float_info.max, "a finite number >= 0")
+    return checked_within(gamma, name, sys.float_info.max, "a finite number >= 0")
 
 
 def checked_threshold(threshold: Any) -> float:
-    return _checked_number(threshold, "threshold", 1.0, "a number within [0, 1]")
+    return checked_within(threshold, "threshold", 1.0, "a number within [0, 1]")
 
 
-def checked_range(within: Any) -> float:
-    """How far scores may lie below the best."""
-    return _checked_number(within, "within", np.inf, "a number >= 0")
-
-
-def _checked_number(value: Any, name: str, most: float, expected: str) -> float:
+def checked_within(value: Any, name: str, most: float, expected: str) -> float:
+    """A number from 0 to `most`."""
     number: Any = value
     if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= number <= most):
         raise DataError(f"{name}={value!r}: expected {expected}")

@@ -128,13 +128,7 @@ def samples(chart: Chart, n_samples: int, rng: np.random.Generator) -> IntArray:
 
 
 class Gain(NamedTuple):
-    """What a structure gains by each pair, ``scale * p - cost``, and by the probability to have none.
-
-    Attributes
-    ----------
-    unpaired : float
-        What times that probability each unpaired base gains.
-    """
+    """What a pair gains, ``scale * p - cost``, and any other base, ``unpaired * (1 - sum of p)``."""
 
     scale: float
     cost: float
@@ -143,17 +137,11 @@ class Gain(NamedTuple):
     def best(
         self, pairs: FloatArray, n: int, reach: int, lonely: bool = True, required: Array | None = None
     ) -> IntArray:
-        """Partners of the structure that gains most.
+        """Partners of the structure that gains most, by a table of the probabilities of pairs.
 
-        Parameters
-        ----------
-        pairs : ndarray
-            Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
-        lonely : bool
-            Whether there may be pairs that are stacked on no other.
-        required : ndarray of bool, shape (n,), optional
-            Bases that must pair, if not with gain then with the least loss, by pairs that have a probability.
-            Some are left unpaired where no structure has them all paired.
+        Without `lonely` pairs each is stacked on another. Bases that are `required`, shape (n,), pair, if not
+        with gain then with the least loss, by pairs that have a probability; some are left unpaired where no
+        structure has them all paired.
         """
         # Of bases that must pair the value of being unpaired is -inf; then pairs of negative gain count, too,
         # if they have a probability at all.
@@ -217,25 +205,14 @@ def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Ar
 def knotted(structure: str, pairs: Any, gamma: float) -> str:
     """A nested structure, and in square brackets helices of bases that it leaves, which cross it.
 
-    Parameters
-    ----------
-    structure : str
-        As it was predicted.
-    pairs : ndarray or sparse array, shape (n, n), symmetric
-        Probabilities.
-    gamma : float
-        Of the second layer: how much a right pair counts beside two right unpaired bases.
-
-    Notes
-    -----
-    As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
-    programme. Pairs of the second are stacked, each on another.
+    `pairs` are the probabilities, shape (n, n), symmetric; `gamma` is that of the second layer. As IPknot
+    (Sato et al. 2011) has it, but that layers are found one after the other, without an integer programme.
+    Pairs of the second are stacked, each on another.
     """
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
     first, nick = partners(structure), structure.find(STRANDS)
-    # Only bases that the first layer leaves take part. They keep their places, so that stacks are those of
-    # the sequence.
+    # Only bases that the first layer leaves take part, in their places: stacks are those of the sequence.
     n, free = first.size, np.flatnonzero(first < 0)
     table = coo_array(pairs[free][:, free])
     row, column = table.coords

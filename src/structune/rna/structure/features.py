@@ -176,17 +176,10 @@ def _cells() -> Iterator[tuple[str, tuple[int, ...], list[str]]]:
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """The weights of a model, and the cells that sum them.
-
-    Attributes
-    ----------
-    names : tuple of str
-    rows, columns : ndarray of int64, shape (n_entries,)
-        A cell and a weight that it sums, in the order of the cells and then of the weights.
-    """
+    """The weights of a model, and the cells that sum them."""
 
     names: tuple[str, ...]
-    rows: IntArray
+    rows: IntArray  # a cell, and a weight that it sums, in the order of the cells and then of the weights
     columns: IntArray
 
     def cells(self, w: Array) -> Array:

@@ -68,26 +68,10 @@ class RangeError(ArithmeticError):
 
 
 class ScaledInference:
-    """In the linear domain, each base scaled by a constant.
+    """In the linear domain, each base scaled by a constant; or `RangeError`.
 
-    Parameters
-    ----------
-    potentials : Potentials
-    letters : ndarray, shape (n,)
-        0-3 for ACGU, 4 for any other base, 5 between two strands.
-    space : Space
-    scores : ndarray, a table of pairs, or empty
-        Of every pair beside its own.
-
-    Attributes
-    ----------
-    log_partition : float or complex
-    pairs : ndarray, a table of pairs
-        Pair probabilities, once `count` was called, times its weight.
-
-    Raises
-    ------
-    RangeError
+    `scores` is a table of pairs, what each scores beside its own, or empty. Once `count` was called, `pairs`
+    is the table of probabilities times its weight.
     """
 
     def __init__(
@@ -296,15 +280,9 @@ def share_below(partners: IntArray, space: Space) -> float:
 
 
 class Chart:
-    """What all ways to fill in each part of a sequence are worth together, or the best one.
+    """What all ways to fill in each item of `structune.rna.kernels.grammar` are worth together, or the best.
 
-    Attributes
-    ----------
-    model : grammar.Model
-    work : grammar.Choices
-    values : ndarray
-        Of all items of `structune.rna.kernels.grammar`, which `exterior`, `pairs`, `multi`, `multi_2`, `left`
-        and `right` are views of, a kind each.
+    `exterior`, `pairs`, `multi`, `multi_2`, `left` and `right` are views of `values`, a kind of item each.
     """
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array, fill: float) -> None:

@@ -14,13 +14,9 @@ LOOP_LENGTHS = np.add.outer(np.arange(LOOP + 1), np.arange(LOOP))  # of the cell
 
 
 class Potentials:
-    """The table cells of one weight vector, as scores and as factors, the exponentials of scores.
+    """The table cells of one weight vector, real or complex, as scores and as factors, their exponentials.
 
-    Parameters
-    ----------
-    cells : ndarray, shape (N_CELLS,), real or complex
-    allowed : ndarray of bool, shape (4, 4)
-        Bases that may pair.
+    `allowed`, shape (4, 4), are the bases that may pair.
     """
 
     def __init__(self, cells: Array, allowed: Array) -> None:

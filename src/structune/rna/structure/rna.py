@@ -474,7 +474,7 @@ class RNA(Structure):
         # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
         # the range of a double, are folded one by one.
         is_left, sizes, potentials = np.ones(len(shard), bool), shard.sizes(), self._potentials(w)
-        short = np.flatnonzero(is_short(shard, sizes, self._space))
+        short = np.flatnonzero(is_short(shard, self._space))
         for some in batches(short.tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
             part: RNAShard = shard
             bases: Any = slice(None)
@@ -591,19 +591,12 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
 # --- short sequences ---------------------------------------------------------------------------------------
 
 
-def is_short(shard: RNAShard, sizes: IntArray, space: Space) -> Array:
+def is_short(shard: RNAShard, space: Space) -> Array:
     """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    if space.circular:
-        return np.zeros(sizes.size, bool)
-    is_short = sizes <= _SHORT
-    # Constraints and evidence need a table of scores, and two strands tables of their own.
-    for offsets in (shard.base_offsets, shard.pair_offsets):
-        if offsets[-1]:
-            is_short &= np.diff(offsets) == 0
-    if shard.has_strands:
-        of = np.repeat(np.arange(sizes.size), sizes)
-        is_short &= np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) == 0
-    return np.asarray(is_short)
+    # Constraints and evidence need a table of scores, and two strands and circles tables of their own.
+    absent = np.append(0, np.cumsum(shard.letters == ABSENT))[shard.offsets]
+    has_more = np.any(np.diff([shard.base_offsets, shard.pair_offsets, absent]), axis=0)
+    return np.asarray((shard.sizes() <= _SHORT) & ~has_more & (not space.circular))
 
 
 def fold_short(

@@ -86,21 +86,20 @@ class RNAShard(SequenceShard):
         return self.letters[self.offsets[s] : self.offsets[s + 1]]
 
     def free(self) -> RNAShard:
-        """The same without evidence: what is known of structures that are not is forgotten."""
+        """The same without evidence."""
         if not self.is_partly_known:
             return self
         # Scores of the sequences whose structures are known, which are constraints, stay; evidence goes.
-        base_offsets, bases = take_segments(self.base_offsets, np.flatnonzero(self.whole))
-        pair_offsets, pairs = take_segments(self.pair_offsets, np.flatnonzero(self.whole))
-        place = np.concatenate([[0], np.cumsum(self.whole)])  # of a sequence among those that are whole
+        base_sizes, pair_sizes = np.diff(self.base_offsets), np.diff(self.pair_offsets)
+        bases, pairs = np.repeat(self.whole, base_sizes), np.repeat(self.whole, pair_sizes)
         return replace(
             self.bound(),
-            base_offsets=base_offsets[place],
+            base_offsets=offsets_of(base_sizes * self.whole),
             base_scores=self.base_scores[bases],
-            pair_offsets=pair_offsets[place],
+            pair_offsets=offsets_of(pair_sizes * self.whole),
             pairs=self.pairs[pairs],
             pair_values=self.pair_values[pairs],
-            forced=np.where(self.whole, self.forced, 0.0),
+            forced=self.forced * self.whole,
         )
 
     def bound(self) -> RNAShard:

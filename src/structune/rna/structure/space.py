@@ -154,23 +154,12 @@ def check_nested(s: int, partner: IntArray) -> None:
 
 
 class Space(NamedTuple):
-    """The pairs that a model can produce.
+    """The pairs that a model can produce."""
 
-    Attributes
-    ----------
-    allowed : ndarray of bool, shape (4, 4)
-        Bases that may pair.
-    min_hairpin : int
-    max_span : int or None
-        How far the bases of a pair may be apart, j - i.
-    circular : bool
-        Whether the last base is followed by the first.
-    """
-
-    allowed: Array
+    allowed: Array  # shape (4, 4), bases that may pair
     min_hairpin: int
-    max_span: int | None
-    circular: bool = False
+    max_span: int | None  # how far the bases of a pair may be apart, j - i
+    circular: bool = False  # whether the last base is followed by the first
 
     def reach(self, n: int) -> int:
         """How far they may be apart in a sequence of n bases."""
@@ -190,18 +179,12 @@ def row_of(i: IntArray, n: int, reach: int) -> IntArray:
 
 
 class Offence(NamedTuple):
-    """A pair that a model cannot produce, and why.
-
-    Attributes
-    ----------
-    in_long_loop : bool
-        The reason is too many unpaired bases in the loop that it closes.
-    """
+    """A pair that a model cannot produce, and why."""
 
     i: int
     j: int
     reason: str
-    in_long_loop: bool = False
+    in_long_loop: bool = False  # the reason is too many unpaired bases in the loop that it closes
 
 
 def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
