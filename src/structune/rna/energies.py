@@ -206,23 +206,19 @@ class _Strand:
         pair, n = self._pair(i, j), len(self._bases)
         # -d2: an end with bases on both sides has a mismatch, one at the end of the strand a dangle.
         before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
-        energy = self._of_end(pair)
-        if before is not None and after is not None:
-            energy += min(0.0, self._t[table][pair, before, after])
-        elif before is not None:
-            energy += min(0.0, self._t["dangle5"][pair, before])
-        elif after is not None:
-            energy += min(0.0, self._t["dangle3"][pair, after])
-        return energy
+        if before is None and after is None:
+            return self._of_end(pair)
+        if before is None or after is None:
+            dangle = self._t["dangle3"][pair, after] if before is None else self._t["dangle5"][pair, before]
+            return self._of_end(pair) + min(0.0, dangle)
+        return self._of_end(pair) + min(0.0, self._t[table][pair, before, after])
 
     def hairpin(self, i: int, j: int) -> float:
-        pair, n = self._pair(i, j), j - i - 1
+        pair, n, s = self._pair(i, j), j - i - 1, self._letters
         if (special := self._hairpins.get(self._bases[i : j + 1])) is not None:
             return special
-        energy = self._sized("hairpin", n)
-        if n <= 3:
-            return energy + self._of_end(pair)
-        return energy + float(self._t["mismatch_hairpin"][pair, self._letters[i + 1], self._letters[j - 1]])
+        ends = self._of_end(pair) if n <= 3 else self._t["mismatch_hairpin"][pair, s[i + 1], s[j - 1]]
+        return self._sized("hairpin", n) + float(ends)
 
     def multi(self, i: int, j: int, branches: list[tuple[int, int]]) -> float:
         base, _, closing, _, branch, _ = self._t["ML_params"]
@@ -248,9 +244,8 @@ class _Strand:
         if (few, many) == (1, 2):
             # The table has the single base on the left; the other way around, the loop is read from the other
             # pair.
-            if n1 == 1:
-                return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
-            return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
+            near, far = ((one, *outer), (other, *inner)) if n1 == 1 else ((other, *inner), (one, *outer))
+            return float(self._t["int21"][near[0], far[0], near[1], far[1], near[2]])
         letters = s[i + 1], s[p - 1], s[q + 1], s[j - 1]
         if (few, many) == (2, 2) and max(one, other) < len(_PAIRS) and min(letters) > 0:
             return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])

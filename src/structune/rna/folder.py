@@ -32,8 +32,6 @@ from structune.rna.inputs import (
     checked_strings,
     checked_threshold,
     checked_within,
-    chosen_groups,
-    symmetric,
 )
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.decoding import knotted
@@ -224,7 +222,11 @@ class RNAFolder(BlockEstimator):
         examples = fit_into_space(rna, sequences, structures, self.outside, names)
         shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
         left_out.add(examples, names)
-        groups = chosen_groups(groups, examples.kept, len(sequences))
+        if groups is not None:
+            groups = np.asarray(groups)
+            if groups.shape != (len(sequences),):
+                raise DataError(f"found groups of shape {groups.shape}, expected ({len(sequences)},)")
+            groups = groups[examples.kept]
         return examples.skipped, replace(shard, numbers=shard.numbers + start), groups
 
     def _origin(self, structure: Any) -> FloatArray | None:
@@ -462,7 +464,12 @@ class RNAFolder(BlockEstimator):
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        return symmetric(self._structure.pair_probabilities(self.coef_, shard, 0))
+        table = self._structure.pair_probabilities(self.coef_, shard, 0)
+        if not isinstance(table, np.ndarray):
+            return table + table.T
+        for i in range(len(table)):  # in place: a table may be most of the memory
+            table[i:, i] = table[i, i:]
+        return table
 
     def dimer_probabilities(self, X: Any, constraints: Any = None) -> FloatArray:
         """How probably a pair joins the two strands of each sequence "A&B", shape (n_sequences,).

@@ -100,21 +100,9 @@ def fit_into_space(
     outside: str,
     names: Sequence[str] | None = None,
 ) -> FittingExamples:
-    """What of some examples can be learned from.
+    """What of some examples can be learned from, which errors call by their names or numbers.
 
-    Parameters
-    ----------
-    structures : sequence of str or Constraints
-        In dot-bracket notation, perhaps with pseudoknots, or what is known of it.
-    outside : {"skip", "trim", "error"}
-        Whether structures outside the space are left out, lose the offending pairs, or are an error.
-    names : sequence of str, optional
-        What errors call the examples, in place of numbers.
-
-    Raises
-    ------
-    DataError
-        Malformed structures, and those outside the space if that is an error. Names the sequence.
+    Structures outside the space are left out, lose the offending pairs, or are an error, as `outside` says.
     """
     if outside not in OUTSIDE:
         raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")

@@ -41,14 +41,6 @@ def _checked(values: Any, what: str, kinds: Any, expected: str) -> list[Any]:
     return found
 
 
-def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
-    """Of the examples' groups, those of the examples that are kept."""
-    array = np.asarray(groups)
-    if groups is not None and array.shape != (n,):
-        raise DataError(f"found groups of shape {array.shape}, expected ({n},)")
-    return None if groups is None else array[kept]
-
-
 def checked_number(n: Any, name: str = "n") -> int:
     """A number of at least one that kernels can hold."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
@@ -118,12 +110,3 @@ class Structures:
 
     def __iter__(self) -> Iterator[str]:
         return (dot_bracket(row, self.letters) for row in self.partners)
-
-
-def symmetric(table: Any) -> Any:
-    """A table of pairs, dense or sparse, with its upper triangle below the diagonal, too."""
-    if not isinstance(table, np.ndarray):
-        return table + table.T
-    for i in range(len(table)):
-        table[i:, i] = table[i, i:]
-    return table

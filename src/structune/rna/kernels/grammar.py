@@ -36,55 +36,28 @@ from structune.rna.kernels.sums import row
 
 
 class Model(NamedTuple):
-    """A sequence and its scores.
-
-    Attributes
-    ----------
-    letters, at
-        As `structune.rna.kernels.loops` has them.
-    scores : (N_CELLS,), real or with a complex step
-        Of the table cells.
-    factors : table of pairs, or empty
-        What the score of a pair is beside its own.
-    allowed : (6 * 6,)
-        Whether two letters may pair.
-    starts : 8 int
-        Where each kind of item begins in a chart, and the chart ends.
-    n, min_hairpin, reach, nick : int
-    weighted, circular : bool
-        Whether there are factors, and whether the last base is followed by the first.
-    """
+    """A sequence and its scores; letters and `at` as `structune.rna.kernels.loops` has them."""
 
     letters: Any
     at: Any
-    scores: Any
-    factors: Any
-    allowed: Any
-    starts: Any
+    scores: Any  # (N_CELLS,), of the table cells, real or with a complex step
+    factors: Any  # table of pairs, or empty: what the score of a pair is beside its own
+    allowed: Any  # (6 * 6,): whether two letters may pair
+    starts: Any  # 8 int: where each kind of item begins in a chart, and the chart ends
     n: int
     min_hairpin: int
     reach: int
     nick: int
-    weighted: bool
+    weighted: bool  # whether there are factors
     circular: bool
 
 
 class Choices(NamedTuple):
-    """The choices for an item.
+    """The choices for an item."""
 
-    Attributes
-    ----------
-    values : (most_choices(n),), as scores
-        Each with the best or all ways to go on.
-    items : (6 * most_choices(n),)
-        What each leaves: kind, i, j, twice; kind NONE for none.
-    cells : (MOST_CELLS,)
-        Scratch.
-    """
-
-    values: Any
-    items: Any
-    cells: Any
+    values: Any  # (most_choices(n),), as scores: each with the best or all ways to go on
+    items: Any  # (6 * most_choices(n),): what each leaves: kind, i, j, twice; kind NONE for none
+    cells: Any  # (MOST_CELLS,) scratch
 
 
 # The grammar is unambiguous: every structure has one derivation. So sums over derivations are sums over

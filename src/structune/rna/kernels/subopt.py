@@ -20,37 +20,19 @@ DONE, MORE_CHOICES, MORE_ROWS = 0, 1, 2  # why a search stops
 
 
 class Search(NamedTuple):
-    """A search that can go on where it stopped.
+    """A search that can go on where it stopped."""
 
-    Attributes
-    ----------
-    state : (N_STATE,)
-        Numbers of frames, choices, lists, and structures found; whether any choice lost too much.
-    frames : (most_depth, N_FRAME)
-        The next choice and the end of its list; the items that are left beside it, the place for others, and
-        the number of pairs.
-    losses : (most_depth,)
-        Of what was chosen before, beside the best.
-    todo : (2 * most_depth, 4)
-        Items, and the place of the next one, -1 for none.
-    pairs : (n, 2)
-    lists : as the chart
-        The number of each item's list, from 1, 0 where it is not known.
-    starts : (room + 1,)
-        Where lists begin.
-    choice_losses : (room,)
-    choice_items : (room, 6)
-    """
-
-    state: Any
+    state: Any  # (N_STATE,): numbers of frames, choices, lists and structures found; whether any was left out
+    # (most_depth, N_FRAME): the next choice and the end of its list; the items that are left beside it, the
+    # place for others, and the number of pairs
     frames: Any
-    losses: Any
-    todo: Any
-    pairs: Any
-    lists: Any
-    starts: Any
-    choice_losses: Any
-    choice_items: Any
+    losses: Any  # (most_depth,): of what was chosen before, beside the best
+    todo: Any  # (2 * most_depth, 4): items, and the place of the next one, -1 for none
+    pairs: Any  # (n, 2)
+    lists: Any  # as the chart: the number of each item's list, from 1, 0 where it is not known
+    starts: Any  # (room + 1,): where lists begin
+    choice_losses: Any  # (room,)
+    choice_items: Any  # (room, 6)
 
 
 @part_of_one_kernel

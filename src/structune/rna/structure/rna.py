@@ -306,13 +306,7 @@ class RNA(Structure):
         log_domain: bool = False,
         n_tables: float = OF_SUMS,
     ) -> list[R]:
-        """What is collected of each sequence from its sums.
-
-        Raises
-        ------
-        DataError
-            Constraints that no structure satisfies.
-        """
+        """What is collected of each sequence from its sums; constraints that cannot be are refused."""
         shard, potentials = shard.free(), self._potentials(w)
         # `infer` tries the linear domain first; the log domain is asked for where sums left the range
         # outside.
@@ -454,8 +448,7 @@ class RNA(Structure):
         Parameters
         ----------
         gammas : sequence of float
-            How much a right pair counts beside two right unpaired bases, or beside a wrong pair: more
-            predicts more pairs.
+            How much a right pair counts beside two right unpaired bases, or beside a wrong pair.
         lonely : bool
             Whether there may be pairs that are stacked on no other.
         decoding : {"mea", "centroid"}
@@ -602,10 +595,7 @@ def is_short(shard: RNAShard, space: Space) -> Array:
 def fold_short(
     potentials: Potentials, shard: RNAShard, space: Space, gains: list[Gain], lonely: bool
 ) -> tuple[IntArray, Array]:
-    """Partners of all bases for each way to gain, and of which sequences they are known.
-
-    Of the others, sums over structures leave the range of a double unless they are scaled.
-    """
+    """Partners of all bases for each way to gain, and for which sequences sums stayed in range."""
     sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
     is_known = np.zeros(sizes.size, bool)
     if potentials.most > MOST_SCORE:

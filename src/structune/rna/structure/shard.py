@@ -38,43 +38,26 @@ from structune.structure import (
 
 @dataclass(frozen=True)
 class RNAShard(SequenceShard):
-    """Encoded sequences.
+    """Encoded sequences, and what is known of their structures.
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Bases of sequence s are ``offsets[s]:offsets[s + 1]``.
-    letters : ndarray of int8, shape (n_bases,)
-        0-3 for ACGU, 4 for any other base, 5 for the places between two strands.
-    partners : ndarray of int64, shape (n_bases,) or (0,)
-        The base, counted within its sequence, that each is paired with; -1 for none, and where the structure
-        is not known. Empty without outputs.
-    whole : ndarray of bool, shape (n_sequences,)
-        Of which sequences the structure is known. Of the others, the scores of pairs are evidence of it.
-    base_offsets, pair_offsets : ndarray of int64, shape (n_sequences + 1,)
-    base_scores : ndarray, shape (n, 2)
-    pairs : ndarray of int64, shape (m, 2)
-    pair_values : ndarray, shape (m,)
-        Scores of pairs beside their own, as `PairScores` has them, those of sequence s at
-        ``base_offsets[s]:base_offsets[s + 1]`` and ``pair_offsets[s]:pair_offsets[s + 1]``; none for
-        sequences without constraints or evidence.
-    forced : ndarray, shape (n_sequences,)
-        The part of these that every structure gets: what must be.
-    numbers : ndarray of int64, shape (n_sequences,)
-        Places of the sequences in the input, by which errors call them.
+    Scores of pairs beside their own, as `PairScores` has them, are those of sequence s at
+    ``base_offsets[s]:base_offsets[s + 1]`` and ``pair_offsets[s]:pair_offsets[s + 1]``; none for sequences
+    without constraints or evidence.
     """
 
-    offsets: IntArray
-    letters: NDArray[np.int8]
+    offsets: IntArray  # bases of sequence s are offsets[s]:offsets[s + 1]
+    letters: NDArray[np.int8]  # 0-3 for ACGU, 4 for any other base, 5 for the places between two strands
+    # The base, counted within its sequence, that each is paired with; -1 for none, and where the structure is
+    # not known. Empty without outputs.
     partners: IntArray
-    whole: NDArray[np.bool_]
+    whole: NDArray[np.bool_]  # whether the structure is known; else the scores of pairs are evidence of it
     base_offsets: IntArray
-    base_scores: FloatArray
+    base_scores: FloatArray  # shape (n, 2)
     pair_offsets: IntArray
-    pairs: IntArray
+    pairs: IntArray  # shape (m, 2)
     pair_values: FloatArray
-    forced: FloatArray
-    numbers: IntArray
+    forced: FloatArray  # of a sequence, the part of these scores that every structure gets: what must be
+    numbers: IntArray  # places of the sequences in the input, by which errors call them
 
     def known(self, s: int) -> PairScores:
         """What is known of sequence s, as scores of pairs beside their own."""
