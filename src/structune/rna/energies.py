@@ -208,10 +208,13 @@ class _Strand:
         before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
         if before is None and after is None:
             return self._of_end(pair)
-        if before is None or after is None:
-            dangle = self._t["dangle3"][pair, after] if before is None else self._t["dangle5"][pair, before]
-            return self._of_end(pair) + min(0.0, dangle)
-        return self._of_end(pair) + min(0.0, self._t[table][pair, before, after])
+        if before is None:
+            beside = self._t["dangle3"][pair, after]
+        else:
+            beside = (
+                self._t["dangle5"][pair, before] if after is None else self._t[table][pair, before, after]
+            )
+        return self._of_end(pair) + min(0.0, float(beside))
 
     def hairpin(self, i: int, j: int) -> float:
         pair, n, s = self._pair(i, j), j - i - 1, self._letters

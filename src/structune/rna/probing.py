@@ -144,8 +144,8 @@ def _table(lines: Lines) -> Reactivities:
         rows[place][0] == other != place and partner.get(other) == place for place, other in partner.items()
     ):
         raise DataError(f"{lines.name}: found pairs of bases, as BPSEQ has them, expected reactivities")
-    values, letters = zip(*(rows.get(place, (np.nan, "N")) for place in range(1, n + 1)), strict=True)
-    return Reactivities.of(values, "".join(letters))
+    found = [rows.get(place, (np.nan, "N")) for place in range(1, n + 1)]
+    return Reactivities.of([value for value, _ in found], "".join(letter for _, letter in found))
 
 
 def _number(lines: Lines, number: int, word: str) -> float:
