@@ -144,14 +144,8 @@ def few_large(rng, rna):
     """Every potential is in range, but products of many are not."""
     w = rng.normal(size=rna.n_weights)
     names = rna.weight_names()
-    kinds = [
-        "multi_unpaired",
-        "multi_paired",
-        "external_unpaired",
-        "external_paired",
-        "hairpin_length_at_least_3",
-    ]
-    for name in rng.choice(kinds, 2, replace=False):
+    kinds = [f"{loop}_{what}" for loop in ("multi", "external") for what in ("unpaired", "paired")]
+    for name in rng.choice([*kinds, "hairpin_length_at_least_3"], 2, replace=False):
         w[names.index(name)] = rng.choice([-1, 1]) * rng.uniform(60, 140)
     return w
 
