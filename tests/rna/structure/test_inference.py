@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose
 import laws
 from rnas import enumerated_pairs, problems, random_sequence
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.features import N_CELLS
+from structune.rna.structure.features import N_CELLS, Potentials
 from structune.rna.structure.inference import Counts, LogInference, ScaledInference, infer
-from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.space import n_cells
 

@@ -22,6 +22,7 @@ from structune.rna.structure.space import (
     offences,
     partners_of,
     places,
+    rows_of,
     strands_of,
 )
 from structune.structure import Array, FloatArray, IntArray
@@ -59,9 +60,8 @@ class PairScores(NamedTuple):
         (left, right), n = self.bases.T, len(self.bases)
         scores = np.empty(n_cells(n, reach) if n else 0)
         # score(i, j) = left[i] + right[j], row by row: -inf on either side forbids the pair.
-        for i in range(n):
-            start, end = row(i, n, reach), min(n, i + reach + 1)
-            np.add(left[i], right[i:end], out=scores[start + i : start + end])
+        for i, of_row in enumerate(rows_of(scores, n, reach)):
+            np.add(left[i], right[i : i + of_row.size], out=of_row)
         for (i, j), value in zip(self.pairs.tolist(), self.values.tolist(), strict=True):
             if j - i <= reach:
                 scores[row(i, n, reach) + j] += value

@@ -12,10 +12,9 @@ from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
-from structune.rna.structure.features import STARTS
-from structune.rna.structure.inference import Chart, rows_of, share_below
-from structune.rna.structure.potentials import Potentials
-from structune.rna.structure.space import Space, n_cells, row_of
+from structune.rna.structure.features import STARTS, Potentials
+from structune.rna.structure.inference import Chart, share_below
+from structune.rna.structure.space import Space, n_cells, row_of, rows_of
 from structune.running.memory import require_memory
 from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
@@ -174,11 +173,7 @@ def gamma_centroid(gamma: float) -> Gain:
 
 
 def centroid(threshold: float) -> Gain:
-    """The sum of p - threshold over pairs.
-
-    From a threshold of 1/2 on it is greatest of all pairs that are more probable: the centroid (Ding, Chan &
-    Lawrence 2005).
-    """
+    """The sum of p - threshold over pairs; from 1/2 on, the centroid (Ding, Chan & Lawrence 2005)."""
     return Gain(1.0, threshold, 0.0)
 
 

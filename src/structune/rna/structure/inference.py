@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
@@ -15,9 +15,18 @@ from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
 from structune.rna.kernels.loops import ABSENT, LOOP
-from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, TABLES, tables
-from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
-from structune.rna.structure.space import Space, n_cells, nick_of, row_of
+from structune.rna.structure.features import (
+    LOOP_LENGTHS,
+    MAX_LOOP,
+    N_CELLS,
+    STARTS,
+    TABLES,
+    Potentials,
+    spans,
+    tables,
+    with_ends,
+)
+from structune.rna.structure.space import Space, n_cells, nick_of, row_of, rows_of
 from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
@@ -260,15 +269,6 @@ def infer(
         except RangeError:
             pass
     return LogInference(potentials, letters, space, scores)
-
-
-def rows_of(table: Array, n: int, reach: int) -> Iterator[Array]:
-    """Views of the rows (i, i..min(i + reach, n - 1)) of a table of pairs."""
-    start = 0
-    for i in range(n):
-        size = min(reach + 1, n - i)
-        yield table[start : start + size]
-        start += size
 
 
 def share_below(partners: IntArray, space: Space) -> float:

@@ -33,8 +33,10 @@ from structune.rna.structure.features import (
     N_CELLS,
     STARTS,
     TABLES,
+    Potentials,
     feature_set,
     group_of,
+    with_ends,
 )
 from structune.rna.structure.inference import (
     LEAST,
@@ -44,9 +46,7 @@ from structune.rna.structure.inference import (
     LogInference,
     ScaledInference,
     infer,
-    rows_of,
 )
-from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
 from structune.rna.structure.space import (
     Offence,
@@ -56,6 +56,7 @@ from structune.rna.structure.space import (
     offences,
     parse_sequence,
     parse_structure,
+    rows_of,
 )
 from structune.running.memory import batches, held_memory
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -176,6 +176,15 @@ def row_of(i: IntArray, n: int, reach: int) -> IntArray:
     shorter = np.maximum(i - (n - 1 - reach), 0)
     # The same arithmetic as in the kernel, on an array of rows.
     return np.asarray(i * reach - shorter * (shorter - 1) // 2)
+
+
+def rows_of(table: Array, n: int, reach: int) -> Iterator[Array]:
+    """Views of the rows (i, i..min(i + reach, n - 1)) of a table of pairs."""
+    start = 0
+    for i in range(n):
+        size = min(reach + 1, n - i)
+        yield table[start : start + size]
+        start += size
 
 
 class Offence(NamedTuple):
