@@ -21,8 +21,8 @@ from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import MajorizeTuner
 from structune.rna import RNA, Constraints, partners
-from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
+from structune.rna.inputs import OutsideSpaceWarning
 from structune.rna.metrics import partner_entropy
 from structune.running import Run
 

@@ -19,10 +19,10 @@ from structune.learning.estimator import Encoded
 from structune.learning.parameters import Range, parameters
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
-from structune.rna.folder_space import LeftOut, fit_into_space
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.inputs import (
     Draws,
+    LeftOut,
     Structures,
     checked_decoding,
     checked_gamma,
@@ -32,6 +32,7 @@ from structune.rna.inputs import (
     checked_strings,
     checked_threshold,
     checked_within,
+    fit_into_space,
 )
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.decoding import knotted

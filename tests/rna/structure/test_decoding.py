@@ -157,16 +157,12 @@ def test_samples_follow_their_probabilities(sequence, min_hairpin, circular, log
     assert p_value(drawn[:, :n], outputs, scores) > 1e-3
 
 
-def long_problem(n=400):
-    """A sequence whose partition function needs to be scaled, with pairs that are likely and others."""
+def test_samples_of_long_sequences():
+    """The partition function needs to be scaled; some pairs are likely, others are not."""
     rng, rna = np.random.default_rng(5), RNA()
     w = rng.normal(size=rna.n_weights) * 0.2
     w[[name.startswith("helix_stacking") for name in rna.weight_names()]] += 3.0
-    return rna, w, rna.encode([random_sequence(rng, n, "GC")])
-
-
-def test_samples_of_long_sequences():
-    rna, w, shard = long_problem()
+    shard = rna.encode([random_sequence(rng, 400, "GC")])
     inference = inference_of(rna, w, shard)
     assert isinstance(inference, ScaledInference)
     assert inference.log_scale != 0.0

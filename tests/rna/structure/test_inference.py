@@ -57,11 +57,9 @@ def both_agree(rna, w, shard):
 def test_both_domains_agree(options, step, seed, n, letters):
     rng, rna = np.random.default_rng(seed), RNA(**options)
     w, v = rng.normal(size=(2, rna.n_weights))
-    known = (
-        Constraints(prohibited=[(0, n - 1)], paired=rng.normal(size=n))
-        if n > 1 and rng.random() < 0.5
-        else None
-    )
+    known = None
+    if n > 1 and rng.random() < 0.5:
+        known = Constraints(prohibited=[(0, n - 1)], paired=rng.normal(size=n))
     sequence = random_sequence(rng, n, letters)
     if rna.max_span is None and not rna.circular and n > 1 and rng.random() < 0.4:
         k = int(rng.integers(1, n))

@@ -27,7 +27,7 @@ _ENLARGED = ("starts", "choice_losses", "choice_items")
 
 def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> Chart:
     """The scores of the best way to fill in every part of a sequence; the first is that of the whole."""
-    n, chart = letters.size, Chart(scores, letters, space, extra, -np.inf)
+    n, chart = letters.size, Chart(scores, letters, space, extra)
     model = chart.model
     rows = np.zeros((3, n + kernels.RIGHT))
     ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)

@@ -100,7 +100,7 @@ class ScaledInference:
         self._left, self._right = np.zeros((2, self._n_strands), self.dtype)
         self._partners = np.full(self.n, self.n)
         self._scale(potentials, letters)
-        self._chart_of = partial(Chart, potentials, letters, space, scores, -np.inf)
+        self._chart_of = partial(Chart, potentials, letters, space, scores)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
         if space.circular:
             self.log_partition = self.chart.values[0]
@@ -245,7 +245,7 @@ class LogInference:
     """The same in the log domain, for any weights; ten to sixty times slower."""
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
-        self.chart = Chart(scores, letters, space, extra, -np.inf)
+        self.chart = Chart(scores, letters, space, extra)
         self.n, self.reach = letters.size, self.chart.model.reach
         grammar.log_inside(self.chart.model, self.chart.values, self.chart.work)
         if space.circular:
@@ -285,7 +285,7 @@ class Chart:
     `exterior`, `pairs`, `multi`, `multi_2`, `left` and `right` are views of `values`, a kind of item each.
     """
 
-    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array, fill: float) -> None:
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array) -> None:
         n, nick = letters.size, nick_of(letters)
         reach = space.reach(n)
         # 16 cells more than a table has: runs of the last row may read and write beyond its end.
@@ -301,7 +301,7 @@ class Chart:
         self.work = grammar.Choices(
             np.empty(most, scores.dtype), np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64)
         )
-        self._fill(np.full(starts[-1], fill, scores.dtype))
+        self._fill(np.full(starts[-1], -np.inf, scores.dtype))
 
     def _fill(self, values: Array) -> None:
         self.values = values
