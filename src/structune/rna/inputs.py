@@ -1,4 +1,4 @@
-"""What folders get: sequences, structures, and what of these can be learned; structures that they give back."""
+"""What folders get: sequences, structures, and what of these can be learned; and what they give back."""
 
 from __future__ import annotations
 
