@@ -587,10 +587,14 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
 
 def is_short(shard: RNAShard, space: Space) -> Array:
     """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    # Constraints and evidence need a table of scores, and two strands and circles tables of their own.
-    absent = np.append(0, np.cumsum(shard.letters == ABSENT))[shard.offsets]
-    has_more = np.any(np.diff([shard.base_offsets, shard.pair_offsets, absent]), axis=0)
-    return np.asarray((shard.sizes() <= _SHORT) & ~has_more & (not space.circular))
+    is_short = (shard.sizes() <= _SHORT) & (not space.circular)
+    # Constraints and evidence need a table of scores, and two strands tables of their own.
+    more = [shard.base_offsets, shard.pair_offsets]
+    if shard.has_strands:
+        more.append(np.append(0, np.cumsum(shard.letters == ABSENT))[shard.offsets])
+    for offsets in more:
+        is_short &= offsets[1:] == offsets[:-1]
+    return np.asarray(is_short)
 
 
 def fold_short(
