@@ -40,14 +40,10 @@ def answers(how, rna, w, shard):
 
 
 def both_agree(rna, w, shard):
-    (log_z, counts, pairs), (other_log_z, other_counts, other_pairs) = (
-        answers(how, rna, w, shard) for how in (ScaledInference, LogInference)
-    )
-    close = {"rtol": 1e-9, "atol": 1e-9}
-    for part in (np.real, lambda values: np.imag(values) / laws._STEP):
-        assert_allclose(part(log_z), part(other_log_z), **close)
-        assert_allclose(part(counts), part(other_counts), **close)
-        assert_allclose(part(pairs), part(other_pairs), **close)
+    both = [answers(how, rna, w, shard) for how in (ScaledInference, LogInference)]
+    for one, other in zip(*both, strict=True):
+        for part in (np.real, lambda values: np.imag(values) / laws._STEP):
+            assert_allclose(part(one), part(other), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("step", [0.0, laws._STEP])
