@@ -30,7 +30,7 @@ from structune.learning.margin_losses import Violations
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.plots.figure import LABEL_SIZE, finish, new_figure, tidy
 from structune.rna import RNA, load_rna
-from structune.rna.folder_space import fit_into_space
+from structune.rna.inputs import fit_into_space
 from structune.running.monitor import Monitor
 
 NAME = "tightness"

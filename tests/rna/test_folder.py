@@ -21,8 +21,8 @@ from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
 from structune.learning.tuning import MajorizeTuner
 from structune.rna import RNA, Constraints, partners
-from structune.rna.folder_space import OutsideSpaceWarning
 from structune.rna.formats.contrafold import read_contrafold
+from structune.rna.inputs import OutsideSpaceWarning
 from structune.rna.metrics import partner_entropy
 from structune.running import Run
 
@@ -139,10 +139,8 @@ def test_trimming_goes_on_until_nothing_offends():
 
 
 def test_pseudoknots_are_dropped():
-    sequence, knotted = "GGGAAACCCAAAGGG", "(((...[[[)))]]]"
-    nested = knotted.replace("[", ".").replace("]", ".")
-    sequence = "GGGAAACCCCCCGGG"
-    plain = folder().fit([*X, sequence], [*Y, nested])
+    sequence, knotted = "GGGAAACCCCCCGGG", "(((...[[[)))]]]"
+    plain = folder().fit([*X, sequence], [*Y, "(((......)))..."])
     for outside in ("skip", "trim"):
         with pytest.warns(OutsideSpaceWarning, match="dropped 3 pairs of pseudoknots: 3 in sequence 12"):
             found = folder(outside=outside).fit([*X, sequence], [*Y, knotted])
@@ -209,9 +207,7 @@ def test_a_prior_around_another_model():
     assert_allclose(tight.coef_, own.coef_, atol=1e-6)
     assert tight.set_params(gamma=own.gamma).predict(X) == own.predict(X)
     center = folder(penalty=0.1).fit(X, Y)
-    near = RNAFolder(features="extended", center=center, penalty=3.0, run=Run(tolerance=1e-8), n_jobs=1).fit(
-        X, Y
-    )
+    near = folder(features="extended", center=center, penalty=3.0, run=Run(tolerance=1e-8)).fit(X, Y)
     _, gradient = Risk.over(near.rna_, LogLoss(), near.rna_.encode(X, Y)).value_and_gradient(near.coef_)
     names = center.rna_.weight_names()
     mean = np.zeros(near.coef_.size)
@@ -250,11 +246,7 @@ def test_losses_name_the_sequence():
 def test_a_warm_start_begins_at_the_weights_before(model):
     begun = copy.deepcopy(model).set_params(warm_start=True, run=Run(tolerance=1e9)).fit(X[:3], Y[:3])
     assert_allclose(begun.coef_, model.coef_, rtol=1e-12)
-    wider = (
-        copy.deepcopy(model)
-        .set_params(warm_start=True, run=Run(tolerance=1e9), features="extended")
-        .fit(X, Y)
-    )
+    wider = copy.deepcopy(begun).set_params(features="extended").fit(X, Y)
     known = dict(zip(wider.rna_.weight_names(), wider.coef_, strict=True))
     assert_allclose([known.pop(name) for name in model.rna_.weight_names()], model.coef_, rtol=1e-12)
     assert not any(known.values())
@@ -374,10 +366,8 @@ def test_bases_pair_that_must_pair_in_every_prediction():
         pretrained.predict_centroid,
         lambda x, constraints: pretrained.predict_knotted(x, constraints=iter(constraints)),
     ):
-        signs = [structure[20] for structure in method(x, constraints=given)]
-        assert all(
-            sign in {"|": "()", "<": "(", ">": ")"}[mark] for sign, mark in zip(signs, marks, strict=True)
-        )
+        for structure, mark in zip(method(x, constraints=given), marks, strict=True):
+            assert structure[20] in {"|": "()", "<": "(", ">": ")"}[mark]
 
 
 @pytest.mark.parametrize(

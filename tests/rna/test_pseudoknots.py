@@ -52,10 +52,7 @@ def test_helices_do_not_go_on_across_the_end_of_a_strand():
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 60), gamma_knots=st.sampled_from([0.5, 3.0, 100.0]))
 def test_the_first_layer_stays_and_others_cross_it(model, seed, n, gamma_knots):
     sequence = random_sequence(np.random.default_rng(seed), n)
-    (nested,), (found,) = (
-        model.predict([sequence]),
-        model.predict_knotted([sequence], gamma_knots=gamma_knots),
-    )
+    (nested,), (found,) = model.predict([sequence]), model.predict_knotted([sequence], None, gamma_knots)
     first, both = partners(nested), partners(found)
     assert np.all((first < 0) | (both == first))
     for i in np.flatnonzero((first < 0) & (both > np.arange(n))).tolist():

@@ -4,8 +4,8 @@ Nested pairs of bases, scored by CONTRAfold's features or more, with exact sums 
 with ``RNAFolder.pretrained().predict(sequences)``, or `RNAFolder` to learn one of your own; on the command
 line with ``structune fold``.
 
-- ``folder``: the estimator, its ``defaults``; ``inputs``: what it is given; ``folder_space``: what of that
-  can be learned from
+- ``folder``: the estimator, its ``defaults``; ``inputs``: what it is given, and what of that can be learned
+  from
 - ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
 - ``formats/``: files of sequences and structures, alignments, parameters
 - ``consensus``: one structure for aligned sequences

@@ -8,7 +8,6 @@ from .distilling import distill as distill
 from .energies import Energies as Energies
 from .energies import read_energies as read_energies
 from .folder import RNAFolder as RNAFolder
-from .folder_space import OutsideSpaceWarning as OutsideSpaceWarning
 from .formats.alignments import RNAAlignment as RNAAlignment
 from .formats.alignments import read_alignments as read_alignments
 from .formats.alignments import read_stockholm as read_stockholm
@@ -29,6 +28,7 @@ from .formats.sequences import read_dot_bracket as read_dot_bracket
 from .formats.sequences import read_fasta as read_fasta
 from .formats.sequences import write_dot_bracket as write_dot_bracket
 from .formats.sequences import write_fasta as write_fasta
+from .inputs import OutsideSpaceWarning as OutsideSpaceWarning
 from .metrics import ROC_GAMMAS as ROC_GAMMAS
 from .metrics import BasePairScores as BasePairScores
 from .metrics import Judgement as Judgement

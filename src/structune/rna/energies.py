@@ -21,16 +21,11 @@ _FIRST_LINE = re.compile(r"##\s*RNAfold parameter file v2")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _WORDS = {"INF": np.inf, "NINF": -np.inf, "DEF": -50.0}
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?")
-_SHAPES: dict[
-    str, tuple[int, ...]
-] = {  # over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
+_MISMATCHES = ("hairpin", "internal", "internal_1n", "internal_23", "multi", "exterior")
+# over pairs (CG, GC, GU, UG, AU, UA, any) and letters (any, A, C, G, U)
+_SHAPES: dict[str, tuple[int, ...]] = {
     "stack": (7, 7),
-    "mismatch_hairpin": (7, 5, 5),
-    "mismatch_internal": (7, 5, 5),
-    "mismatch_internal_1n": (7, 5, 5),
-    "mismatch_internal_23": (7, 5, 5),
-    "mismatch_multi": (7, 5, 5),
-    "mismatch_exterior": (7, 5, 5),
+    **{f"mismatch_{loop}": (7, 5, 5) for loop in _MISMATCHES},
     "dangle5": (7, 5),
     "dangle3": (7, 5),
     "int11": (7, 7, 5, 5),
@@ -47,15 +42,15 @@ _LOOPS = ("Triloops", "Tetraloops", "Hexaloops")
 
 def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
     """Lines without comments that are not empty, after the first of the format."""
-    is_first = True
-    for number, text in lines.filled():
-        if is_first and not _FIRST_LINE.match(text):
-            raise lines.refuse(number, f"found {shown(text)}, expected '## RNAfold parameter file v2.0'")
-        if not is_first and (rest := _COMMENT.sub("", text).strip()):
-            yield number, rest
-        is_first = False
-    if is_first:
+    numbered = lines.filled()
+    number, first = next(numbered, (0, ""))
+    if not number:
         raise DataError(f"{lines.name}: found no text, expected '## RNAfold parameter file v2.0'")
+    if not _FIRST_LINE.match(first):
+        raise lines.refuse(number, f"found {shown(first)}, expected '## RNAfold parameter file v2.0'")
+    for number, text in numbered:
+        if rest := _COMMENT.sub("", text).strip():
+            yield number, rest
 
 
 def _value(lines: Lines, number: int, section: str, word: str) -> float:
@@ -169,17 +164,13 @@ def read_energies(source: Source) -> Energies:
             hairpins[name] = _value(lines, number, section, energy)
         elif section in _SHAPES or section == "Misc":
             numbers[section] += [_value(lines, number, section, word) for word in text.split()]
-    if missing := [name for name in (*_SHAPES, "Misc") if name not in numbers]:
-        raise DataError(f"{lines.name}: found no section {missing[0]!r}")
-    for name, shape in _SHAPES.items():
-        if len(numbers[name]) != np.prod(shape):
-            raise lines.refuse(
-                starts[name], f"found {len(numbers[name])} numbers of {name}, expected {np.prod(shape)}"
-            )
-    if len(numbers["Misc"]) < 4:
-        raise lines.refuse(
-            starts["Misc"], f"found {len(numbers['Misc'])} numbers of Misc, expected at least 4"
-        )
+    for name, shape in {**_SHAPES, "Misc": (4,)}.items():
+        if name not in numbers:
+            raise DataError(f"{lines.name}: found no section {name!r}")
+        n, expected = len(numbers[name]), math.prod(shape)
+        if n != expected if name in _SHAPES else n < expected:
+            least = "" if name in _SHAPES else "at least "
+            raise lines.refuse(starts[name], f"found {n} numbers of {name}, expected {least}{expected}")
     tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
     _mend_stacks(tables["stack"], lines, starts["stack"])
     return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)
@@ -215,23 +206,22 @@ class _Strand:
         pair, n = self._pair(i, j), len(self._bases)
         # -d2: an end with bases on both sides has a mismatch, one at the end of the strand a dangle.
         before, after = (self._letters[k] if 0 <= k < n else None for k in (i - 1, j + 1))
-        energy = self._of_end(pair)
-        if before is not None and after is not None:
-            energy += min(0.0, self._t[table][pair, before, after])
-        elif before is not None:
-            energy += min(0.0, self._t["dangle5"][pair, before])
-        elif after is not None:
-            energy += min(0.0, self._t["dangle3"][pair, after])
-        return energy
+        if before is None and after is None:
+            return self._of_end(pair)
+        if before is None:
+            beside = self._t["dangle3"][pair, after]
+        else:
+            beside = (
+                self._t["dangle5"][pair, before] if after is None else self._t[table][pair, before, after]
+            )
+        return self._of_end(pair) + min(0.0, float(beside))
 
     def hairpin(self, i: int, j: int) -> float:
-        pair, n = self._pair(i, j), j - i - 1
+        pair, n, s = self._pair(i, j), j - i - 1, self._letters
         if (special := self._hairpins.get(self._bases[i : j + 1])) is not None:
             return special
-        energy = self._sized("hairpin", n)
-        if n <= 3:
-            return energy + self._of_end(pair)
-        return energy + float(self._t["mismatch_hairpin"][pair, self._letters[i + 1], self._letters[j - 1]])
+        ends = self._of_end(pair) if n <= 3 else self._t["mismatch_hairpin"][pair, s[i + 1], s[j - 1]]
+        return self._sized("hairpin", n) + float(ends)
 
     def multi(self, i: int, j: int, branches: list[tuple[int, int]]) -> float:
         base, _, closing, _, branch, _ = self._t["ML_params"]
@@ -257,9 +247,8 @@ class _Strand:
         if (few, many) == (1, 2):
             # The table has the single base on the left; the other way around, the loop is read from the other
             # pair.
-            if n1 == 1:
-                return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
-            return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
+            near, far = ((one, *outer), (other, *inner)) if n1 == 1 else ((other, *inner), (one, *outer))
+            return float(self._t["int21"][near[0], far[0], near[1], far[1], near[2]])
         letters = s[i + 1], s[p - 1], s[q + 1], s[j - 1]
         if (few, many) == (2, 2) and max(one, other) < len(_PAIRS) and min(letters) > 0:
             return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])

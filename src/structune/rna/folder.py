@@ -18,21 +18,20 @@ from structune.learning.estimator import BlockEstimator, Blocks, Encoded, in_blo
 from structune.learning.parameters import Range, parameters
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
-from structune.rna.folder_space import FittingExamples, LeftOut, fit_into_space
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.inputs import (
     Draws,
+    LeftOut,
     Structures,
     checked_decoding,
     checked_gamma,
     checked_gammas,
     checked_number,
     checked_outputs,
-    checked_range,
     checked_strings,
     checked_threshold,
-    chosen_groups,
-    symmetric,
+    checked_within,
+    fit_into_space,
 )
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.decoding import knotted
@@ -189,9 +188,9 @@ class RNAFolder(BlockEstimator):
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
         rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
-        examples, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
+        skipped, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
         left_out.report()
-        return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": examples.skipped})
+        return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": skipped})
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
         rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
@@ -213,8 +212,8 @@ class RNAFolder(BlockEstimator):
         sample_weight: Any,
         groups: Any,
         names: Sequence[str] | None = None,
-    ) -> tuple[FittingExamples, RNAShard, Any]:
-        """Examples in the space of the model, encoded, with their groups."""
+    ) -> tuple[list[tuple[int, str]], RNAShard, Any]:
+        """What is skipped, and examples in the space of the model, encoded, with their groups."""
         sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
         if not sequences:
             raise DataError("the training set is empty: expected at least one sequence")
@@ -223,8 +222,12 @@ class RNAFolder(BlockEstimator):
         examples = fit_into_space(rna, sequences, structures, self.outside, names)
         shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
         left_out.add(examples, names)
-        groups = chosen_groups(groups, examples.kept, len(sequences))
-        return examples, replace(shard, numbers=shard.numbers + start), groups
+        if groups is not None:
+            groups = np.asarray(groups)
+            if groups.shape != (len(sequences),):
+                raise DataError(f"found groups of shape {groups.shape}, expected ({len(sequences)},)")
+            groups = groups[examples.kept]
+        return examples.skipped, replace(shard, numbers=shard.numbers + start), groups
 
     def _origin(self, structure: Any) -> FloatArray | None:
         """The weights of the center for another structure; 0 where it has none."""
@@ -273,7 +276,7 @@ class RNAFolder(BlockEstimator):
             Of pairs, at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and `predict_knotted`, 6 for
             `sample` and `unpaired_windows`, and 4 for all else.
         weighted : bool
-            Whether there are constraints or evidence: pairs then have scores of their own.
+            Whether there are constraints or evidence.
         """
         return self._structure.memory_of(checked_length(n), n_tables, weighted)
 
@@ -282,9 +285,8 @@ class RNAFolder(BlockEstimator):
     ) -> list[str]:
         """The structure of each sequence that is expected to be most right, in dot-bracket notation.
 
-        Of maximum expected accuracy or a gamma-centroid, as `decoding` says. Of a model that was not fitted
-        by log loss, whose scores give no probabilities, the structure of the highest score; `gamma` is of no
-        account then.
+        Of maximum expected accuracy or a gamma-centroid, as `decoding` says. A model that was not fitted by
+        log loss has no probabilities: it gives the structure of the highest score, whatever `gamma` is.
 
         Parameters
         ----------
@@ -292,8 +294,7 @@ class RNAFolder(BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         constraints : list, optional
-            For each sequence what is known of its structure: `Constraints`, their notation, or None. All
-            structures satisfy them: among those the prediction is the best.
+            For each sequence what its structure has to satisfy: `Constraints`, their notation, or None.
         lonely_pairs : bool
             Whether there may be pairs that are stacked on no other.
         """
@@ -305,31 +306,39 @@ class RNAFolder(BlockEstimator):
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
         """What `predict` gives for each of `gammas`, at the cost of little more than one."""
-        decoding = checked_decoding(self.decoding)
-        return self._predict_accurate(X, gammas, constraints, lonely_pairs, decoding)
+        return self._accurate(X, gammas, constraints, lonely_pairs, checked_decoding(self.decoding))
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
         """Structures of maximum expected accuracy for each of `gammas`, whatever `decoding` is."""
-        return self._predict_accurate(X, gammas, constraints, lonely_pairs, "mea")
+        return self._accurate(X, gammas, constraints, lonely_pairs, "mea")
 
-    def _predict_accurate(
+    def _accurate(
         self, X: Any, gammas: Iterable[float], constraints: Any, lonely_pairs: bool, decoding: str
     ) -> list[list[str]]:
         self._require_probabilities()
         if not lonely_pairs:
             self._refuse_circles("structures without lonely pairs")
-        shard, gammas = self._encode(X, constraints), checked_gammas(gammas)
+        given = checked_gammas(gammas)
+
+        def best(rna: RNA, part: RNAShard) -> list[IntArray]:
+            return rna.best_mea(self.coef_, part, given, lonely_pairs, decoding)
+
+        return self._folded(X, constraints, len(given), best)
+
+    def _folded(
+        self, X: Any, constraints: Any, n_ways: int, best: Callable[[RNA, RNAShard], Sequence[IntArray]]
+    ) -> list[list[str]]:
+        """For each way to fold the structures of all sequences, of which a function gives the partners."""
+        shard, rna = self._encode(X, constraints), self._structure
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
-            found = self._structure.best_mea(self.coef_, part, gammas, lonely_pairs, decoding)
-            return list(
-                zip(*(dot_brackets(partners, part.letters, part.offsets) for partners in found), strict=True)
-            )
+            found = (dot_brackets(partners, part.letters, part.offsets) for partners in best(rna, part))
+            return list(zip(*found, strict=True))
 
         rows = self._each(shard, fold)
-        return [[row[k] for row in rows] for k in range(len(gammas))]
+        return [[row[k] for row in rows] for k in range(n_ways)]
 
     def predict_knotted(
         self, X: Any, gamma: float | None = None, gamma_knots: float = 3.0, constraints: Any = None
@@ -343,9 +352,8 @@ class RNAFolder(BlockEstimator):
 
         Notes
         -----
-        As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
-        programme. The model's probabilities are those of nested pairs, so that those of a second layer are
-        low: with more pairs found, about as many of all found are right.
+        As IPknot (Sato et al. 2011) has it, but that layers are found one after the other. The model's
+        probabilities are those of nested pairs, so that those of a second layer are low.
         """
         checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
@@ -362,17 +370,12 @@ class RNAFolder(BlockEstimator):
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
     def predict_alignment(self, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD) -> str:
-        """One structure of aligned sequences, a character a column.
-
-        The nested pairs of columns of the greatest sum of probability - `threshold`. Probabilities are the
-        means of those of the sequences, of which covariation raises the log odds; bases opposite to gaps pair
-        with none. See `structune.rna.consensus`.
+        """One structure of aligned sequences, a character a column, by `structune.rna.consensus`.
 
         Parameters
         ----------
         rows : list of str
             Sequences of one family with ``-`` for gaps, all of one length.
-        threshold : float
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
@@ -380,7 +383,7 @@ class RNAFolder(BlockEstimator):
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
         """The most probable structure of each sequence."""
-        return self._folded(X, constraints, lambda rna, part: rna.best(self.coef_, part)[0])
+        return self._folded(X, constraints, 1, lambda rna, part: [rna.best(self.coef_, part)[0]])[0]
 
     def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
         """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
@@ -389,16 +392,9 @@ class RNAFolder(BlockEstimator):
         """
         self._require_probabilities()
         checked_threshold(threshold)
-        return self._folded(X, constraints, lambda rna, part: rna.best_centroid(self.coef_, part, threshold))
-
-    def _folded(self, X: Any, constraints: Any, partners: Callable[[RNA, RNAShard], IntArray]) -> list[str]:
-        """The structure of each sequence, of which a function gives the partners."""
-        shard, rna = self._encode(X, constraints), self._structure
-
-        def fold(part: RNAShard) -> list[str]:
-            return dot_brackets(partners(rna, part), part.letters, part.offsets)
-
-        return self._each(shard, fold)
+        return self._folded(
+            X, constraints, 1, lambda rna, part: [rna.best_centroid(self.coef_, part, threshold)]
+        )[0]
 
     def predict_nbest(
         self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
@@ -408,8 +404,8 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         within : float
-            How far the log probability may be below that of the most probable one. There may be millions: a
-            sequence of 76 bases has some 100,000 within 12.
+            How far the log probability may be below that of the most probable one. A sequence of 76 bases
+            has some 100,000 within 12.
         """
         found = self._ranked(X, n, constraints, within)
         return [list(zip(structures, p.tolist(), strict=True)) for structures, p in found]
@@ -417,18 +413,16 @@ class RNAFolder(BlockEstimator):
     def _ranked(self, X: Any, n: int, constraints: Any, within: float) -> list[tuple[Structures, FloatArray]]:
         """The most probable structures of each sequence, and their probabilities."""
         self._require_probabilities()
-        n, within = checked_number(n), checked_range(within)
+        n, within = checked_number(n), checked_within(within, "within", np.inf, "a number >= 0")
+        shard, rna, w = self._encode(X, constraints), self._structure, self.coef_
 
-        def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
-            log_z = self._structure.log_partition(self.coef_, part)
-            found = self._structure.n_best(self.coef_, part, n, within)
-            letters = np.split(part.letters, part.offsets[1:-1])
-            return [
-                (Structures(partners, own), np.exp(scores - z))
-                for (partners, scores), z, own in zip(found, log_z, letters, strict=True)
-            ]
+        def fold(part: RNAShard) -> Iterator[tuple[Structures, FloatArray]]:
+            log_z, letters = rna.log_partition(w, part), np.split(part.letters, part.offsets[1:-1])
+            best = rna.n_best(w, part, n, within)
+            for (partners, scores), z, own in zip(best, log_z, letters, strict=True):
+                yield Structures(partners, own), np.exp(scores - z)
 
-        return self._each(self._encode(X, constraints), fold)
+        return self._each(shard, fold)
 
     def sample(
         self, X: Any, n: int = 1, random_state: Any = None, constraints: Any = None
@@ -438,9 +432,8 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         random_state : int or numpy.random.Generator, optional
-            Not that of the constructor. With one seed a sequence always has the same samples, whatever others
-            are beside it, and those of ``structune fold --samples --seed``; the same sequence a second time
-            has others.
+            Not that of the constructor. With one seed a sequence has the same samples whatever others are
+            beside it, also in ``structune fold --samples --seed``; a second time it has others.
         """
         draws = Draws(random_state)
         generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]
@@ -468,11 +461,15 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         constraints : Constraints or str, optional
-            What is known of its structure.
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        return symmetric(self._structure.pair_probabilities(self.coef_, shard, 0))
+        table = self._structure.pair_probabilities(self.coef_, shard, 0)
+        if not isinstance(table, np.ndarray):
+            return table + table.T
+        for i in range(len(table)):  # in place: a table may be most of the memory
+            table[i:, i] = table[i, i:]
+        return table
 
     def dimer_probabilities(self, X: Any, constraints: Any = None) -> FloatArray:
         """How probably a pair joins the two strands of each sequence "A&B", shape (n_sequences,).
@@ -491,7 +488,7 @@ class RNAFolder(BlockEstimator):
         size : int
             Bases of a window, such as those that a miRNA or a probe binds.
         constraints : Constraints or str, optional
-            As of `pair_probabilities`; none that bases must pair.
+            None that bases must pair.
 
         Returns
         -------
@@ -518,7 +515,7 @@ class RNAFolder(BlockEstimator):
         """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
 
         Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
-        probability times exp(score by the evidence); evidence that no structure agrees with is an error.
+        probability times exp(score by the evidence).
         """
         self._require_probabilities()
         self._check_fitted()
@@ -547,13 +544,16 @@ class RNAFolder(BlockEstimator):
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):
             raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+        self._require_probabilities()
+        self._check_fitted()
+        rna, w = self._structure, self.coef_
 
         def judged(s: int) -> Judgement:
             given = [sequences[s]], [structures[s]]
             try:
                 loss = float(self.log_loss(*given)[0])
                 # A structure with pseudoknots, or outside of the space, has probability 0.
-                log_odds = -np.inf  # of pseudoknots, too; but their pairs have probabilities
+                log_odds = -np.inf
                 if not np.isinf(loss):
                     shard = rna.encode(*given)
                     value, best = float(rna.score(w, shard)[0]), float(rna.best(w, shard)[1][0])
@@ -564,9 +564,6 @@ class RNAFolder(BlockEstimator):
                 raise DataError(str(error).replace("sequence 0", f"sequence {s}", 1)) from None
             return Judgement(min(0.0, -loss), log_odds, *expected)
 
-        self._require_probabilities()
-        self._check_fitted()
-        rna, w = self._structure, self.coef_
         return list(make_executor(self.n_jobs).map(judged, range(len(sequences))))
 
     def score(self, X: Any, y: Any) -> float:
@@ -647,12 +644,10 @@ class RNAFolder(BlockEstimator):
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         rna = self.rna_
-        space = {
-            "min_hairpin": rna.min_hairpin,
-            "noncanonical": rna.noncanonical,
-            "features": rna.feature_set,
-        }
-        return {"rna": space, "skipped": self.skipped_}, pack_names("weight", rna.weight_names())
+        space = {"noncanonical": rna.noncanonical, "features": rna.feature_set}
+        return {"rna": {"min_hairpin": rna.min_hairpin, **space}, "skipped": self.skipped_}, pack_names(
+            "weight", rna.weight_names()
+        )
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:

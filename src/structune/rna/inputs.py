@@ -1,27 +1,31 @@
-"""Sequences and structures as folders get them, and structures as they give them back."""
+"""What folders get: sequences, structures, and what of these can be learned; and what they give back."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.inputs import as_list
+from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, cut_as, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.shard import Output
+from structune.rna.structure.rna import RNA
+from structune.rna.structure.shard import Output, RNAShard
 from structune.rna.structure.space import dot_bracket
-from structune.structure import Array, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 _NO_BASE = re.compile(r"[^ACGU&]")
 _DECODINGS = ("mea", "centroid")
+OUTSIDE = ("skip", "trim", "error")
+_MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
 def checked_strings(X: Any, what: str) -> list[str]:
@@ -41,14 +45,6 @@ def _checked(values: Any, what: str, kinds: Any, expected: str) -> list[Any]:
     return found
 
 
-def chosen_groups(groups: Any, kept: list[int], n: int) -> Any:
-    """Of the examples' groups, those of the examples that are kept."""
-    array = np.asarray(groups)
-    if groups is not None and array.shape != (n,):
-        raise DataError(f"found groups of shape {array.shape}, expected ({n},)")
-    return None if groups is None else array[kept]
-
-
 def checked_number(n: Any, name: str = "n") -> int:
     """A number of at least one that kernels can hold."""
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
@@ -62,19 +58,15 @@ def checked_gammas(gammas: Any) -> list[float]:
 
 
 def checked_gamma(gamma: float, name: str = "gamma") -> float:
-    return _checked_number(gamma, name, sys.float_info.max, "a finite number >= 0")
+    return checked_within(gamma, name, sys.float_info.max, "a finite number >= 0")
 
 
 def checked_threshold(threshold: Any) -> float:
-    return _checked_number(threshold, "threshold", 1.0, "a number within [0, 1]")
+    return checked_within(threshold, "threshold", 1.0, "a number within [0, 1]")
 
 
-def checked_range(within: Any) -> float:
-    """How far scores may lie below the best."""
-    return _checked_number(within, "within", np.inf, "a number >= 0")
-
-
-def _checked_number(value: Any, name: str, most: float, expected: str) -> float:
+def checked_within(value: Any, name: str, most: float, expected: str) -> float:
+    """A number from 0 to `most`."""
     number: Any = value
     if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= number <= most):
         raise DataError(f"{name}={value!r}: expected {expected}")
@@ -85,6 +77,165 @@ def checked_decoding(decoding: Any) -> str:
     if decoding not in _DECODINGS:
         raise DataError(f"decoding={decoding!r}: expected one of {_DECODINGS}")
     return str(decoding)
+
+
+# --- training structures and the space of the model: most references fit into it, some do not --------------
+
+
+class OutsideSpaceWarning(UserWarning):
+    """Some training structures are such that the model cannot produce them."""
+
+
+@dataclass
+class FittingExamples:
+    """The training examples that are in the space of the model."""
+
+    kept: list[int] = field(default_factory=list)  # which of the examples these are
+    structures: list[Output] = field(default_factory=list)  # of each of them
+    skipped: list[tuple[int, str]] = field(default_factory=list)  # the others, and why
+    # of an example, the number of pairs that were dropped, because of pseudoknots and otherwise
+    unknotted: dict[int, int] = field(default_factory=dict)
+    trimmed: dict[int, int] = field(default_factory=dict)
+
+    def shard(self, rna: RNA, sequences: Sequence[str], weights: FloatArray | None = None) -> RNAShard:
+        """Those of all the sequences that are kept, which errors name by their number."""
+        given = None if weights is None else weights[self.kept]
+        shard = rna.encode([sequences[s] for s in self.kept], self.structures, given)
+        return replace(shard, numbers=np.array(self.kept, np.int64))
+
+
+@dataclass
+class LeftOut:
+    """What was left out of examples that come block by block, whose numbers run over all blocks."""
+
+    n_examples: int = 0
+    n_kept: int = 0
+    first: list[tuple[int, str]] = field(default_factory=list)  # a thousand that were skipped, and why
+    # of examples that were skipped, with pseudoknots, with other pairs: how many there are, their pairs, and
+    # the first of them
+    _counts: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0], [0, 0]])
+    _named: list[list[str]] = field(default_factory=lambda: [[], [], []])
+
+    def add(self, examples: FittingExamples, names: Sequence[str] | None = None) -> None:
+        """Those of one more block, by name if they have any."""
+        start = self.n_examples
+        told = [[(0, f"{_called(s, names, start)} ({reason})") for s, reason in examples.skipped]]
+        for dropped in (examples.unknotted, examples.trimmed):
+            told.append([(n, f"{n} in {_called(s, names, start)}") for s, n in dropped.items()])
+        for counts, named, of_kind in zip(self._counts, self._named, told, strict=True):
+            counts[:] = counts[0] + len(of_kind), counts[1] + sum(n for n, _ in of_kind)
+            named += [name for _, name in of_kind[: _MOST_NAMED - len(named)]]
+        room = _MOST_KEPT - len(self.first)
+        self.first += [(start + s, reason) for s, reason in examples.skipped[:room]]
+        self.n_kept += len(examples.kept)
+        self.n_examples += len(examples.kept) + len(examples.skipped)
+
+    def report(self) -> None:
+        """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
+        if not self.n_kept:
+            raise DataError(
+                f"all {self.n_examples} structures are outside the model's space: {self._some(0)}; "
+                "outside='trim' drops the pairs that offend"
+            )
+        parts = []
+        if self._counts[0][0]:
+            parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
+        for k, what in ((1, "of pseudoknots"), (2, "outside the model")):
+            if self._counts[k][0]:
+                parts.append(f"dropped {self._counts[k][1]} pairs {what}: {self._some(k)}")
+        if parts:
+            warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
+
+    def _some(self, k: int) -> str:
+        """The named examples of a kind, and how many more there are."""
+        more = self._counts[k][0] - len(self._named[k])
+        return ", ".join(self._named[k] + [f"and {more} more"] * (more > 0))
+
+
+def _called(s: int, names: Sequence[str] | None, start: int = 0) -> str:
+    """What errors call an example."""
+    return f"sequence {start + s}" if names is None else names[s]
+
+
+def fit_into_space(
+    rna: RNA,
+    sequences: Sequence[str],
+    structures: Sequence[Output],
+    outside: str,
+    names: Sequence[str] | None = None,
+) -> FittingExamples:
+    """What of some examples can be learned from, which errors call by their names or numbers.
+
+    Structures outside the space are left out, lose the offending pairs, or are an error, as `outside` says.
+    """
+    if outside not in OUTSIDE:
+        raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
+    if len(structures) != len(sequences):
+        raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+    found = FittingExamples()
+    for s, (sequence, structure) in enumerate(zip(sequences, structures, strict=True)):
+        try:
+            _add(found, s, rna, sequence, structure, outside)
+        except DataError as error:
+            raise DataError(f"{_called(s, names)}: {str(error).removeprefix('sequence 0: ')}") from None
+    return found
+
+
+def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Output, outside: str) -> None:
+    if isinstance(structure, Constraints):
+        rna.encode([sequence], [structure])  # refuses what is none
+    else:
+        check_cut(structure, len(bases_of(sequence)), sequence.find(STRANDS), "a structure")
+        # Pseudoknots first: what is left is nested, and then judged by the space of the model.
+        structure, n_knots = drop_pseudoknots(structure)
+        offences = rna.offences(sequence, structure)
+        if outside == "error" and n_knots:
+            raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
+        if offences and outside != "trim":
+            reason = f"bases {offences[0].i} and {offences[0].j} (from 0): {offences[0].reason}"
+            if outside == "error":
+                raise DataError(reason)
+            found.skipped.append((s, reason))
+            return
+        structure, n_trimmed = _trim(rna, sequence, structure)
+        found.unknotted |= {s: n_knots} if n_knots else {}
+        found.trimmed |= {s: n_trimmed} if n_trimmed else {}
+    found.kept.append(s)
+    found.structures.append(structure)
+
+
+def _trim(rna: RNA, sequence: str, structure: str) -> tuple[str, int]:
+    """The structure without its offending pairs, and their number."""
+    n_dropped = 0
+    while offences := rna.offences(sequence, structure):  # without one pair, another may offend, or no longer
+        first = offences[0]
+        pairs = [(o.i, o.j) for o in offences if not o.in_long_loop]  # whatever others there are
+        if rna.circular:
+            pairs = [(first.i, first.j)]  # one at a time: two pairs may close one loop
+        elif not pairs:
+            # A loop is too long: drop the pair that closes it, or the other one if its helix has fewer pairs.
+            i, j, partner = first.i, first.j, partners(structure)
+            p = i + 1 + int(np.argmax(partner[i + 1 :] >= 0))
+            q = int(partner[p])
+            pairs = [(p, q) if _helix(partner, p, q, 1) < _helix(partner, i, j, -1) else (i, j)]
+        dropped = {k for pair in pairs for k in pair}
+        kept = "".join("." if k in dropped else mark for k, mark in enumerate(bases_of(structure)))
+        structure = cut_as(structure, kept)
+        n_dropped += len(dropped) // 2
+    return structure, n_dropped
+
+
+def _helix(partner: IntArray, i: int, j: int, step: int) -> int:
+    """Pairs stacked upon one another from (i, j) inwards, or outwards where `step` is -1."""
+    n = 0
+    while 0 <= i < partner.size and partner[i] == j:
+        i, j, n = i + step, j - step, n + 1
+        if i >= j:
+            break
+    return n
+
+
+# --- predictions --------------------------------------------------------------------------------------------
 
 
 class Draws:
@@ -122,12 +273,3 @@ class Structures:
 
     def __iter__(self) -> Iterator[str]:
         return (dot_bracket(row, self.letters) for row in self.partners)
-
-
-def symmetric(table: Any) -> Any:
-    """A table of pairs, dense or sparse, with its upper triangle below the diagonal, too."""
-    if not isinstance(table, np.ndarray):
-        return table + table.T
-    for i in range(len(table)):
-        table[i:, i] = table[i, i:]
-    return table

@@ -30,16 +30,12 @@ _ADVICE = "reactivities are read from tables of places and values, or from lists
 
 
 class Reactivities(np.ndarray[Any, np.dtype[np.float64]]):
-    """Those of the bases of a sequence, and its letters, where a file has them.
+    """Those of the bases of a sequence, and its letters, where a file has them."""
 
-    What is computed from them has no letters.
-    """
-
-    letters = ""
+    letters = ""  # of what is computed from them
 
     @classmethod
     def of(cls, values: Any, letters: str) -> Reactivities:
-        """Values, and a letter for each, N where there is none."""
         found = np.array(values, np.float64).view(cls)
         found.letters = letters.upper().replace("T", "U")
         return found
@@ -134,11 +130,8 @@ def _table(lines: Lines) -> Reactivities:
         place, *words = text.replace(",", " ").split()
         letters = [word for word in words if len(word) == 1 and word.isalpha()]
         numbers = [word for word in words if word not in letters] or words[-1:]
-        if not (
-            1 <= len(numbers) <= 2
-            and len(letters) <= 1
-            and (place.isdecimal() and 0 < int(place) <= _MOST_PLACES)
-        ):
+        is_place = place.isdecimal() and 0 < int(place) <= _MOST_PLACES
+        if not (is_place and 1 <= len(numbers) <= 2 and len(letters) <= 1):
             raise lines.refuse(number, f"found {shown(text)}, expected a place, from 1, and a reactivity")
         if int(place) in rows:
             raise lines.refuse(number, f"found the place {place} a second time")
@@ -151,9 +144,8 @@ def _table(lines: Lines) -> Reactivities:
         rows[place][0] == other != place and partner.get(other) == place for place, other in partner.items()
     ):
         raise DataError(f"{lines.name}: found pairs of bases, as BPSEQ has them, expected reactivities")
-    values = [rows.get(place, (np.nan,))[0] for place in range(1, n + 1)]
-    letters_of_all = "".join(rows[place][1] if place in rows else "N" for place in range(1, n + 1))
-    return Reactivities.of(values, letters_of_all)
+    found = [rows.get(place, (np.nan, "N")) for place in range(1, n + 1)]
+    return Reactivities.of([value for value, _ in found], "".join(letter for _, letter in found))
 
 
 def _number(lines: Lines, number: int, word: str) -> float:
@@ -206,10 +198,7 @@ class ReactivityModel:
         DataError
             Not one number a base, or letters of their file (`read_reactivities`) that the sequence has not.
         """
-        check_letters(sequence, reactivities)
-        letters, given = _letters(0, sequence), np.asarray(reactivities, np.float64)
-        if given.shape != letters.shape:
-            raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
+        letters, given = _compared(sequence, reactivities)
         found = np.zeros(letters.size)
         for letter, (knots, values) in enumerate(zip(self.reactivities, self.log_odds, strict=True)):
             known = (letters == letter) & np.isfinite(given)
@@ -243,22 +232,20 @@ class ReactivityModel:
         DataError
             A letter without twice as many reactivities as the table has entries.
         """
-        sequences, rows = list(sequences), [np.asarray(row, np.float64) for row in reactivities]
-        if len(rows) != len(sequences):
-            raise DataError(f"found reactivities of {len(rows)} sequences, expected {len(sequences)}")
-        codes = []
-        for s, (sequence, given, row) in enumerate(zip(sequences, reactivities, rows, strict=True)):
+        sequences = list(sequences)
+        if len(reactivities) != len(sequences):
+            raise DataError(f"found reactivities of {len(reactivities)} sequences, expected {len(sequences)}")
+        compared = []
+        for s, (sequence, given) in enumerate(zip(sequences, reactivities, strict=True)):
+            parse_sequence(s, sequence)  # refuses what is none, by its number
             try:
-                check_letters(sequence, given)
+                compared.append(_compared(sequence, given))
             except DataError as error:
                 raise DataError(f"sequence {s}: {error}") from None
-            codes.append(_letters(s, sequence))
-            if row.shape != codes[-1].shape:
-                raise DataError(
-                    f"sequence {s}: found reactivities of shape {row.shape} for {codes[-1].size} bases"
-                )
-        known = np.concatenate([np.isfinite(row) for row in rows])
-        letters, probed = np.concatenate(codes)[known], np.concatenate(rows)[known]
+        rows = [row for _, row in compared]
+        letters, values = (np.concatenate(parts) for parts in zip(*compared, strict=True))
+        known = np.isfinite(values)
+        letters, probed = letters[known], values[known]
         table: ReactivityModel | None = None
         # Expectation: how probably each base is paired, by the model and the table so far (none at first).
         # Maximisation: the table that these probabilities give.
@@ -306,10 +293,14 @@ def deigan_log_odds(
     return np.where(np.isfinite(given), -energies / _KT, 0.0)
 
 
-def _letters(s: int, sequence: str) -> Array:
-    """Those of the bases of sequence number s."""
-    letters = parse_sequence(s, sequence)
-    return letters[places(letters)]
+def _compared(sequence: str, reactivities: Any) -> tuple[Array, FloatArray]:
+    """The letters of the bases of a sequence, and a reactivity for each."""
+    check_letters(sequence, reactivities)
+    codes, given = parse_sequence(0, sequence), np.asarray(reactivities, np.float64)
+    letters = codes[places(codes)]
+    if given.shape != letters.shape:
+        raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
+    return letters, given
 
 
 def _tables_of(letters: Array, reactivities: Array, paired: Array) -> tuple[list[Any], list[Any]]:

@@ -147,8 +147,8 @@ class RNATask(Task):
     def read(self, files: Sequence[str], learning: options.Learning, model: RNAFolder) -> Examples:
         from structune.cli.terminal import names_table, print_tables
         from structune.rna.examples import read_families, read_with_structures
-        from structune.rna.folder_space import OutsideSpaceWarning, fit_into_space
         from structune.rna.formats.brackets import partners
+        from structune.rna.inputs import OutsideSpaceWarning, fit_into_space
         from structune.rna.structure.rna import RNA
 
         examples = list(read_with_structures(files, learning.input_format))

@@ -34,7 +34,8 @@ def random_structure(rng, sequence, rna):
 
     def fill(i, j):
         while i < j:
-            ends = [k for k in range(i + rna.min_hairpin + 1, j + 1) if pairs(i, k)]
+            ends = range(i + rna.min_hairpin + 1, j + 1)
+            ends = [k for k in ends if may_pair(sequence[i], sequence[k], rna.noncanonical)]
             if not ends or rng.random() < 0.3:
                 i += 1
                 continue
@@ -42,9 +43,6 @@ def random_structure(rng, sequence, rna):
             partner[i], partner[k] = int(k), i
             fill(i + 1, k - 1)
             i = k + 1
-
-    def pairs(i, k):
-        return may_pair(sequence[i], sequence[k], rna.noncanonical)
 
     fill(0, len(sequence) - 1)
     return partner

@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose
 import laws
 from rnas import enumerated_pairs, problems, random_sequence
 from structune.rna.structure.constraints import Constraints
-from structune.rna.structure.features import N_CELLS
+from structune.rna.structure.features import N_CELLS, Potentials
 from structune.rna.structure.inference import Counts, LogInference, ScaledInference, infer
-from structune.rna.structure.potentials import Potentials
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.space import n_cells
 
@@ -30,7 +29,7 @@ def answers(how, rna, w, shard):
         Potentials(rna._features.cells(w), rna._allowed),
         shard.letters,
         rna._space,
-        shard.pair_scores(0, rna._reach(shard, 0)),
+        shard.known(0).table(rna._space.reach(shard.n_parts)),
     )
     assert isinstance(inference, how)
     counts = Counts(shard.n_parts, w.dtype)
@@ -41,14 +40,10 @@ def answers(how, rna, w, shard):
 
 
 def both_agree(rna, w, shard):
-    (log_z, counts, pairs), (other_log_z, other_counts, other_pairs) = (
-        answers(how, rna, w, shard) for how in (ScaledInference, LogInference)
-    )
-    close = {"rtol": 1e-9, "atol": 1e-9}
-    for part in (np.real, lambda values: np.imag(values) / laws._STEP):
-        assert_allclose(part(log_z), part(other_log_z), **close)
-        assert_allclose(part(counts), part(other_counts), **close)
-        assert_allclose(part(pairs), part(other_pairs), **close)
+    both = [answers(how, rna, w, shard) for how in (ScaledInference, LogInference)]
+    for one, other in zip(*both, strict=True):
+        for part in (np.real, lambda values: np.imag(values) / laws._STEP):
+            assert_allclose(part(one), part(other), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("step", [0.0, laws._STEP])
@@ -58,11 +53,9 @@ def both_agree(rna, w, shard):
 def test_both_domains_agree(options, step, seed, n, letters):
     rng, rna = np.random.default_rng(seed), RNA(**options)
     w, v = rng.normal(size=(2, rna.n_weights))
-    known = (
-        Constraints(prohibited=[(0, n - 1)], paired=rng.normal(size=n))
-        if n > 1 and rng.random() < 0.5
-        else None
-    )
+    known = None
+    if n > 1 and rng.random() < 0.5:
+        known = Constraints(prohibited=[(0, n - 1)], paired=rng.normal(size=n))
     sequence = random_sequence(rng, n, letters)
     if rna.max_span is None and not rna.circular and n > 1 and rng.random() < 0.4:
         k = int(rng.integers(1, n))
@@ -129,7 +122,7 @@ def test_sums_in_the_log_domain_are_enumerated(problem):
         p = np.exp(scores - log_z)
         assert_allclose(counts, 0.7 * p @ problem.features[s], rtol=1e-9, atol=1e-12)
         rows, columns = np.triu_indices(outputs[0].size)
-        near = columns - rows <= rna._reach(shard, s)
+        near = columns - rows <= rna._space.reach(outputs[0].size)
         expected = enumerated_pairs(outputs, scores)[rows[near], columns[near]]
         assert_allclose(pairs, 0.7 * expected, rtol=1e-9, atol=1e-12)
 
@@ -144,14 +137,8 @@ def few_large(rng, rna):
     """Every potential is in range, but products of many are not."""
     w = rng.normal(size=rna.n_weights)
     names = rna.weight_names()
-    kinds = [
-        "multi_unpaired",
-        "multi_paired",
-        "external_unpaired",
-        "external_paired",
-        "hairpin_length_at_least_3",
-    ]
-    for name in rng.choice(kinds, 2, replace=False):
+    kinds = [f"{loop}_{what}" for loop in ("multi", "external") for what in ("unpaired", "paired")]
+    for name in rng.choice([*kinds, "hairpin_length_at_least_3"], 2, replace=False):
         w[names.index(name)] = rng.choice([-1, 1]) * rng.uniform(60, 140)
     return w
 

@@ -54,9 +54,7 @@ def test_a_call_of_the_kernel_has_so_many_bases(monkeypatch):
     """Ctrl-C waits for it."""
     rna, w, sequences = problem({})
     shard, sizes = rna.encode(sequences), []
-    here = found(rna, w, shard)
-
-    fold = short.fold_short
+    here, fold = found(rna, w, shard), short.fold_short
 
     def counted(potentials, some, *rest):
         sizes.append(some.sizes().tolist())

@@ -14,23 +14,15 @@ from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 
 
-def joined(sequence, partner):
-    """Whether a pair joins the two strands."""
-    nick = sequence.find("&")
-    return any(i < nick < j for i, j in enumerate(partner))
-
-
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), initiation=st.sampled_from([-30.0, -4.0, 0.0, 5.0]))
 def test_dimers_are_enumerated(seed, initiation):
     rng = np.random.default_rng(seed)
-    rna, sequence = (
-        RNA(1, features="extended", initiation=initiation),
-        cut(rng, random_sequence(rng, 9, "GCAU")),
-    )
+    rna = RNA(1, features="extended", initiation=initiation)
+    sequence = cut(rng, random_sequence(rng, 9, "GCAU"))
     shard, w = rna.encode([sequence]), rng.normal(size=rna.n_weights)
     ys = structures(sequence, 1)
-    bound = np.array([joined(sequence, y) for y in ys])
+    bound = np.array([any(i < sequence.index("&") < j for i, j in enumerate(y)) for y in ys])
     scores = np.array([feature_vector(rna, sequence, y) for y in ys]) @ w + initiation * bound
     log_z = np.logaddexp.reduce(scores)
     assert_allclose(rna.log_partition(w, shard), [log_z], rtol=1e-10, atol=1e-10)
@@ -138,7 +130,7 @@ def test_constraints_of_two_strands():
     scores = known.scores(rna.encode([sequence]).letters)
     assert_array_equal(scores.pairs, [[2, 40], [1, 41], [0, 42], [3, 39]])
     assert_array_equal(scores.bases[[3, 5, 42], 0], [3.0, 5.0, 11.0])
-    (best,) = [rna.best(w, rna.encode([sequence], constraints=[known]))[0]]
+    best = rna.best(w, rna.encode([sequence], constraints=[known]))[0]
     assert_array_equal(best, over_places(sequence, [12, 11, 10, -1, -1, -1, -1, -1, -1, -1, 2, 1, 0]))
     with pytest.raises(DataError, match=r"found & in constraints at the positions 8 \(from 1\), expected 7"):
         rna.encode([sequence], constraints=["(((....&xx)))"])

@@ -35,65 +35,29 @@ from structune.rna.kernels.loops import (
 from structune.rna.kernels.sums import row
 
 
-class Dual(NamedTuple):
-    """Numbers, and their derivatives in one direction, or none: a complex step in real numbers."""
-
-    values: Any
-    slopes: Any
-
-
 class Model(NamedTuple):
-    """A sequence and its scores.
-
-    Attributes
-    ----------
-    letters, at
-        As `structune.rna.kernels.loops` has them.
-    scores : Dual of (N_CELLS,)
-        Of the table cells.
-    factors : table of pairs, or empty
-        What the score of a pair is beside its own.
-    allowed : (6 * 6,)
-        Whether two letters may pair.
-    starts : 8 int
-        Where each kind of item begins in a chart, and the chart ends.
-    n, min_hairpin, reach, nick : int
-    weighted, sloped : bool
-        Whether there are factors, and derivatives.
-    circular : bool
-    """
+    """A sequence and its scores; letters and `at` as `structune.rna.kernels.loops` has them."""
 
     letters: Any
     at: Any
-    scores: Any
-    factors: Any
-    allowed: Any
-    starts: Any
+    scores: Any  # (N_CELLS,), of the table cells, real or with a complex step
+    factors: Any  # table of pairs, or empty: what the score of a pair is beside its own
+    allowed: Any  # (6 * 6,): whether two letters may pair
+    starts: Any  # 8 int: where each kind of item begins in a chart, and the chart ends
     n: int
     min_hairpin: int
     reach: int
     nick: int
-    weighted: bool
-    sloped: bool
+    weighted: bool  # whether there are factors
     circular: bool
 
 
 class Choices(NamedTuple):
-    """The choices for an item.
+    """The choices for an item."""
 
-    Attributes
-    ----------
-    values : Dual of (most_choices(n),)
-        Each with the best or all ways to go on.
-    items : (6 * most_choices(n),)
-        What each leaves: kind, i, j, twice; kind NONE for none.
-    cells : (MOST_CELLS,)
-        Scratch.
-    """
-
-    values: Any
-    items: Any
-    cells: Any
+    values: Any  # (most_choices(n),), as scores: each with the best or all ways to go on
+    items: Any  # (6 * most_choices(n),): what each leaves: kind, i, j, twice; kind NONE for none
+    cells: Any  # (MOST_CELLS,) scratch
 
 
 # The grammar is unambiguous: every structure has one derivation. So sums over derivations are sums over
@@ -113,19 +77,28 @@ def most_choices(n: int) -> int:
 
 
 @part_of_bare_kernel
-def _bare(model, work):
+def bare(model, work):
     """The same without counted references, which cost more than the work itself."""
     m, w = model, work
     bare = Model(
-        cells(m.letters), m.at, _bare_dual(m.scores), cells(m.factors), cells(m.allowed), m.starts, m.n,
-        m.min_hairpin, m.reach, m.nick, m.weighted, m.sloped, m.circular,
+        cells(m.letters), m.at, cells(m.scores), cells(m.factors), cells(m.allowed), m.starts, m.n,
+        m.min_hairpin, m.reach, m.nick, m.weighted, m.circular,
     )  # fmt: skip
-    return bare, Choices(_bare_dual(w.values), cells(w.items), cells(w.cells))
+    return bare, Choices(cells(w.values), cells(w.items), cells(w.cells))
+
+
+# Steps of complex numbers are so small that their squares vanish: f(x + i h) = f(x) + i h f'(x). So one
+# exponential or logarithm of a real number is enough, as in `structune.structure.COMPLEX_STEP`.
 
 
 @part_of_bare_kernel
-def _bare_dual(dual):
-    return Dual(cells(dual.values), cells(dual.slopes))
+def _exp(z):
+    return np.exp(z.real) * (1.0 + (z - z.real))
+
+
+@part_of_bare_kernel
+def _log(z):
+    return np.log(z.real) + (z - z.real) / z.real
 
 
 @part_of_bare_kernel
@@ -135,13 +108,6 @@ def place(model, kind, i, j):
     if kind in (EXTERIOR, LEFT):
         return start + i
     return start + (j + 1 if kind == RIGHT else row(i, model.n, model.reach) + j)
-
-
-@part_of_bare_kernel
-def _add(dual, at, value, slope, sloped):
-    dual.values[at] = dual.values[at] + value
-    if sloped:
-        dual.slopes[at] = dual.slopes[at] + slope
 
 
 @part_of_bare_kernel
@@ -209,7 +175,7 @@ def _note_stretch(model, chart, kind, i, j, items):
         found = _note(items, found, (kind, i + 1, j), NOTHING)
     for k in range(i + 1, min(j, i + model.reach) + 1):
         # Most k do not pair with i; looking at the chart is cheaper than to try them.
-        if chart.values[pairs + k] == -np.inf:
+        if chart[pairs + k].real == -np.inf:
             continue
         if not in_multi:
             rest = (REST, i, k) if in_circle else (kind, k + 1, j)
@@ -231,7 +197,7 @@ def _note_prefix(model, chart, j, items):
         return found
     found = _note(items, found, (RIGHT, begin, j - 1), NOTHING)
     for k in range(begin, j):
-        if chart.values[place(model, PAIR, k, j)] > -np.inf:
+        if chart[place(model, PAIR, k, j)].real > -np.inf:
             found = _note(items, found, (PAIR, k, j), (RIGHT, begin, k - 1))
     return found
 
@@ -250,7 +216,7 @@ def _note_loop(model, chart, kind, i, j, items):
     for p in range(a + 1, min(a + LOOP, last - 2) + 1):
         pairs = place(model, PAIR, p, p) - p
         for q in range(max(p + 1, b - LOOP + p - a - 1), last):
-            if chart.values[pairs + q] > -np.inf:
+            if chart[pairs + q].real > -np.inf:
                 found = _note(items, found, (PAIR, p, q), NOTHING)
     if a + 1 < last:
         found = _note(items, found, (MULTI_2, a + 1, last - 1), NOTHING)
@@ -258,9 +224,13 @@ def _note_loop(model, chart, kind, i, j, items):
 
 
 @bare_kernel
-def _choices(model, chart, kind, i, j, work):
-    """As `choices`, of what `_bare` gives."""
-    items, values, scores = work.items, work.values, model.scores
+def choices(model, chart, kind, i, j, work):
+    """Write the choices for an item, and their values; returns their number. All are as `bare` gives them."""
+    items, values, scores, factor = work.items, work.values, model.scores, 0.0
+    if model.weighted and kind == PAIR:
+        factor = model.factors[row(i, model.n, model.reach) + j]
+        if factor == -np.inf:
+            return 0
     if kind == RIGHT:
         noted = _note_prefix(model, chart, j, items)
     elif kind in (PAIR, REST):
@@ -271,37 +241,19 @@ def _choices(model, chart, kind, i, j, work):
     for k in range(noted):
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
         second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
-        value, slope = 0.0, 0.0
+        value = scores[0] * 0.0
         for item in (first, second):
             if item[0] != NONE:
-                at = place(model, item[0], item[1], item[2])
-                value += chart.values[at]
-                if model.sloped:
-                    slope += chart.slopes[at]
+                value += chart[place(model, item[0], item[1], item[2])]
         # What cannot be is left out: the number of choices stays small, and no sum has to skip it.
-        if value == -np.inf:
+        if value.real == -np.inf:
             continue
-        n_cells = _choice_cells(model, kind, i, j, first, work.cells)
+        for c in range(_choice_cells(model, kind, i, j, first, work.cells)):
+            value += scores[work.cells[c]]
         free, cell = _unpaired(model, kind, i, j, first, second)
-        for c in range(n_cells):
-            value += scores.values[work.cells[c]]
-        value += free * scores.values[cell]
-        if model.weighted and kind == PAIR:
-            value += model.factors[row(i, model.n, model.reach) + j]
-        if model.sloped:
-            for c in range(n_cells):
-                slope += scores.slopes[work.cells[c]]
-            values.slopes[found] = slope + free * scores.slopes[cell]
-        values.values[found] = value
+        values[found] = value + free * scores[cell] + factor
         found = _note(items, found, first, second)
     return found
-
-
-@bare_kernel
-def choices(model, chart, kind, i, j, work):
-    """Write the choices for an item, and their values; returns their number."""
-    model, work = _bare(model, work)
-    return _choices(model, _bare_dual(chart), kind, i, j, work)
 
 
 @part_of_one_kernel
@@ -331,10 +283,10 @@ def derive(model, chart, uniforms, work, todo, partner):
     partner : (n,)
         Gets the partners, -1 where unpaired.
     """
-    bare, work = _bare(model, work)
-    chart = _bare_dual(chart)
+    model, work = bare(model, work)
+    chart = cells(chart)
     partner[:] = -1
-    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, bare.n - 1
+    todo[0, 0], todo[0, 1], todo[0, 2] = EXTERIOR, 0, model.n - 1
     # A stack of items that are still to be filled in; each choice pops one and pushes up to two. A structure
     # takes at most 3 n + 3 choices, and as many uniform numbers are given.
     left, made = 1, 0
@@ -343,11 +295,11 @@ def derive(model, chart, uniforms, work, todo, partner):
         kind, i, j = todo[left, 0], todo[left, 1], todo[left, 2]
         if kind == PAIR:
             partner[i], partner[j] = j, i
-        n_choices = _choices(bare, chart, kind, i, j, work)
+        n_choices = choices(model, chart, kind, i, j, work)
         if n_choices == 0:
             continue
         uniform = uniforms[made] if uniforms.size else -1.0
-        k = 6 * _pick(work.values.values, n_choices, chart.values[place(bare, kind, i, j)], uniform)
+        k = 6 * _pick(work.values, n_choices, chart[place(model, kind, i, j)], uniform)
         made += 1
         for first in (k, k + 3):
             if work.items[first] != NONE:
@@ -359,112 +311,84 @@ def derive(model, chart, uniforms, work, todo, partner):
 @bare_kernel
 def _fill(model, chart, kind, i, j, best, work):
     """Write what all ways to fill in an item are worth, or the best one."""
-    values, found, most = work.values, _choices(model, chart, kind, i, j, work), -np.inf
+    values, found, most = work.values, choices(model, chart, kind, i, j, work), -np.inf
     for k in range(found):
-        most = max(most, values.values[k])
+        most = max(most, values[k].real)
     at = place(model, kind, i, j)
-    chart.values[at] = most
     if best or most == -np.inf:
+        chart[at] = most
         return
-    # log sum exp(v) = most + log sum exp(v - most): no exponential exceeds 1. Its derivative is the mean of
-    # those of the choices, by their shares of the sum.
-    total, slope = 0.0, 0.0
+    # log sum exp(v) = most + log sum exp(v - most): no exponential exceeds 1.
+    total = values[0] * 0.0
     for k in range(found):
-        share = np.exp(values.values[k] - most)
-        total += share
-        if model.sloped:
-            slope += share * values.slopes[k]
-    chart.values[at] = np.log(total) + most
-    if model.sloped:
-        chart.slopes[at] = slope / total
+        total += _exp(values[k] - most)
+    chart[at] = _log(total) + most
 
 
 @bare_kernel
-def log_inside(model, chart, best, work):
-    """Fill the chart with log-partitions, or the best scores, but for what `close_circle` fills."""
-    model, work = _bare(model, work)
-    chart, letters, n, nick = _bare_dual(chart), model.letters, model.n, model.nick
+def log_inside(model, chart, work):
+    """Fill the chart with log-partitions, but for what `close_circle` fills."""
+    model, work = bare(model, work)
+    chart, letters, n, nick = cells(chart), model.letters, model.n, model.nick
     # Items are filled in after those that they leave: rows from the last base to the first, and in a row the
     # pair before the stretches that begin with it.
     begin = nick + GAP
     if nick < n:
-        chart.values[place(model, LEFT, nick, nick)] = 0.0
-        chart.values[place(model, RIGHT, begin, begin - 1)] = 0.0
+        chart[place(model, LEFT, nick, nick)] = 0.0
+        chart[place(model, RIGHT, begin, begin - 1)] = 0.0
     if not model.circular:
-        chart.values[n] = 0.0
+        chart[n] = 0.0
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, min(n, i + model.reach + 1)):
             may_pair = model.allowed[letters[i + 1] * N_LETTERS + letters[j + 1]]
             if may_pair and (j > i + model.min_hairpin or i < nick <= j):
-                _fill(model, chart, PAIR, i, j, best, work)
+                _fill(model, chart, PAIR, i, j, False, work)
             for kind in (MULTI, MULTI_2):
-                _fill(model, chart, kind, i, j, best, work)
+                _fill(model, chart, kind, i, j, False, work)
         if i < nick < n:
-            _fill(model, chart, LEFT, i, nick - 1, best, work)
+            _fill(model, chart, LEFT, i, nick - 1, False, work)
         if i == begin:
             for j in range(begin, n):
-                _fill(model, chart, RIGHT, begin, j, best, work)
+                _fill(model, chart, RIGHT, begin, j, False, work)
         if not model.circular:
-            _fill(model, chart, EXTERIOR, i, n - 1, best, work)
+            _fill(model, chart, EXTERIOR, i, n - 1, False, work)
 
 
 @bare_kernel
 def close_circle(model, chart, best, work):
-    """Fill what is outside of each pair of a circle that may be its first, and the sum of all."""
-    model, work = _bare(model, work)
-    chart, n = _bare_dual(chart), model.n
+    """Fill what is outside of each pair of a circle that may be its first; the sum of all, or the best."""
+    model, work = bare(model, work)
+    chart, n = cells(chart), model.n
     for i in range(n, -1, -1):
         for j in range(i + 1, n):
-            if chart.values[place(model, PAIR, i, j)] > -np.inf:
+            if chart[place(model, PAIR, i, j)].real > -np.inf:
                 _fill(model, chart, REST, i, j, best, work)
         _fill(model, chart, EXTERIOR, i, n - 1, best, work)
 
 
 @bare_kernel
 def _spread(model, chart, shares, kind, i, j, work, counts):
-    """Share what an item is expected to occur among its choices, and count their cells.
-
-    Returns how many bases are expected to be unpaired in the last loop of a circle, and the derivative.
-    """
-    at, sloped, outer, d_outer = place(model, kind, i, j), model.sloped, 0.0, 0.0
+    """Share what an item is expected to occur among its choices, and count their cells."""
+    at = place(model, kind, i, j)
     # Most items have no share at all; their choices are not listed.
-    share = shares.values[at]
-    if share == 0.0:
-        return outer, d_outer
+    share = shares[at]
+    if share.real == 0.0:
+        return
     # The outside pass, as an adjoint: shares flow from an item to those that its choice leaves.
-    items, values, used, d_part = work.items, work.values, work.cells, 0.0
-    for k in range(_choices(model, chart, kind, i, j, work)):
+    items, used = work.items, work.cells
+    for k in range(choices(model, chart, kind, i, j, work)):
         # A choice's part of its item's share is its part of the sum: exp(value of choice - log of the sum).
-        odds = np.exp(values.values[k] - chart.values[at])
-        part = share * odds
-        if sloped:
-            d_part = odds * (shares.slopes[at] + share * (values.slopes[k] - chart.slopes[at]))
+        part = share * _exp(work.values[k] - chart[at])
         first = items[6 * k], items[6 * k + 1], items[6 * k + 2]
         second = items[6 * k + 3], items[6 * k + 4], items[6 * k + 5]
         for item in (first, second):
             if item[0] != NONE:
-                _add(shares, place(model, item[0], item[1], item[2]), part, d_part, sloped)
+                to = place(model, item[0], item[1], item[2])
+                shares[to] = shares[to] + part
         for c in range(_choice_cells(model, kind, i, j, first, used)):
-            _add(counts, used[c], part, d_part, sloped)
+            counts[used[c]] = counts[used[c]] + part
         free, cell = _unpaired(model, kind, i, j, first, second)
-        _add(counts, cell, part * free, d_part * free, sloped)
-        if model.circular:
-            free = _outer_bases(model, kind, i, j, first)
-            outer, d_outer = outer + part * free, d_outer + d_part * free
-    return outer, d_outer
-
-
-@part_of_one_kernel
-def _outer_bases(model, kind, i, j, first):
-    """Bases of the last loop of a circle that a choice leaves unpaired, but for those in a stretch."""
-    if kind == EXTERIOR:
-        return model.n if first[0] == NONE else 0
-    if kind != REST:
-        return 0
-    if first[0] == MULTI_2:
-        return i
-    inner = first[2] - first[1] + 1 if first[0] == PAIR else 0
-    return model.n - (j - i + 1) - inner
+        counts[cell] = counts[cell] + part * free
 
 
 @bare_kernel
@@ -475,11 +399,11 @@ def log_outside(model, chart, shares, work, counts):
     ----------
     shares : as `chart`
         Zeros, but for the first cell.
-    counts : Dual of (N_CELLS,)
+    counts : (N_CELLS,)
         Get the expected counts times that first cell.
     """
-    model, work = _bare(model, work)
-    chart, shares, counts = _bare_dual(chart), _bare_dual(shares), _bare_dual(counts)
+    model, work = bare(model, work)
+    chart, shares, counts = cells(chart), cells(shares), cells(counts)
     n, nick = model.n, model.nick
     for i in range(n):
         if not model.circular:
@@ -497,20 +421,13 @@ def log_outside(model, chart, shares, work, counts):
 
 @bare_kernel
 def open_circle(model, chart, shares, work, counts):
-    """How often the pairs and stretches are expected that the last loop of a circle has, as `log_outside`.
-
-    Returns how many bases are expected to be unpaired in that loop, but for those in stretches, and the
-    derivative of this number.
-    """
-    model, work = _bare(model, work)
-    chart, shares, counts = _bare_dual(chart), _bare_dual(shares), _bare_dual(counts)
+    """How often the pairs and stretches are expected that the last loop of a circle has, as `log_outside`."""
+    model, work = bare(model, work)
+    chart, shares, counts = cells(chart), cells(shares), cells(counts)
     # The first pair of a circle is the one with the least base; all else lies between its ends, outside of
     # it.
-    n, outer, d_outer = model.n, 0.0, 0.0
+    n = model.n
     for i in range(n + 1):
-        for j in range(i, max(n, i + 1)):
-            # In the place of a pair (i, i): that the first pair is still to be chosen.
-            kind, last = (EXTERIOR, n - 1) if j == i else (REST, j)
-            more, d_more = _spread(model, chart, shares, kind, i, last, work, counts)
-            outer, d_outer = outer + more, d_outer + d_more
-    return outer, d_outer
+        _spread(model, chart, shares, EXTERIOR, i, n - 1, work, counts)
+        for j in range(i + 1, n):
+            _spread(model, chart, shares, REST, i, j, work, counts)

@@ -1,41 +1,20 @@
 """Structures of many short sequences in one call, which costs as much as that of one.
 
-For each sequence `structune.rna.kernels.sums` and `structune.rna.kernels.mea`, in rooms that all share.
+For each sequence `structune.rna.kernels.sums` and `structune.rna.kernels.mea`, in arrays that all share.
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
-from structune.kernels.vectors import cells
+from structune.kernels.jit import kernel, part_of_one_kernel
 from structune.rna.kernels.loops import ABSENT
 from structune.rna.kernels.mea import accuracies, trace
 from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside, row
 
 
-class Room(NamedTuple):
-    """What the kernels of one sequence work on, for the longest; n_cells is that of a table of its pairs."""
-
-    letters: Any  # (n + 2,) of int64, the first absent
-    tables: Any  # (6, n_cells): P, M, M2, adjoints of M, values of pairs, best values of stretches
-    suffixes: Any  # (4, n + 1): E, shares, best values, values of unpaired bases
-    raised: Any  # (n + 1,) of int64
-    ring: Any  # (32, LEFT + n + RIGHT)
-    rows: Any  # (9, n + RIGHT)
-    partners: Any  # (n,) of int64
-    todo: Any  # (n + 1, 2) of int64
-    nothing: Any  # (0,)
-    no_strands: Any  # (2, 0)
-    extent: Any  # (2,)
-    counts: Any  # (N_CELLS,), which only grow, as the others behind it, and nobody reads
-    length_counts: Any  # (2, n + 1)
-
-
-@bare_kernel
+@kernel
 def fold(
     letters, offsets, tables, lengths, at, min_hairpin, max_span, off, lonely, lanes, gains, least, span,
-    room, partners, is_known,
+    partners, is_known,
 ):  # fmt: skip
     """The structures that gain most, for each of several ways to gain, where sums stay in range.
 
@@ -57,89 +36,76 @@ def fold(
     is_known : (n_sequences,) of bool
         Gets where sums stayed in range.
     """
+    longest = lengths.shape[1] - 1
+    room = longest * (longest + 1) // 2 + 16  # runs of cells may end up to 16 beyond the last row
+    p, multi, multi_2, d_multi = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
+    values, best, suffixes, unpaired = (
+        np.empty(room),
+        np.empty(room),
+        np.empty(longest + 1),
+        np.empty(longest),
+    )
+    exterior, shares, raised = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1, np.int64)
+    all_ends, ring, rows = (
+        np.empty(longest + 2, np.int64),
+        np.empty((RING, LEFT + longest + RIGHT)),
+        np.empty((9, longest + RIGHT)),
+    )
+    partner, todo = np.empty(longest, np.int64), np.empty((longest + 1, 2), np.int64)
+    nothing, no_strands, extent = np.empty(0), np.empty((2, 0)), np.empty(2)
+    counts, length_counts = np.empty(tables.size), np.empty((2, longest + 1))  # which nobody reads
+    ring_cells = ring.reshape(-1)  # of which kernels take as many as they need, whatever its shape
     for s in range(offsets.size - 1):
         a, b = offsets[s], offsets[s + 1]
         n = b - a
-        ends = room.letters[: n + 2]
+        ends = all_ends[: n + 2]
+        ends[0] = ends[n + 1] = ABSENT
         for k in range(n):
             ends[k + 1] = letters[a + k]
-        ends[n + 1] = ABSENT
         # The cells of a table of pairs of this sequence, as `structune.rna.structure.space.n_cells` counts
         # them.
         reach = max(0, min(n - 1, max_span))
         n_cells = n * (reach + 1) - reach * (reach + 1) // 2
-        is_known[s] = _pairs(
-            n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room
-        )
-        if is_known[s]:
-            for way in range(len(gains)):
-                _values(n, reach, n_cells, gains[way], room)
-                accuracies(
-                    room.tables[4], room.suffixes[3, :n], reach, lonely, 0.0, lanes, room.rows,
-                    room.tables[5], room.suffixes[2],
-                )  # fmt: skip
-                trace(
-                    room.tables[4], room.suffixes[3, :n], reach, lonely, 0.0, room.tables[5],
-                    room.suffixes[2], room.todo, partners[way, a:b],
-                )  # fmt: skip
+        for table in (p, multi, multi_2, d_multi, best):
+            table[: n_cells + 16] = 0.0
+        shares[: n + 1] = 0.0
+        ring_cells[: RING * (LEFT + n + RIGHT)] = 0.0
+        rows[:, : n + RIGHT] = 0.0
+        inside(
+            ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, lanes, p, multi, multi_2,
+            exterior, raised, nothing, nothing, ring, rows, partner, extent, None,
+        )  # fmt: skip
+        # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
+        known = extent[0] > least and extent[1] < np.exp(span)
+        for i in range(n + 1):
+            known &= abs(np.log(exterior[i]) + RAISE * raised[i]) < span
+        ring_cells[: RING * (LEFT + n + RIGHT)] = 0.0
+        rows[:, : n + RIGHT] = 0.0
+        outside(
+            ends, tables, lengths, at, nothing, 1.0, reach, n, off, lanes, p, multi, multi_2, exterior,
+            raised, nothing, nothing, shares, d_multi, no_strands, nothing, nothing, ring, rows, partner,
+            counts, length_counts, no_strands, off,
+        )  # fmt: skip
+        # Outside, sums may leave the range though they were in it inside.
+        for k in range(n_cells):
+            known &= np.isfinite(p[k])
+        is_known[s] = known
+        for way in range(len(gains) if known else 0):
+            _values(n, reach, gains[way], p, values, unpaired)
+            accuracies(values, unpaired[:n], reach, lonely, 0.0, lanes, rows, best, suffixes)
+            trace(values, unpaired[:n], reach, lonely, 0.0, best, suffixes, todo, partners[way, a:b])
 
 
 @part_of_one_kernel
-def _pairs(n, reach, n_cells, ends, tables, lengths, at, min_hairpin, off, lanes, least, span, room):
-    """Probabilities of pairs in the first table; whether they are known."""
-    nothing, p, e, shares = room.nothing, room.tables[0], room.suffixes[0], room.suffixes[1]
-    _clear(n, n_cells, room)
-    inside(
-        ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, lanes, p, room.tables[1],
-        room.tables[2], e, room.raised, nothing, nothing, room.ring, room.rows, room.partners, room.extent,
-    )  # fmt: skip
-    # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
-    known = room.extent[0] > least and room.extent[1] < np.exp(span)
-    for i in range(n + 1):
-        known &= abs(np.log(e[i]) + RAISE * room.raised[i]) < span
-    _clear_rows(n, room)
-    outside(
-        ends, tables, lengths, at, nothing, 1.0, reach, n, off, lanes, p, room.tables[1], room.tables[2], e,
-        room.raised, nothing, nothing, shares, room.tables[3], room.no_strands, nothing, nothing, room.ring,
-        room.rows, room.partners, room.counts, room.length_counts, room.no_strands, off,
-    )  # fmt: skip
-    # Outside, sums may leave the range though they were in it inside.
-    for k in range(n_cells):
-        known &= np.isfinite(p[k])
-    return known
-
-
-@part_of_one_kernel
-def _clear(n, n_cells, room):
-    """As the kernels expect their arguments."""
-    room.tables[:, : n_cells + 16] = 0.0
-    room.suffixes[:, : n + 1] = 0.0
-    room.raised[: n + 1] = 0
-    _clear_rows(n, room)
-
-
-@part_of_bare_kernel
-def _clear_rows(n, room):
-    room.rows[:, : n + RIGHT] = 0.0
-    ring = cells(room.ring)  # of which the kernels take as much as they need, whatever its shape
-    for k in range(RING * (LEFT + n + RIGHT)):
-        ring[k] = 0.0
-
-
-@part_of_one_kernel
-def _values(n, reach, n_cells, gain, room):
-    """What each pair and unpaired base gains."""
-    p, values, unpaired = room.tables[0], room.tables[4], room.suffixes[3]
-    for i in range(n):
-        unpaired[i] = 0.0
+def _values(n, reach, gain, p, values, unpaired):
+    """What each pair and unpaired base gains, as `Gain` has it."""
+    unpaired[:n] = 0.0
     for i in range(n):
         here = row(i, n, reach)
         for j in range(i, min(n, i + reach + 1)):
-            # See `Gain`: scale * p - cost for a pair, and gain[2] times the probability to be unpaired for a
-            # base.
+            # scale * p - cost of a pair, and gain[2] times the probability to be unpaired of a base
             values[here + j] = gain[0] * p[here + j] - gain[1]
             unpaired[i] += p[here + j]
             unpaired[j] += p[here + j]
     for i in range(n):
         unpaired[i] = gain[2] * max(1.0 - unpaired[i], 0.0)
-    room.tables[5, : n_cells + 16] = 0.0

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_one_kernel
-from structune.rna.kernels.grammar import NONE, PAIR, choices, place
+from structune.kernels.vectors import cells
+from structune.rna.kernels.grammar import NONE, PAIR, bare, choices, place
 
 DEPTH, TOP, LISTS, FOUND, PRUNED, N_STATE = 0, 1, 2, 3, 4, 5
 NEXT, LAST, TODO, PLACE, PAIRS, N_FRAME = 0, 1, 2, 3, 4, 5
@@ -19,45 +20,19 @@ DONE, MORE_CHOICES, MORE_ROWS = 0, 1, 2  # why a search stops
 
 
 class Search(NamedTuple):
-    """A search that can go on where it stopped.
+    """A search that can go on where it stopped."""
 
-    Attributes
-    ----------
-    state : (N_STATE,)
-        Numbers of frames, choices, lists, and structures found; whether any choice lost too much.
-    frames : (most_depth, N_FRAME)
-        The next choice and the end of its list; the items that are left beside it, the place for others, and
-        the number of pairs.
-    losses : (most_depth,)
-        Of what was chosen before, beside the best.
-    todo : (2 * most_depth, 4)
-        Items, and the place of the next one, -1 for none.
-    pairs : (n, 2)
-    lists : as the chart
-        The number of each item's list, from 1, 0 where it is not known.
-    starts : (room + 1,)
-        Where lists begin.
-    choice_losses : (room,)
-    choice_items : (room, 6)
-    """
-
-    state: Any
+    state: Any  # (N_STATE,): numbers of frames, choices, lists and structures found; whether any was left out
+    # (most_depth, N_FRAME): the next choice and the end of its list; the items that are left beside it, the
+    # place for others, and the number of pairs
     frames: Any
-    losses: Any
-    todo: Any
-    pairs: Any
-    lists: Any
-    starts: Any
-    choice_losses: Any
-    choice_items: Any
-
-
-class Rows(NamedTuple):
-    """Structures found: partners (room, n), losses (room,), and these as a heap, the worst first (room,)."""
-
-    partners: Any
-    losses: Any
-    heap: Any
+    losses: Any  # (most_depth,): of what was chosen before, beside the best
+    todo: Any  # (2 * most_depth, 4): items, and the place of the next one, -1 for none
+    pairs: Any  # (n, 2)
+    lists: Any  # as the chart: the number of each item's list, from 1, 0 where it is not known
+    starts: Any  # (room + 1,): where lists begin
+    choice_losses: Any  # (room,)
+    choice_items: Any  # (room, 6)
 
 
 @part_of_one_kernel
@@ -69,7 +44,7 @@ def _list(model, chart, search, work, most_loss, kind, i, j):
     # Choices by what they lose beside the best one of the item, the least first. So a list may end at the
     # first that loses too much, and the search goes back as soon as one does (Waterman & Byers 1985; Wuchty
     # et al. 1999).
-    state, values, losses, best = search.state, work.values.values, search.choice_losses, -np.inf
+    state, values, losses, best = search.state, work.values, search.choice_losses, -np.inf
     first = last = state[TOP]
     found = choices(model, chart, kind, i, j, work)
     for k in range(found):
@@ -121,57 +96,26 @@ def _expand(model, chart, search, work, loss, most_loss, todo, free, n_pairs):
 
 
 @bare_kernel
-def _sink(rows, size, k):
-    """Put place k of the heap where it belongs below."""
-    # A binary heap of the places of rows, the greatest loss on top: the row to be replaced.
-    heap, losses = rows.heap, rows.losses
-    while 2 * k + 1 < size:
-        child = 2 * k + 1
-        if child + 1 < size and losses[heap[child + 1]] > losses[heap[child]]:
-            child += 1
-        if losses[heap[k]] >= losses[heap[child]]:
-            return
-        heap[k], heap[child] = heap[child], heap[k]
-        k = child
-
-
-@part_of_one_kernel
-def _keep(search, rows, n_pairs, loss, most_rows):
-    """Write a structure, in the place of the worst if there are enough."""
-    state = search.state
-    row = state[FOUND]
-    if row == most_rows:
-        row = rows.heap[0]
-    rows.losses[row] = loss
-    for k in range(rows.partners.shape[1]):
-        rows.partners[row, k] = -1
-    for k in range(n_pairs):
-        i, j = search.pairs[k, 0], search.pairs[k, 1]
-        rows.partners[row, i], rows.partners[row, j] = j, i
-    if state[FOUND] == most_rows:
-        _sink(rows, most_rows, 0)
-        return
-    rows.heap[row] = row
-    state[FOUND] += 1
-    if state[FOUND] == most_rows:
-        # The heap is built once, when as many are found as are wanted; before, all are kept.
-        for k in range(most_rows // 2, -1, -1):
-            _sink(rows, most_rows, k)
-
-
-@bare_kernel
-def search_best(model, chart, search, work, most_loss, most_rows, rows):
-    """Go on until all structures are found that lose at most `most_loss`, or the best `most_rows` of them.
+def search_best(model, chart, search, work, most_loss, partners, losses):
+    """Go on until all structures are found that lose at most `most_loss`.
 
     A search begins with one frame, whose only choice leaves the whole sequence. Returns why it stopped: DONE,
     or for want of room, MORE_CHOICES or MORE_ROWS.
+
+    Parameters
+    ----------
+    partners, losses : (n_rows, n), (n_rows,)
+        Get the structures.
     """
-    state, room, frames = search.state, rows.losses.size, search.frames
+    n_choices, chart = work.values.size, cells(chart)
+    model, work = bare(model, work)
+    state, frames = search.state, search.frames
     while state[DEPTH]:
         # The exterior's end has a list, too.
-        if search.choice_losses.size - state[TOP] < 2 * work.values.values.size:
+        if search.choice_losses.size - state[TOP] < 2 * n_choices:
             return MORE_CHOICES
-        if state[FOUND] == room and room < most_rows:
+        row = state[FOUND]
+        if row == losses.size:
             return MORE_ROWS
         f = state[DEPTH] - 1
         chosen = frames[f, NEXT]
@@ -181,9 +125,7 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
         # Losses add up along a derivation: this one's best completion loses exactly so much.
         loss = search.losses[f] + search.choice_losses[chosen]
         if loss > most_loss:
-            state[PRUNED] = 1
-        if loss > most_loss or (state[FOUND] == most_rows and loss >= rows.losses[rows.heap[0]]):
-            state[DEPTH] = f  # later ones lose more
+            state[PRUNED], state[DEPTH] = 1, f  # later ones lose more
             continue
         frames[f, NEXT] += 1
         todo, free = frames[f, TODO], frames[f, PLACE]
@@ -194,6 +136,13 @@ def search_best(model, chart, search, work, most_loss, most_rows, rows):
                     search.todo[free, part] = search.choice_items[chosen, first + part]
                 search.todo[free, 3] = todo
                 todo, free = free, free + 1
-        if not _expand(model, chart, search, work, loss, most_loss, todo, free, frames[f, PAIRS]):
-            _keep(search, rows, frames[state[DEPTH], PAIRS], loss, most_rows)
+        if _expand(model, chart, search, work, loss, most_loss, todo, free, frames[f, PAIRS]):
+            continue
+        losses[row] = loss
+        for k in range(partners.shape[1]):
+            partners[row, k] = -1
+        for k in range(frames[state[DEPTH], PAIRS]):
+            i, j = search.pairs[k, 0], search.pairs[k, 1]
+            partners[row, i], partners[row, j] = j, i
+        state[FOUND] += 1
     return DONE

@@ -1,5 +1,9 @@
 """Inside and outside recursions of the CONTRAfold model in the linear domain, one sequence a call.
 
+`inside` is also the recursion of the best structure: with scores in place of potentials, ``scores`` True in
+place of None, sums for products and maxima for sums (semirings: Goodman, Computational Linguistics 25:573,
+1999). What cannot be is then -inf.
+
 Bases are numbers 0-5: ACGU, one that is none of these, and one that is absent, which stand at both ends of
 ``letters`` (n + 2,), and GAP of them from ``nick`` on between two strands (``nick`` is n for one). The bases
 of a pair are at most ``reach`` apart. Rows (i, i..min(i + reach, n - 1)) of a table of pairs follow one
@@ -18,7 +22,7 @@ L, R   of two strands: suffixes of the first, i..nick - 1, and prefixes of the s
 import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
-from structune.kernels.vectors import cells, load, splat, store, total, width
+from structune.kernels.vectors import cells, larger, load, splat, store, total, width
 from structune.rna.kernels.loops import ABSENT, GAP, LOOP, N_LETTERS, quad
 
 # The recursions are McCaskill's (Biopolymers 29:1105, 1990) with CONTRAfold's loops (Do, Woods & Batzoglou,
@@ -43,6 +47,46 @@ def row(i, n, reach):
     # rows before i, less i because cell (i, j) is at its start + j - i, is i * reach less what they lack.
     shorter = max(i - (n - 1 - reach), 0)  # rows before that the end of the sequence cuts
     return i * reach - shorter * (shorter - 1) // 2
+
+
+# `scores` is known when these are compiled: the other branch is not there.
+
+
+@part_of_bare_kernel
+def _both(a, b, scores):
+    if scores is None:
+        return a * b
+    return a + b
+
+
+@part_of_bare_kernel
+def _either(a, b, scores):
+    if scores is None:
+        return a + b
+    return max(a, b)
+
+
+@part_of_bare_kernel
+def _either_run(a, b, scores):
+    if scores is None:
+        return a + b
+    return larger(a, b)
+
+
+@part_of_bare_kernel
+def _impossible(like, scores):
+    """Zero or its logarithm, of the type of a potential."""
+    if scores is None:
+        return like * 0.0
+    return -np.inf
+
+
+@part_of_bare_kernel
+def _certain(like, scores):
+    """One or its logarithm, likewise."""
+    if scores is None:
+        return like * 0.0 + 1.0
+    return 0.0
 
 
 @part_of_bare_kernel
@@ -88,14 +132,14 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
 
 
 @part_of_one_kernel
-def _interior(i, step, begin, end, size, most, n, loop, ring, lanes, out, ahead):
+def _interior(i, step, begin, end, size, most, n, loop, ring, lanes, scores, out, ahead):
     """out[j] = sum over loop sizes of potential * ring[i + step * (1 + l1), j - step * (1 + l2)], for all j.
 
     ``ahead`` gets the same of the row i - step but for l1 = 0, which `_add_nearest` adds. Loops have less
     than `size` unpaired bases, and less than ``most - j`` on the second side.
     """
     stride, w = LEFT + n + RIGHT, width(lanes)
-    zero = splat(loop[0] * 0.0, lanes)
+    zero = splat(_impossible(loop[0], scores), lanes)
     # Two vectors of sums for each row: a potential is loaded once for both, and the additions of four do not
     # wait for each other.
     for j in range(begin, end, 2 * w):
@@ -106,7 +150,10 @@ def _interior(i, step, begin, end, size, most, n, loop, ring, lanes, out, ahead)
                 first, second = load(ring, at - step * l2, lanes), load(ring, at - step * l2 + w, lanes)
                 potential, next_potential = loop[l1 * LOOP + l2], loop[(l1 + 1) * LOOP + l2]
                 here, there = splat(potential, lanes), splat(next_potential, lanes)
-                a, b, c, d = a + here * first, b + here * second, c + there * first, d + there * second
+                a = _either_run(a, _both(here, first, scores), scores)
+                b = _either_run(b, _both(here, second, scores), scores)
+                c = _either_run(c, _both(there, first, scores), scores)
+                d = _either_run(d, _both(there, second, scores), scores)
         store(out, j, a)
         store(out, j + w, b)
         store(ahead, j, c)
@@ -114,15 +161,16 @@ def _interior(i, step, begin, end, size, most, n, loop, ring, lanes, out, ahead)
 
 
 @part_of_one_kernel
-def _add_nearest(i, step, begin, end, most, n, loop, ring, lanes, out):
+def _add_nearest(i, step, begin, end, most, n, loop, ring, lanes, scores, out):
     """Add the sizes with l1 = 0 to what `_interior` has left ahead for row i."""
     at, w = (i + step) % RING * (LEFT + n + RIGHT) + LEFT - step, width(lanes)
     for j in range(begin, end, 2 * w):
         a, b = load(out, j, lanes), load(out, j + w, lanes)
         for l2 in range(min(LOOP, most - j)):
             potential = splat(loop[l2], lanes)
-            a = a + potential * load(ring, at + j - step * l2, lanes)
-            b = b + potential * load(ring, at + j - step * l2 + w, lanes)
+            first, second = load(ring, at + j - step * l2, lanes), load(ring, at + j - step * l2 + w, lanes)
+            a = _either_run(a, _both(potential, first, scores), scores)
+            b = _either_run(b, _both(potential, second, scores), scores)
         store(out, j, a)
         store(out, j + w, b)
 
@@ -130,9 +178,12 @@ def _add_nearest(i, step, begin, end, most, n, loop, ring, lanes, out):
 @bare_kernel
 def inside(
     letters, tables, lengths, at, factors, min_hairpin, reach, nick, circular, lanes, pairs, multi, multi_2,
-    exterior, raised, left, right, ring, scratch, partners, extent,
+    exterior, raised, left, right, ring, scratch, partners, extent, scores,
 ):  # fmt: skip
     """Fill P, M, M2, E, L and R; E[0] is the partition function, but of a circle, for which E is of no use.
+
+    Or the best scores of all these, whose ``tables``, ``lengths`` and ``factors`` are scores, and ``ring`` is
+    full of -inf; ``raised`` and ``extent`` are of no use then.
 
     Parameters
     ----------
@@ -158,19 +209,21 @@ def inside(
     ) = by_table(tables, at)  # fmt: skip
     span, hairpin = cells(lengths[0]), cells(lengths[1])
     branch, unpaired = tables[at.multi_paired], tables[at.multi_unpaired]
-    closing = tables[at.multi_base] * branch
+    closing = _both(tables[at.multi_base], branch, scores)
     outer, free = tables[at.external_paired], tables[at.external_unpaired]
     p, m, m2, e, factor = cells(pairs), cells(multi), cells(multi_2), cells(exterior), cells(factors)
     g, s, sums, b = cells(ring), cells(letters), cells(scratch[0]), cells(scratch[1])
     ahead = cells(scratch[2])
-    stride, zero, weighted = LEFT + n + RIGHT, closing * 0.0, factors.size > 0
-    lefts, rights, begin, strands = cells(left), cells(right), nick + GAP, tables[at.strands] * outer
+    stride, weighted = LEFT + n + RIGHT, factors.size > 0
+    zero, one = _impossible(closing, scores), _certain(closing, scores)
+    lefts, rights, begin = cells(left), cells(right), nick + GAP
+    strands = _both(tables[at.strands], outer, scores)
     if nick < n:
-        lefts[nick] = rights[begin] = zero + 1.0
+        lefts[nick] = rights[begin] = one
     # The partition function of an empty exterior is 1. ``level`` is how often the suffix at hand was divided
     # by exp(RAISE); n - n is a zero of the type of n, which numba would otherwise take for another.
     least, most, level, raising = np.inf, 0.0, n - n, np.exp(RAISE)
-    e[n], raised[n] = zero + 1.0, level
+    e[n], raised[n] = one, level
     for i in range(n - 1, -1, -1):
         partners[n - 1], end = i, min(n, i + reach + 1)
         here, below, slot = row(i, n, reach), row(i + 1, n, reach), i % RING * stride
@@ -181,10 +234,10 @@ def inside(
         first, inner = i + min_hairpin + 1, sums
         if (n - i) % 2:
             room = min(LOOP, end - i - min_hairpin - 3)
-            _interior(i, 1, first - 1, end, room, end + LOOP, n, loop, g, lanes, sums, ahead)
+            _interior(i, 1, first - 1, end, room, end + LOOP, n, loop, g, lanes, scores, sums, ahead)
         else:
             inner = ahead
-            _add_nearest(i, 1, first, end, end + LOOP, n, loop, g, lanes, ahead)
+            _add_nearest(i, 1, first, end, end + LOOP, n, loop, g, lanes, scores, ahead)
         for j in range(i, min(n, end + RING)):  # of row i + RING
             g[slot + LEFT + j] = zero
         for j in range(i, end):
@@ -192,37 +245,40 @@ def inside(
             b[j] = zero
         # E[i] = E[i + 1] free + sum over j of P[i, j] dangle outer E[j + 1]: base i is unpaired, or pairs
         # with j. The places between two strands are no bases, and cost nothing.
-        total, found = e[i + 1] * (zero + 1.0 if nick <= i < begin else free), n - n
-        total_left = zero if i >= nick or nick == n else lefts[i + 1] * free
+        total, found = _both(e[i + 1], one if nick <= i < begin else free, scores), n - n
+        total_left = zero if i >= nick or nick == n else _both(lefts[i + 1], free, scores)
         for j in range(first, end):
             y, y_next, y_before = s[j + 1], s[j + 2], s[j]
             own = base_pair[x * N_LETTERS + y]
             if weighted:
-                own *= factor[here + j]
-            if own == 0.0:
+                own = _both(own, factor[here + j], scores)
+            if own == zero:
                 continue
             word = quad(x, y, x_next, y_before)
             # Loops that see letters: 0x1 with the unpaired base j - 1, 1x0 with i + 1, and 1x1 with both.
-            two = inner[j] + bulge[y_before] * g[slot1 + j - 2] + bulge[x_next] * g[slot2 + j - 1]
-            two += one_by_one[x_next * N_LETTERS + y_before] * g[slot2 + j - 2]
-            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, zero + 1.0)
-            closed, distance = hairpin[j - i - 1] * special * hairpin_mismatch[word], span[j - i]
-            if circular:
-                # A pair of a circle spans the shorter way.
-                distance = span[min(j - i, n - j + i)]
+            two = _either(inner[j], _both(bulge[y_before], g[slot1 + j - 2], scores), scores)
+            two = _either(two, _both(bulge[x_next], g[slot2 + j - 1], scores), scores)
+            letter_pair = one_by_one[x_next * N_LETTERS + y_before]
+            two = _either(two, _both(letter_pair, g[slot2 + j - 2], scores), scores)
+            special = special_hairpin(s, i, j, hairpin_3, hairpin_4, one)
+            closed = _both(_both(hairpin[j - i - 1], special, scores), hairpin_mismatch[word], scores)
+            # A pair of a circle spans the shorter way.
+            distance = span[min(j - i, n - j + i) if circular else j - i]
             crossing = i < nick <= j
             # Where two strands end within (i, j), the loop is one of the exterior: what is left of the first
             # strand, times what is left of the second, times the constant of two strands being together.
             if crossing:
-                closed = strands * external_dangle[word] * lefts[i + 1] * rights[j]
-                distance = zero + 1.0
-            within = two * mismatch[word] + closed
+                closed = _both(_both(strands, external_dangle[word], scores), lefts[i + 1], scores)
+                closed, distance = _both(closed, rights[j], scores), one
+            within = _either(_both(two, mismatch[word], scores), closed, scores)
             # A multi-branch loop has two branches at least within (i + 1, j - 1), whence M2; a stack needs
             # its pair.
             if j > i + 1:
-                within += closing * multi_dangle[word] * m2[below + j - 1]
-                within += stack[context(word, x_before, y_next, circular or crossing)] * p[below + j - 1]
-            value = own * distance * within
+                branches = _both(_both(closing, multi_dangle[word], scores), m2[below + j - 1], scores)
+                stacked = stack[context(word, x_before, y_next, circular or crossing)]
+                stacked = _both(stacked, p[below + j - 1], scores)
+                within = _either(_either(within, branches, scores), stacked, scores)
+            value = _both(_both(own, distance, scores), within, scores)
             # The extent of P tells whether a scale was good: what is below 1e-300 has lost digits.
             size = abs(value.real)
             least, most = min(least, size), max(most, size)
@@ -230,49 +286,51 @@ def inside(
             # pair of a loop (G), as a branch (b), and in the exterior.
             word = quad(y, x, y_next, x_before)
             p[here + j] = value
-            g[slot + LEFT + j] = value * mismatch[word]
-            b[j] = value * multi_dangle[word] * branch
+            g[slot + LEFT + j] = _both(value, mismatch[word], scores)
+            b[j] = _both(_both(value, multi_dangle[word], scores), branch, scores)
             # Suffixes are raised by their own numbers of steps: they are brought to the level of this row.
-            branched = value * external_dangle[word] * outer
-            total += branched * levelled(e[j + 1], raised[j + 1] - level)
+            branched = _both(_both(value, external_dangle[word], scores), outer, scores)
+            suffix = levelled(e[j + 1], raised[j + 1] - level)
+            total = _either(total, _both(branched, suffix, scores), scores)
             if j < nick < n:
-                total_left += branched * lefts[j + 1]
+                total_left = _either(total_left, _both(branched, lefts[j + 1], scores), scores)
             partners[found] = j
             found += 1
         if i < nick < n:
             lefts[i] = total_left
         if i == begin:
-            _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights)
-        # One step up or down a row keeps E between exp(-RAISE) and exp(RAISE); logs are E + RAISE * raised.
-        if abs(total.real) > raising:
-            level, total = level + 1, total / raising
-        if abs(total.real) < 1.0 / raising:
-            level, total = level - 1, total * raising
+            _prefixes(begin, n, reach, s, p, external_dangle, outer, free, scores, rights)
+        if scores is None:
+            # One step up or down a row keeps E between exp(-RAISE) and exp(RAISE); logs are E + RAISE *
+            # raised.
+            if abs(total.real) > raising:
+                level, total = level + 1, total / raising
+            if abs(total.real) < 1.0 / raising:
+                level, total = level - 1, total * raising
         e[i], raised[i] = total, level
-        _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes)
+        _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes, scores)
     extent[0], extent[1] = least, most
 
 
 @part_of_one_kernel
-def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, rights):
+def _prefixes(begin, n, reach, s, p, external_dangle, outer, free, scores, rights):
     """R, once the pairs of the second strand are known."""
     for j in range(begin, n):
-        total = rights[j] * free
+        total = _both(rights[j], free, scores)
         for k in range(begin, j):
-            value = p[row(k, n, reach) + j]
             word = quad(s[j + 1], s[k + 1], s[j + 2], s[k])
-            total += value * external_dangle[word] * outer * rights[k]
+            branched = _both(_both(p[row(k, n, reach) + j], external_dangle[word], scores), outer, scores)
+            total = _either(total, _both(branched, rights[k], scores), scores)
         rights[j + 1] = total
 
 
 @part_of_one_kernel
-def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes):
+def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, m2, sums, lanes, scores):
     """Row i of M and M2: `sums` gets the stretches whose first branch (i, k) has others to its right.
 
     What is unpaired there is of one strand.
     """
-    w = width(lanes)
-    zero = unpaired * 0.0
+    w, zero = width(lanes), _impossible(unpaired, scores)
     skipped = zero if nick <= i < nick + GAP else unpaired
     for j in range(i, end + w):
         sums[j] = zero
@@ -282,17 +340,18 @@ def _multi(i, n, reach, nick, end, here, below, unpaired, partners, found, b, m,
         k = partners[f]
         first, at = splat(b[k], lanes), row(k + 1, n, reach)
         for j in range(k + 1, end, w):
-            store(sums, j, load(sums, j, lanes) + first * load(m, at + j, lanes))
+            further = _both(first, load(m, at + j, lanes), scores)
+            store(sums, j, _either_run(load(sums, j, lanes), further, scores))
     # Stretches with the branch (i, k) alone: single(j) = b[j] + unpaired * single(j - 1), for bases behind k
     # are unpaired; they do not go on from one strand to the other.
     single = zero
     for j in range(i, end):
-        single = b[j] if j == nick else single * unpaired + b[j]
-        m[here + j], m2[here + j] = single + sums[j], sums[j]
+        single = b[j] if j == nick else _either(_both(single, unpaired, scores), b[j], scores)
+        m[here + j], m2[here + j] = _either(single, sums[j], scores), sums[j]
     for j in range(i + 1, end):
         # Base i may be unpaired itself: then it is the stretch from i + 1 on.
-        m[here + j] = m[here + j] + skipped * m[below + j]
-        m2[here + j] = m2[here + j] + skipped * m2[below + j]
+        m[here + j] = _either(m[here + j], _both(skipped, m[below + j], scores), scores)
+        m2[here + j] = _either(m2[here + j], _both(skipped, m2[below + j], scores), scores)
 
 
 @part_of_one_kernel
@@ -451,10 +510,10 @@ def outside(
         if with_loops:
             _interior_adjoint(i, i + 1, end, n, loop, d_i, g, lanes, d_g, n_loop)
         elif i % 2 == 0:
-            _interior(i, -1, i + 1, min(n, end + 1), LOOP, n - 1, n, loop, d_i, lanes, d_g, ahead)
+            _interior(i, -1, i + 1, min(n, end + 1), LOOP, n - 1, n, loop, d_i, lanes, None, d_g, ahead)
         else:
             around = ahead
-            _add_nearest(i, -1, i + 1, end, n - 1, n, loop, d_i, lanes, ahead)
+            _add_nearest(i, -1, i + 1, end, n - 1, n, loop, d_i, lanes, None, ahead)
         _multi_adjoint(
             i, n, reach, nick, end, here, below, unpaired, partners, found, b, m, d_m, d_m2, sums, d_b, lanes
         )

@@ -22,11 +22,11 @@ from structune.rna.structure.space import (
     offences,
     partners_of,
     places,
+    rows_of,
     strands_of,
 )
 from structune.structure import Array, FloatArray, IntArray
 
-# beside it every score is small, and the digits that it leaves to them are enough: 1e-9 with ten forced pairs
 # A pair that must be is worth so much that the best structure has as many of these as there can be. Taken off
 # again, rounding leaves an error of 1e7 * 2^-53 with ten of them, about 1e-9.
 FORCED = 1e6
@@ -41,19 +41,10 @@ _OF_BASES = {  # as the left base of a pair, and as the right one
 
 
 class PairScores(NamedTuple):
-    """Scores of the pairs of a sequence beside their own.
+    """Scores of the pairs of a sequence beside their own."""
 
-    Attributes
-    ----------
-    bases : ndarray, shape (n, 2)
-        Of each base as the left one of its pair, and as the right one.
-    pairs : ndarray of int64, shape (n_pairs, 2)
-        Pairs that have more, or are not to be.
-    values : ndarray, shape (n_pairs,)
-    """
-
-    bases: FloatArray
-    pairs: IntArray
+    bases: FloatArray  # shape (n, 2), of each base as the left one of its pair, and as the right one
+    pairs: IntArray  # shape (n_pairs, 2), those that have more, or are not to be
     values: FloatArray
 
     @property
@@ -69,9 +60,8 @@ class PairScores(NamedTuple):
         (left, right), n = self.bases.T, len(self.bases)
         scores = np.empty(n_cells(n, reach) if n else 0)
         # score(i, j) = left[i] + right[j], row by row: -inf on either side forbids the pair.
-        for i in range(n):
-            start, end = row(i, n, reach), min(n, i + reach + 1)
-            np.add(left[i], right[i:end], out=scores[start + i : start + end])
+        for i, of_row in enumerate(rows_of(scores, n, reach)):
+            np.add(left[i], right[i : i + of_row.size], out=of_row)
         for (i, j), value in zip(self.pairs.tolist(), self.values.tolist(), strict=True):
             if j - i <= reach:
                 scores[row(i, n, reach) + j] += value

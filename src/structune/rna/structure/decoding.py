@@ -12,111 +12,94 @@ from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
-from structune.rna.kernels.viterbi import viterbi
-from structune.rna.structure.features import STARTS
-from structune.rna.structure.inference import (
-    LogInference,
-    ScaledInference,
-    grammar_choices,
-    grammar_model,
-    new_chart,
-    rows,
-    share_below,
-    tables_of,
-)
-from structune.rna.structure.potentials import Potentials, with_ends
-from structune.rna.structure.space import Space, n_cells, row_of
+from structune.rna.structure.features import STARTS, Potentials
+from structune.rna.structure.inference import Chart, share_below
+from structune.rna.structure.space import Space, n_cells, row_of, rows_of
 from structune.running.memory import require_memory
 from structune.running.monitor import step
 from structune.structure import Array, FloatArray, IntArray
 
 # The search for the n best structures doubles the loss until there are enough.
 _FIRST_LOSS = 2.0  # beside the best structure: where a search for others begins
-_ROWS = 64  # at first
+_ROWS, _SPARE = 64, 4  # of structures at first, and beyond the number that is wanted
 _ENLARGED = ("starts", "choice_losses", "choice_items")
 
 
-class Viterbi:
-    """The best way to fill in every part of a sequence.
+def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> Chart:
+    """The scores of the best way to fill in every part of a sequence; the first is that of the whole."""
+    n, chart = letters.size, Chart(scores, letters, space, extra)
+    model = chart.model
+    rows = np.zeros((3, n + kernels.RIGHT))
+    ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
+    partners, raised = np.full(n, n), np.empty(n + 1, np.int64)
+    with step("best scores", lambda: share_below(partners, space)):
+        kernels.inside(
+            model.letters[: n + 2], scores.scores(), scores.length_scores(n), STARTS, extra,
+            space.min_hairpin, model.reach, model.nick, space.circular, all_lanes(float), chart.pairs,
+            chart.multi, chart.multi_2, chart.exterior, raised, chart.left, chart.right, ring, rows, partners,
+            np.empty(2), True,
+        )  # fmt: skip
+    if space.circular:
+        grammar.close_circle(model, chart.values, True, chart.work)
+    return chart
 
-    Attributes
-    ----------
-    score : float
-        Of the best structure.
+
+def n_best(chart: Chart, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
+    """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
+
+    None that scores more than `most_loss` below the best, by a chart of `best_scores`.
     """
+    score, n_bases = float(chart.values[0]), chart.model.n
+    if n < 1 or not n_bases:
+        return np.full((min(n, 1), n_bases), -1, np.int16), np.full(min(n, 1), score)
+    within = min(_FIRST_LOSS, most_loss)
+    while True:
+        partners, losses, is_all = _best_within(chart, n, within)
+        if is_all or within == most_loss or len(losses) == n:
+            return partners, score - losses
+        within = min(2 * within, most_loss)
 
-    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: FloatArray) -> None:
-        self.n, self._reach = letters.size, space.reach(letters.size)
-        self._model = grammar_model(scores, letters, space, extra)
-        n, nick = self.n, self._model.nick
-        self._chart = new_chart(self._model, -np.inf)
-        exterior, pairs, multi, multi_2, left, right, _ = tables_of(self._model, self._chart.values)
-        exterior[:] = 0.0
-        rows = np.zeros((2, n + kernels.RIGHT))
-        ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
-        partners = np.full(n, n)
-        with step("best scores", lambda: share_below(partners, space)):
-            viterbi(
-                with_ends(letters, space.circular)[: n + 2], scores.scores(), scores.length_scores(n), STARTS,
-                extra, space.min_hairpin, self._reach, nick, space.circular, all_lanes(float), pairs, multi,
-                multi_2, exterior, left, right, ring, rows, partners,
-            )  # fmt: skip
-        if space.circular:
-            grammar.close_circle(self._model, self._chart, True, grammar_choices(self._model))
-        self.score = float(self._chart.values[0])
 
-    def best(self) -> IntArray:
-        """Partners of the bases, -1 for none."""
-        return derive(self._model, self._chart, np.empty(0))
-
-    def n_best(self, n: int, most_loss: float = np.inf) -> tuple[Array, FloatArray]:
-        """The `n` structures of highest score, falling: partners, shape (n_found, n_bases), and scores.
-
-        None that scores more than `most_loss` below the best.
-        """
-        if n < 1 or not self.n:
-            return np.full((min(n, 1), self.n), -1, np.int16), np.full(min(n, 1), self.score)
-        within = min(_FIRST_LOSS, most_loss)
-        while True:
-            rows, is_all = self._best_within(n, within)
-            if is_all or within == most_loss or len(rows.losses) == n:
-                # Stable, so that structures of equal scores keep the order in which they were found.
-                order = np.argsort(rows.losses, kind="stable")
-                return rows.partners[order], self.score - rows.losses[order]
-            within = min(2 * within, most_loss)
-
-    def _best_within(self, n: int, most_loss: float) -> tuple[subopt.Rows, bool]:
-        """The `n` best structures that lose at most so much, and whether there are no others at all."""
-        model, chart, room = self._model, self._chart, grammar_choices(self._model)
-        depth, size = 3 * model.n + 4, 4 * grammar.most_choices(model.n)  # a structure has no more choices
-        # The search begins with one frame; its only choice leaves the whole sequence.
-        search = subopt.Search(
-            state=np.array([1, 1, 1, 0, 0]),
-            frames=np.empty((depth, subopt.N_FRAME), np.int64),
-            losses=np.zeros(depth),
-            todo=np.empty((2 * depth, 4), np.int64),
-            pairs=np.empty((self.n // 2 + 1, 2), np.int64),
-            lists=np.zeros(chart.values.size, np.int32),
-            starts=np.empty(size, np.int64),
-            choice_losses=np.zeros(size),
-            choice_items=np.empty((size, 6), np.int64),
-        )
-        search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
-        search.choice_items[0] = grammar.EXTERIOR, 0, model.n - 1, *grammar.NOTHING
-        partners = np.empty((_ROWS, self.n), _partner_type(self.n))
-        rows = subopt.Rows(partners, np.empty(_ROWS), np.empty(_ROWS, np.int64))
-        while why := subopt.search_best(model, chart, search, room, most_loss, n, rows):
-            # The search stopped for want of room, and goes on where it was with twice as much.
-            held = [*rows, *(getattr(search, name) for name in _ENLARGED)]
-            needed = 3.0 * sum(array.nbytes for array in held)
-            require_memory(needed, f"the best {len(rows.losses):,} structures", "fewer, or a smaller range")
-            if why == subopt.MORE_ROWS:
-                rows = subopt.Rows(*map(_enlarged, rows))
-            else:
-                larger = {name: _enlarged(getattr(search, name)) for name in _ENLARGED}
-                search = search._replace(**larger)
-        n_found = search.state[subopt.FOUND]
-        return subopt.Rows(*(column[:n_found] for column in rows)), not search.state[subopt.PRUNED]
+def _best_within(chart: Chart, n: int, most_loss: float) -> tuple[Array, FloatArray, bool]:
+    """The `n` best structures that lose at most so much, and whether there are no others at all."""
+    model, n_bases = chart.model, chart.model.n
+    depth, size = 3 * n_bases + 4, 4 * grammar.most_choices(n_bases)  # a structure has no more choices
+    # The search begins with one frame; its only choice leaves the whole sequence.
+    search = subopt.Search(
+        state=np.array([1, 1, 1, 0, 0]),
+        frames=np.empty((depth, subopt.N_FRAME), np.int64),
+        losses=np.zeros(depth),
+        todo=np.empty((2 * depth, 4), np.int64),
+        pairs=np.empty((n_bases // 2 + 1, 2), np.int64),
+        lists=np.zeros(chart.values.size, np.int32),
+        starts=np.empty(size, np.int64),
+        choice_losses=np.zeros(size),
+        choice_items=np.empty((size, 6), np.int64),
+    )
+    search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
+    search.choice_items[0] = grammar.EXTERIOR, 0, n_bases - 1, *grammar.NOTHING
+    most_rows = n + max(n // 4, _SPARE)
+    n_rows = min(_ROWS, most_rows)
+    partners, losses = np.empty((n_rows, n_bases), _partner_type(n_bases)), np.empty(n_rows)
+    while why := subopt.search_best(model, chart.values, search, chart.work, most_loss, partners, losses):
+        # The search stopped for want of room, and goes on where it was.
+        if why == subopt.MORE_ROWS and len(losses) == most_rows:
+            # Some are not among the n best: from now on others have to lose less than these.
+            kept = np.argsort(losses, kind="stable")[:n]
+            partners[:n], losses[:n], most_loss = partners[kept], losses[kept], losses[kept[-1]]
+            search.state[subopt.FOUND], most_loss = n, np.nextafter(most_loss, -np.inf)
+            continue
+        held = [partners, losses, *(getattr(search, name) for name in _ENLARGED)]
+        needed = 3.0 * sum(array.nbytes for array in held)
+        require_memory(needed, f"the best {len(losses):,} structures", "fewer, or a smaller range")
+        if why == subopt.MORE_ROWS:
+            partners, losses = _enlarged(partners, most_rows), _enlarged(losses, most_rows)
+        else:
+            search = search._replace(**{name: _enlarged(getattr(search, name)) for name in _ENLARGED})
+    n_found = search.state[subopt.FOUND]
+    # Stable, so that structures of equal scores keep the order in which they were found.
+    order = np.argsort(losses[:n_found], kind="stable")[:n]
+    return partners[order], losses[order], not search.state[subopt.PRUNED]
 
 
 def _partner_type(n: int) -> Any:
@@ -124,42 +107,27 @@ def _partner_type(n: int) -> Any:
     return np.int16 if n < 1 << 15 else np.int32
 
 
-def _enlarged(array: Array) -> Array:
-    """The same with room for twice as many rows."""
-    out = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+def _enlarged(array: Array, most: int | None = None) -> Array:
+    """The same with room for twice as many rows, at most so many."""
+    n_rows = 2 * len(array) if most is None else min(2 * len(array), most)
+    out = np.empty((n_rows, *array.shape[1:]), array.dtype)
     out[: len(array)] = array
     return out
 
 
-def derive(model: grammar.Model, chart: grammar.Dual, uniforms: FloatArray) -> IntArray:
-    """Partners of a structure: the best, or the one that `uniforms` fall on."""
-    partner = np.empty(model.n, np.int64)
-    todo = np.empty((model.n + 3, 3), np.int64)
-    grammar.derive(model, chart, uniforms, grammar_choices(model), todo, partner)
-    return partner
-
-
-def samples(
-    inference: ScaledInference | LogInference, model: grammar.Model, n_samples: int, rng: np.random.Generator
-) -> IntArray:
+def samples(chart: Chart, n_samples: int, rng: np.random.Generator) -> IntArray:
     """Structures drawn by their probabilities, shape (n_samples, n_bases)."""
-    chart, n, kind = inference.chart(model), inference.n, np.dtype(_partner_type(inference.n))
+    n, kind = chart.model.n, np.dtype(_partner_type(chart.model.n))
     needed = 2.0 * n_samples * n * kind.itemsize  # a copy is made of them
     require_memory(needed, f"{n_samples:,} structures of {n:,} bases", "fewer")
     drawn = np.empty((n_samples, n), kind)
     for row in drawn:
-        row[:] = derive(model, chart, rng.random(3 * n + 3))
+        row[:] = chart.derive(rng.random(3 * n + 3))
     return drawn
 
 
 class Gain(NamedTuple):
-    """What a structure gains by each pair, ``scale * p - cost``, and by the probability to have none.
-
-    Attributes
-    ----------
-    unpaired : float
-        What times that probability each unpaired base gains.
-    """
+    """What a pair gains, ``scale * p - cost``, and any other base, ``unpaired * (1 - sum of p)``."""
 
     scale: float
     cost: float
@@ -168,17 +136,11 @@ class Gain(NamedTuple):
     def best(
         self, pairs: FloatArray, n: int, reach: int, lonely: bool = True, required: Array | None = None
     ) -> IntArray:
-        """Partners of the structure that gains most.
+        """Partners of the structure that gains most, by a table of the probabilities of pairs.
 
-        Parameters
-        ----------
-        pairs : ndarray
-            Pair probabilities, a table of pairs: (0, 0..reach), (1, 1..reach + 1), ...
-        lonely : bool
-            Whether there may be pairs that are stacked on no other.
-        required : ndarray of bool, shape (n,), optional
-            Bases that must pair, if not with gain then with the least loss, by pairs that have a probability.
-            Some are left unpaired where no structure has them all paired.
+        Without `lonely` pairs each is stacked on another. Bases that are `required`, shape (n,), pair, if not
+        with gain then with the least loss, by pairs that have a probability; some are left unpaired where no
+        structure has them all paired.
         """
         # Of bases that must pair the value of being unpaired is -inf; then pairs of negative gain count, too,
         # if they have a probability at all.
@@ -211,18 +173,14 @@ def gamma_centroid(gamma: float) -> Gain:
 
 
 def centroid(threshold: float) -> Gain:
-    """The sum of p - threshold over pairs.
-
-    From a threshold of 1/2 on it is greatest of all pairs that are more probable: the centroid (Ding, Chan &
-    Lawrence 2005).
-    """
+    """The sum of p - threshold over pairs; from 1/2 on, the centroid (Ding, Chan & Lawrence 2005)."""
     return Gain(1.0, threshold, 0.0)
 
 
 def paired(pairs: FloatArray, n: int, reach: int) -> FloatArray:
     """How probably each base is paired."""
     sums = np.zeros(n)
-    for i, row in enumerate(rows(pairs, n, reach)):
+    for i, row in enumerate(rows_of(pairs, n, reach)):
         sums[i] += row.sum()
         sums[i : i + row.size] += row
     return sums
@@ -242,25 +200,14 @@ def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Ar
 def knotted(structure: str, pairs: Any, gamma: float) -> str:
     """A nested structure, and in square brackets helices of bases that it leaves, which cross it.
 
-    Parameters
-    ----------
-    structure : str
-        As it was predicted.
-    pairs : ndarray or sparse array, shape (n, n), symmetric
-        Probabilities.
-    gamma : float
-        Of the second layer: how much a right pair counts beside two right unpaired bases.
-
-    Notes
-    -----
-    As IPknot (Sato et al. 2011) has it, but that layers are found one after the other, without an integer
-    programme. Pairs of the second are stacked, each on another.
+    `pairs` are the probabilities, shape (n, n), symmetric; `gamma` is that of the second layer. As IPknot
+    (Sato et al. 2011) has it, but that layers are found one after the other, without an integer programme.
+    Pairs of the second are stacked, each on another.
     """
     from scipy.sparse import coo_array  # which takes longer to import than a fold
 
     first, nick = partners(structure), structure.find(STRANDS)
-    # Only bases that the first layer leaves take part. They keep their places, so that stacks are those of
-    # the sequence.
+    # Only bases that the first layer leaves take part, in their places: stacks are those of the sequence.
     n, free = first.size, np.flatnonzero(first < 0)
     table = coo_array(pairs[free][:, free])
     row, column = table.coords

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -13,11 +15,20 @@ from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels import windows as kernels_of_windows
 from structune.rna.kernels.loops import ABSENT, LOOP
-from structune.rna.structure.features import MAX_LOOP, N_CELLS, STARTS, TABLES, tables
-from structune.rna.structure.potentials import LOOP_LENGTHS, Potentials, spans, with_ends
-from structune.rna.structure.space import Space, n_cells, nick_of, row_of
+from structune.rna.structure.features import (
+    LOOP_LENGTHS,
+    MAX_LOOP,
+    N_CELLS,
+    STARTS,
+    TABLES,
+    Potentials,
+    spans,
+    tables,
+    with_ends,
+)
+from structune.rna.structure.space import Space, n_cells, nick_of, row_of, rows_of
 from structune.running.monitor import step
-from structune.structure import Array, IntArray
+from structune.structure import Array, FloatArray, IntArray
 
 # How often scales are tried before sums go to the log domain.
 _RESCALINGS = 8
@@ -66,26 +77,10 @@ class RangeError(ArithmeticError):
 
 
 class ScaledInference:
-    """In the linear domain, each base scaled by a constant.
+    """In the linear domain, each base scaled by a constant; or `RangeError`.
 
-    Parameters
-    ----------
-    potentials : Potentials
-    letters : ndarray, shape (n,)
-        0-3 for ACGU, 4 for any other base, 5 between two strands.
-    space : Space
-    scores : ndarray, a table of pairs, or empty
-        Of every pair beside its own.
-
-    Attributes
-    ----------
-    log_partition : float or complex
-    pairs : ndarray, a table of pairs
-        Pair probabilities, once `count` was called, times its weight.
-
-    Raises
-    ------
-    RangeError
+    `scores` is a table of pairs, what each scores beside its own, or empty. Once `count` was called, `pairs`
+    is the table of probabilities times its weight.
     """
 
     def __init__(
@@ -105,11 +100,10 @@ class ScaledInference:
         self._left, self._right = np.zeros((2, self._n_strands), self.dtype)
         self._partners = np.full(self.n, self.n)
         self._scale(potentials, letters)
+        self._chart_of = partial(Chart, potentials, letters, space, scores)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
         if space.circular:
-            self._model = grammar_model(potentials, letters, space, scores)
-            self._circle = self.chart(self._model)
-            self.log_partition = complete(self._circle)[0]
+            self.log_partition = self.chart.values[0]
 
     def _scale(self, potentials: Potentials, letters: Array) -> None:
         """Find a scale at which all partition functions are in range."""
@@ -152,7 +146,7 @@ class ScaledInference:
                 self.letters, self._tables, self._lengths, STARTS, self._extra, self._space.min_hairpin,
                 self.reach, self._nick, self._space.circular, self.lanes, self.pairs, self._multi,
                 self._multi_2, self._suffixes, self._raised, self._left, self._right, ring, rows,
-                self._partners, extent,
+                self._partners, extent, None,
             )  # fmt: skip
         with np.errstate(divide="ignore"):
             # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
@@ -196,18 +190,18 @@ class ScaledInference:
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
         if self._space.circular:  # by the last loop of a circle, which is counted here
-            outer, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
-            outer.values[0] = weight
-            work = grammar_choices(self._model)
-            bases = grammar.open_circle(self._model, self._circle, outer, work, found)
-            counts.bases -= complex(*bases) if self._model.sloped else bases[0]
-            counts.cells += complete(found)
-            _, pairs, _, multi_2, *_ = tables_of(self._model, complete(outer))
+            outer = self.chart.shares(weight, counts, grammar.open_circle)
+            # In that loop all bases are unpaired but those within its pairs and stretches of branches.
+            counts.bases += sum(
+                share @ np.arange(1, share.size + 1)
+                for table in (outer.pairs, outer.multi_2)
+                for share in rows_of(table, self.n, self.reach)
+            )
             last = row_of(np.arange(self.n), self.n, self.reach) + self.n - 1
             # Shares become adjoints when they are divided by the values.
             outer_pairs, outer_multi_2 = (
                 np.divide(share, value, out=np.zeros_like(value), where=value != 0.0)
-                for share, value in ((pairs, self.pairs), (multi_2[last], self._multi_2[last]))
+                for share, value in ((outer.pairs, self.pairs), (outer.multi_2[last], self._multi_2[last]))
             )
         rows, ring = self._room(9)
         with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
@@ -222,30 +216,28 @@ class ScaledInference:
             start = TABLES["loop"].start
             sizes = slice(start, start + LOOP * LOOP)
             counts.scaled[sizes] += loops.sum(axis=1) * self._tables[sizes]
-        # What all bases are expected to be adds up to their number: the unpaired ones of multi-branch loops
-        # follow.
-        counts.bases += weight * np.count_nonzero(self._bases)
+        if not self._space.circular:
+            counts.bases += weight * np.count_nonzero(self._bases)
         return shares, d_multi
 
-    def chart(self, model: grammar.Model) -> grammar.Dual:
+    @cached_property
+    def chart(self) -> Chart:
         """Logs of the inside tables, unscaled; before `count` is called."""
         # before[i]: bases before place i. A stretch of m bases was divided by exp(m log_scale), which is
         # undone here.
-        before = np.append(0, np.cumsum(self._bases))  # bases
-        numbers = np.full(model.starts[-1], -np.inf, self.dtype)
-        exterior, pairs, multi, multi_2, left, right, _ = tables_of(model, numbers)
-        exterior[:] = self._logs() + self.log_scale * (before[-1] - before)
+        before, chart = np.append(0, np.cumsum(self._bases)), self._chart_of()
+        chart.exterior[:] = self._logs() + self.log_scale * (before[-1] - before)
         with np.errstate(divide="ignore"):
-            for table, found in ((pairs, self.pairs), (multi, self._multi), (multi_2, self._multi_2)):
+            inside = (chart.pairs, self.pairs), (chart.multi, self._multi), (chart.multi_2, self._multi_2)
+            for table, found in inside:
                 np.log(found, out=table)
-                for i, row in enumerate(rows(table, self.n, self.reach)):
+                for i, row in enumerate(rows_of(table, self.n, self.reach)):
                     row += self.log_scale * (before[i + 1 : i + 1 + row.size] - before[i])
-            if left.size:
-                left[:] = np.log(self._left) + self.log_scale * (self._nick - before)
-                right[:] = np.log(self._right) + self.log_scale * (before - self._nick)
-        chart = dual(numbers)
+            if chart.left.size:
+                chart.left[:] = np.log(self._left) + self.log_scale * (self._nick - before)
+                chart.right[:] = np.log(self._right) + self.log_scale * (before - self._nick)
         if self._space.circular:
-            grammar.close_circle(model, chart, False, grammar_choices(model))
+            grammar.close_circle(chart.model, chart.values, False, chart.work)
         return chart
 
 
@@ -253,27 +245,17 @@ class LogInference:
     """The same in the log domain, for any weights; ten to sixty times slower."""
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
-        self.n, self.dtype, self.reach = letters.size, scores.dtype, space.reach(letters.size)
-        self._model = grammar_model(scores, letters, space, extra)
-        self._choices, self._chart = grammar_choices(self._model), new_chart(self._model, -np.inf)
-        grammar.log_inside(self._model, self._chart, False, self._choices)
+        self.chart = Chart(scores, letters, space, extra)
+        self.n, self.reach = letters.size, self.chart.model.reach
+        grammar.log_inside(self.chart.model, self.chart.values, self.chart.work)
         if space.circular:
-            grammar.close_circle(self._model, self._chart, False, self._choices)
-        self.log_partition = complete(self._chart)[0]
+            grammar.close_circle(self.chart.model, self.chart.values, False, self.chart.work)
+        self.log_partition = self.chart.values[0]
 
     def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`."""
-        shares, found = new_chart(self._model, 0.0), dual(np.zeros(N_CELLS, self.dtype))
-        shares.values[0] = weight
-        for outside in [grammar.open_circle] * self._model.circular + [grammar.log_outside]:
-            outside(self._model, self._chart, shares, self._choices, found)
-        if counts is not None:
-            counts.cells += complete(found)
-        self.pairs = tables_of(self._model, complete(shares))[1]
-
-    def chart(self, model: grammar.Model) -> grammar.Dual:
-        """The inside tables."""
-        return self._chart
+        circle = [grammar.open_circle] * self.chart.model.circular
+        self.pairs = self.chart.shares(weight, counts, *circle, grammar.log_outside).pairs
 
 
 def infer(
@@ -289,15 +271,6 @@ def infer(
     return LogInference(potentials, letters, space, scores)
 
 
-def rows(table: Array, n: int, reach: int) -> Iterator[Array]:
-    """Views of the rows (i, i..min(i + reach, n - 1)) of a table of pairs."""
-    start = 0
-    for i in range(n):
-        size = min(reach + 1, n - i)
-        yield table[start : start + size]
-        start += size
-
-
 def share_below(partners: IntArray, space: Space) -> float:
     """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
     # Rows are done from the last one up, and the last rows are shorter: the share is one of cells, not of
@@ -306,54 +279,49 @@ def share_below(partners: IntArray, space: Space) -> float:
     return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 
 
-def grammar_model(scores: Potentials, letters: Array, space: Space, extra: Array) -> grammar.Model:
-    """A sequence and its scores, as `structune.rna.kernels.grammar` reads them."""
-    n, nick = letters.size, nick_of(letters)
-    reach = space.reach(n)
-    # 16 cells more than a table has: runs of the last row may read and write beyond its end.
-    of_pairs, of_strands = n_cells(n, reach) + 16, n + 1 if nick < n else 0
-    sizes = n + 1, *[of_pairs] * 3, *[of_strands] * 2, of_pairs if space.circular else 0
-    return grammar.Model(
-        letters=with_ends(letters, space.circular),
-        at=STARTS,
-        scores=dual(scores.cells),
-        factors=extra,
-        allowed=scores.allowed.reshape(-1),
-        starts=tuple(accumulate(sizes, initial=0)),
-        n=n,
-        min_hairpin=space.min_hairpin,
-        reach=reach,
-        nick=nick,
-        weighted=bool(extra.size),
-        sloped=scores.dtype != float,
-        circular=space.circular,
-    )
+class Chart:
+    """What all ways to fill in each item of `structune.rna.kernels.grammar` are worth together, or the best.
 
+    `exterior`, `pairs`, `multi`, `multi_2`, `left` and `right` are views of `values`, a kind of item each.
+    """
 
-def tables_of(model: grammar.Model, numbers: Array) -> list[Array]:
-    """Views of the items of each kind: exterior, pairs, M, M2, left, right, and the rest of a circle."""
-    return [numbers[a:b] for a, b in pairwise(model.starts)]
+    def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array) -> None:
+        n, nick = letters.size, nick_of(letters)
+        reach = space.reach(n)
+        # 16 cells more than a table has: runs of the last row may read and write beyond its end.
+        of_pairs, of_strands = n_cells(n, reach) + 16, n + 1 if nick < n else 0
+        sizes = n + 1, *[of_pairs] * 3, *[of_strands] * 2, of_pairs if space.circular else 0
+        starts = tuple(accumulate(sizes, initial=0))
+        ends, allowed = with_ends(letters, space.circular), scores.allowed.reshape(-1)
+        self.model = grammar.Model(
+            ends, STARTS, scores.cells, extra, allowed, starts, n, space.min_hairpin, reach, nick,
+            bool(extra.size), space.circular,
+        )  # fmt: skip
+        most = grammar.most_choices(n)
+        self.work = grammar.Choices(
+            np.empty(most, scores.dtype), np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64)
+        )
+        self._fill(np.full(starts[-1], -np.inf, scores.dtype))
 
+    def _fill(self, values: Array) -> None:
+        self.values = values
+        self.exterior, self.pairs, self.multi, self.multi_2, self.left, self.right, _ = (
+            values[a:b] for a, b in pairwise(self.model.starts)
+        )
 
-def dual(numbers: Array) -> grammar.Dual:
-    """Real parts, and imaginary parts as derivatives: steps so small that their squares vanish."""
-    if numbers.dtype == float:
-        return grammar.Dual(numbers, NO_FACTORS)
-    return grammar.Dual(numbers.real.copy(), numbers.imag.copy())
+    def shares(self, weight: float, counts: Counts | None, *outside: Callable[..., None]) -> Chart:
+        """How often each item is expected to occur, times `weight`, by kernels that also count cells."""
+        shares, found = copy(self), np.zeros(N_CELLS, self.values.dtype)
+        shares._fill(np.zeros_like(self.values))
+        shares.values[0] = weight
+        for kernel in outside:
+            kernel(self.model, self.values, shares.values, self.work, found)
+        if counts is not None:
+            counts.cells += found
+        return shares
 
-
-def complete(numbers: grammar.Dual) -> Array:
-    """The numbers that `dual` takes apart."""
-    return np.asarray(numbers.values + 1j * numbers.slopes if numbers.slopes.size else numbers.values)
-
-
-def new_chart(model: grammar.Model, fill: float) -> grammar.Dual:
-    """With one number for all items."""
-    return dual(np.full(model.starts[-1], fill, complex if model.sloped else float))
-
-
-def grammar_choices(model: grammar.Model) -> grammar.Choices:
-    """Room for the choices of one item."""
-    most = grammar.most_choices(model.n)
-    values = dual(np.empty(most, complex if model.sloped else float))
-    return grammar.Choices(values, np.empty(6 * most, np.int64), np.empty(grammar.MOST_CELLS, np.int64))
+    def derive(self, uniforms: FloatArray = NO_FACTORS) -> IntArray:
+        """Partners of a structure: the best, or the one that `uniforms` fall on."""
+        partner, todo = np.empty(self.model.n, np.int64), np.empty((self.model.n + 3, 3), np.int64)
+        grammar.derive(self.model, self.values, uniforms, self.work, todo, partner)
+        return partner

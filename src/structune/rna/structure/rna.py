@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
@@ -17,15 +16,15 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
 from structune.rna.kernels.loops import ABSENT, loop_cells
-from structune.rna.kernels.sums import LEFT, RIGHT, RING
 from structune.rna.structure.constraints import FORCED
 from structune.rna.structure.decoding import (
     Gain,
-    Viterbi,
     accuracy,
     add_to_pairs,
+    best_scores,
     centroid,
     gamma_centroid,
+    n_best,
     samples,
 )
 from structune.rna.structure.features import (
@@ -34,8 +33,10 @@ from structune.rna.structure.features import (
     N_CELLS,
     STARTS,
     TABLES,
+    Potentials,
     feature_set,
     group_of,
+    with_ends,
 )
 from structune.rna.structure.inference import (
     LEAST,
@@ -44,11 +45,8 @@ from structune.rna.structure.inference import (
     Counts,
     LogInference,
     ScaledInference,
-    grammar_model,
     infer,
-    rows,
 )
-from structune.rna.structure.potentials import Potentials, with_ends
 from structune.rna.structure.shard import Output, RNAShard, check_shard, encode
 from structune.rna.structure.space import (
     Offence,
@@ -58,7 +56,7 @@ from structune.rna.structure.space import (
     offences,
     parse_sequence,
     parse_structure,
-    places,
+    rows_of,
 )
 from structune.running.memory import batches, held_memory
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
@@ -285,10 +283,23 @@ class RNA(Structure):
             expected += self._features.matrix.T @ counts
         return log_z
 
-    def _reach(self, shard: RNAShard, s: int) -> int:
-        return self._space.reach(int(shard.offsets[s + 1] - shard.offsets[s]))
+    def _each(self, shard: RNAShard, n_tables: float, work: Callable[[int, Array, FloatArray], R]) -> list[R]:
+        """What comes of each sequence, from its number, its letters and the scores of its pairs beside.
 
-    def _of_each(
+        Work begins as soon as so many tables of pairs fit into memory; it is refused where they never do.
+        """
+        found, expected = [], "a shorter one"
+        if self.max_span is None and not self.circular:
+            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
+        for s, n in enumerate(shard.sizes().tolist()):
+            needed = self.memory_of(n, n_tables, bool(shard.base_offsets[s + 1] > shard.base_offsets[s]))
+            with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
+                # No table has a name here: all are gone before the next sequence asks for memory.
+                reach = self._space.reach(n)
+                found.append(work(s, shard.letters_of(s), shard.known(s).table(reach)))
+        return found
+
+    def _of_sums(
         self,
         w: Array,
         shard: RNAShard,
@@ -296,41 +307,18 @@ class RNA(Structure):
         log_domain: bool = False,
         n_tables: float = OF_SUMS,
     ) -> list[R]:
-        """What is collected of each sequence from its sums.
-
-        The tables are gone before those of the next sequence ask for memory.
-
-        Raises
-        ------
-        DataError
-            Constraints that no structure satisfies.
-        """
+        """What is collected of each sequence from its sums; constraints that cannot be are refused."""
         shard, potentials = shard.free(), self._potentials(w)
         # `infer` tries the linear domain first; the log domain is asked for where sums left the range
         # outside.
         how = LogInference if log_domain else infer
 
-        def of_one(s: int) -> R:
-            extra = shard.pair_scores(s, self._reach(shard, s))
-            inference = how(potentials, shard.letters_of(s), self._space, extra)
+        def of_one(s: int, letters: Array, extra: FloatArray) -> R:
+            inference = how(potentials, letters, self._space, extra)
             check_forced(shard, s, inference.log_partition.real)
             return collect(s, inference)
 
-        return [self._where_it_fits(shard, s, n_tables, of_one) for s in range(len(shard))]
-
-    def _where_it_fits(self, shard: RNAShard, s: int, n_tables: float, work: Callable[[int], R]) -> R:
-        """Work on a sequence as soon as so many tables of pairs fit into memory, or refuse it.
-
-        A function of its own: all that work made is gone when it returns, but what it returns.
-        """
-        n = int(shard.offsets[s + 1] - shard.offsets[s])
-        weighted = bool(shard.base_offsets[s + 1] > shard.base_offsets[s])
-        expected = "a shorter one"
-        if self.max_span is None and not self.circular:
-            expected += ", or a limit to the span of pairs (--max-span, max_span=)"
-        needed = self.memory_of(n, n_tables, weighted)
-        with held_memory(needed, f"sequence {shard.numbers[s]}: {n:,} bases", expected):
-            return work(s)
+        return self._each(shard, n_tables, of_one)
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
         """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
@@ -354,7 +342,7 @@ class RNA(Structure):
             if weights is not None:
                 inference.count(counts, float(weights[s]))
 
-        self._of_each(w, shard, add, log_domain)
+        self._of_sums(w, shard, add, log_domain)
         if weights is None:
             return log_z, counts.cells
         found = counts.gather()
@@ -385,7 +373,7 @@ class RNA(Structure):
             # outside, sums left the range
             return self._of_pairs(w, shard.take([s]), lambda _, pairs: collect(s, pairs), True)[0]
 
-        return self._of_each(w, shard, of_one, log_domain)
+        return self._of_sums(w, shard, of_one, log_domain)
 
     # --- decoding ------------------------------------------------------------------------------------------
 
@@ -401,28 +389,23 @@ class RNA(Structure):
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
-        most, scores = np.zeros(len(shard)), self._potentials(w)
+        most, potentials = np.zeros(len(shard)), self._potentials(w)
 
-        def fold(s: int) -> None:
-            reach = self._reach(shard, s)
-            extra = shard.pair_scores(s, reach)
+        def fold(s: int, letters: Array, extra: FloatArray) -> None:
+            bases = slice(shard.offsets[s], shard.offsets[s + 1])
             if cost is not None:
                 # 1 - recall: the structure without pairs has the whole cost, each true pair saves its share
-                truth = self._structures(shard, None)[shard.offsets[s] : shard.offsets[s + 1]]
+                truth = self._structures(shard, None)[bases]
                 if n_paired := np.count_nonzero(truth >= 0):
                     most[s] = cost[s]
-                    extra = add_to_pairs(extra, truth, reach, -2 * float(cost[s]) / n_paired)
-            viterbi = self._viterbi(scores, shard, s, extra)
-            partners[shard.offsets[s] : shard.offsets[s + 1]], values[s] = viterbi.best(), viterbi.score
+                    bonus, reach = -2 * float(cost[s]) / n_paired, self._space.reach(letters.size)
+                    extra = add_to_pairs(extra, truth, reach, bonus)
+            chart = best_scores(potentials, letters, self._space, extra)
+            check_forced(shard, s, chart.values[0])
+            partners[bases], values[s] = chart.derive(), chart.values[0]
 
-        for s in range(len(shard)):
-            self._where_it_fits(shard, s, OF_BEST, fold)
+        self._each(shard, OF_BEST, fold)
         return partners, values + most - shard.forced
-
-    def _viterbi(self, scores: Potentials, shard: RNAShard, s: int, extra: FloatArray) -> Viterbi:
-        viterbi = Viterbi(scores, shard.letters_of(s), self._space, extra)
-        check_forced(shard, s, viterbi.score)
-        return viterbi
 
     def n_best(
         self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
@@ -431,17 +414,18 @@ class RNA(Structure):
 
         None that scores more than `within` below the best.
         """
-        shard, scores = shard.free(), self._potentials(w)
+        shard, potentials = shard.free(), self._potentials(w)
 
-        def fold(s: int) -> tuple[Array, FloatArray]:
-            viterbi = self._viterbi(scores, shard, s, shard.pair_scores(s, self._reach(shard, s)))
+        def fold(s: int, letters: Array, extra: FloatArray) -> tuple[Array, FloatArray]:
+            chart, forced = best_scores(potentials, letters, self._space, extra), shard.forced[s]
+            check_forced(shard, s, chart.values[0])
             # Structures without one of the pairs that must be lose 1e6; FORCED / 2 parts them from all
             # others.
-            most_loss = viterbi.score - shard.forced[s] + FORCED / 2 if shard.forced[s] else np.inf
-            partners, values = viterbi.n_best(n, min(most_loss, within))
-            return partners, values - shard.forced[s]
+            most_loss = chart.values[0] - forced + FORCED / 2 if forced else np.inf
+            partners, values = n_best(chart, n, min(most_loss, within))
+            return partners, values - forced
 
-        return [self._where_it_fits(shard, s, OF_SEVERAL, fold) for s in range(len(shard))]
+        return self._each(shard, OF_SEVERAL, fold)
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
         """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
@@ -465,8 +449,7 @@ class RNA(Structure):
         Parameters
         ----------
         gammas : sequence of float
-            How much a right pair counts beside two right unpaired bases, or beside a wrong pair: more
-            predicts more pairs.
+            How much a right pair counts beside two right unpaired bases, or beside a wrong pair.
         lonely : bool
             Whether there may be pairs that are stacked on no other.
         decoding : {"mea", "centroid"}
@@ -485,7 +468,7 @@ class RNA(Structure):
         # Short sequences share a call of the kernel, see `fold_short`; the others, and those whose sums leave
         # the range of a double, are folded one by one.
         is_left, sizes, potentials = np.ones(len(shard), bool), shard.sizes(), self._potentials(w)
-        short = np.flatnonzero(is_short(shard, sizes, self._space))
+        short = np.flatnonzero(is_short(shard, self._space))
         for some in batches(short.tolist(), sizes.__getitem__, _AT_ONCE, len(shard)):
             part: RNAShard = shard
             bases: Any = slice(None)
@@ -509,14 +492,9 @@ class RNA(Structure):
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
         """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
-        scores, shard = self._potentials(w), shard.free()
-
-        def draw(s: int, inference: Inference) -> IntArray:
-            letters = shard.letters_of(s)
-            model = grammar_model(scores, letters, self._space, shard.pair_scores(s, inference.reach))
-            return samples(inference, model, n, rng)
-
-        found = self._of_each(w, shard, draw, n_tables=OF_SAMPLES)
+        found = self._of_sums(
+            w, shard, lambda _, inference: samples(inference.chart, n, rng), n_tables=OF_SAMPLES
+        )
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
@@ -528,11 +506,11 @@ class RNA(Structure):
             One strand.
         """
         found = np.empty(len(shard))
-        for s, (a, b) in enumerate(pairwise(shard.offsets.tolist())):
-            if nick_of(shard.letters[a:b]) == b - a:
-                raise DataError(f"sequence {shard.numbers[s]}: found one strand, expected two, 'A&B'")
-            _, counts = self._inside_outside(w, shard.take([s]), np.ones(1))
-            found[s] = counts[TABLES["strands"]][0]
+        for s in range(len(shard)):
+            part = shard.take([s])
+            if not part.has_strands:
+                raise DataError(f"sequence {part.numbers[0]}: found one strand, expected two, 'A&B'")
+            found[s] = self._inside_outside(w, part, np.ones(1))[1][TABLES["strands"]][0]
         return np.clip(found, 0.0, 1.0)
 
     def unpaired_windows(self, w: FloatArray, shard: RNAShard, sequence: int, size: int) -> FloatArray:
@@ -545,26 +523,21 @@ class RNA(Structure):
         CapabilityError
             A circle, or weights that are so large that sums have to be in the log domain.
         """
-        letters = shard.take([sequence]).letters
+        part = shard.take([sequence])
         if self.circular:
             raise self._cannot("windows of unpaired bases of a circle")
-        if nick_of(letters) < letters.size:
-            raise DataError(
-                f"sequence {shard.numbers[sequence]}: found two strands, which windows are not for"
-            )
-        if size > shard.sizes()[sequence]:
+        which = "two strands" if part.has_strands else "bases that must pair"
+        if part.has_strands or (part.forced[0] and size <= part.n_parts):
+            raise DataError(f"sequence {part.numbers[0]}: found {which}, which windows are not for")
+        if size > part.n_parts:
             return np.empty(0)
-        if shard.forced[sequence]:
-            raise DataError(
-                f"sequence {shard.numbers[sequence]}: found bases that must pair, which windows are not for"
-            )
 
         def windows(_: int, inference: Inference) -> Array:
             if isinstance(inference, ScaledInference):
                 return inference.unpaired_windows(size)
             return np.array(np.nan)
 
-        (found,) = self._of_each(w, shard.take([sequence]), windows, n_tables=OF_WINDOWS)
+        (found,) = self._of_sums(w, part, windows, n_tables=OF_WINDOWS)
         if not np.all(np.isfinite(found)):
             raise self._cannot("windows of unpaired bases with weights as large as these")
         return np.asarray(found)
@@ -575,17 +548,18 @@ class RNA(Structure):
         Bases of two strands are counted through.
         """
         part = shard.take([sequence])
-        n, bases = part.n_parts, places(part.letters)
+        n, is_base = part.n_parts, part.letters != ABSENT
+        reach = self._space.reach(n)
 
         def square(_: int, flat: FloatArray) -> Any:
-            found = [*rows(flat, n, self._reach(part, 0))]
             if self.max_span is None:
-                table = np.zeros((bases.size, bases.size))
-                # Rows of the places between two strands are left out: bases are counted through.
-                for i, k in enumerate(bases):
-                    table[i, i:] = found[k][bases[i:] - k]
+                table = np.zeros((np.count_nonzero(is_base),) * 2)
+                # Places between two strands are left out: bases are counted through.
+                inner = (row[is_base[i:]] for i, row in enumerate(rows_of(flat, n, reach)) if is_base[i])
+                for k, row in enumerate(inner):
+                    table[k, k:] = row
                 return table
-            offsets = offsets_of(np.array([row.size for row in found], np.int64))
+            offsets = offsets_of(np.minimum(reach + 1, n - np.arange(n)))
             columns = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - np.arange(n), np.diff(offsets))
             pairs = scipy.sparse.csr_array((flat[: columns.size], columns, offsets), shape=(n, n))
             pairs.eliminate_zeros()
@@ -611,62 +585,30 @@ def check_forced(shard: RNAShard, s: int, value: float) -> None:
 # --- short sequences ---------------------------------------------------------------------------------------
 
 
-def is_short(shard: RNAShard, sizes: IntArray, space: Space) -> Array:
+def is_short(shard: RNAShard, space: Space) -> Array:
     """Of each sequence, whether it is short, and one strand about which nothing is known."""
-    if space.circular:
-        return np.zeros(sizes.size, bool)
-    is_short = sizes <= _SHORT
+    is_short = (shard.sizes() <= _SHORT) & (not space.circular)
     # Constraints and evidence need a table of scores, and two strands tables of their own.
-    for offsets in (shard.base_offsets, shard.pair_offsets):
-        if offsets[-1]:
-            is_short &= np.diff(offsets) == 0
+    more = [shard.base_offsets, shard.pair_offsets]
     if shard.has_strands:
-        of = np.repeat(np.arange(sizes.size), sizes)
-        is_short &= np.bincount(of[shard.letters == ABSENT], minlength=sizes.size) == 0
+        more.append(np.append(0, np.cumsum(shard.letters == ABSENT))[shard.offsets])
+    for offsets in more:
+        is_short &= offsets[1:] == offsets[:-1]
     return np.asarray(is_short)
 
 
 def fold_short(
     potentials: Potentials, shard: RNAShard, space: Space, gains: list[Gain], lonely: bool
 ) -> tuple[IntArray, Array]:
-    """Partners of all bases for each way to gain, and of which sequences they are known.
-
-    Of the others, sums over structures leave the range of a double unless they are scaled.
-    """
+    """Partners of all bases for each way to gain, and for which sequences sums stayed in range."""
     sizes, partners = shard.sizes(), np.full((len(gains), shard.n_parts), -1, np.int64)
     is_known = np.zeros(sizes.size, bool)
     if potentials.most > MOST_SCORE:
         return partners, is_known
-    longest, room = int(sizes.max()), _scratch.room
-    assert longest <= room.partners.size, "kernels do not look for the ends of arrays"
+    longest = int(sizes.max())
     kernel.fold(
         shard.letters, shard.offsets, *potentials.factors(longest, 0.0), STARTS, space.min_hairpin,
         space.reach(longest), space.circular, lonely, all_lanes(float),
-        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, room, partners, is_known,
+        np.array(gains, float).reshape(-1, 3), LEAST, SPAN, partners, is_known,
     )  # fmt: skip
     return partners, is_known
-
-
-class _Scratch(threading.local):
-    """What a thread needs for any short sequence, made once, which costs as much as to fold one."""
-
-    def __init__(self) -> None:
-        n = _SHORT
-        self.room = kernel.Room(
-            letters=np.full(n + 2, ABSENT, np.int64),
-            tables=np.empty((6, n_cells(n, n - 1) + 16)),
-            suffixes=np.empty((4, n + 1)),
-            raised=np.empty(n + 1, np.int64),
-            ring=np.empty((RING, LEFT + n + RIGHT)),
-            rows=np.empty((9, n + RIGHT)),
-            partners=np.empty(n, np.int64),
-            todo=np.empty((n + 1, 2), np.int64),
-            nothing=np.empty(0),
-            no_strands=np.empty((2, 0)),
-            extent=np.empty(2),
-            counts=np.zeros(N_CELLS),
-            length_counts=np.zeros((2, n + 1)),
-        )
-
-
-_scratch = _Scratch()

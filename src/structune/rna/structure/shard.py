@@ -18,7 +18,6 @@ from structune.rna.structure.space import (
     Space,
     check_absent,
     check_nested,
-    nick_of,
     offences,
     parse_sequences,
     parse_structure,
@@ -39,43 +38,26 @@ from structune.structure import (
 
 @dataclass(frozen=True)
 class RNAShard(SequenceShard):
-    """Encoded sequences.
+    """Encoded sequences, and what is known of their structures.
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_sequences + 1,)
-        Bases of sequence s are ``offsets[s]:offsets[s + 1]``.
-    letters : ndarray of int8, shape (n_bases,)
-        0-3 for ACGU, 4 for any other base, 5 for the places between two strands.
-    partners : ndarray of int64, shape (n_bases,) or (0,)
-        The base, counted within its sequence, that each is paired with; -1 for none, and where the structure
-        is not known. Empty without outputs.
-    whole : ndarray of bool, shape (n_sequences,)
-        Of which sequences the structure is known. Of the others, the scores of pairs are evidence of it.
-    base_offsets, pair_offsets : ndarray of int64, shape (n_sequences + 1,)
-    base_scores : ndarray, shape (n, 2)
-    pairs : ndarray of int64, shape (m, 2)
-    pair_values : ndarray, shape (m,)
-        Scores of pairs beside their own, as `PairScores` has them, those of sequence s at
-        ``base_offsets[s]:base_offsets[s + 1]`` and ``pair_offsets[s]:pair_offsets[s + 1]``; none for
-        sequences without constraints or evidence.
-    forced : ndarray, shape (n_sequences,)
-        The part of these that every structure gets: what must be.
-    numbers : ndarray of int64, shape (n_sequences,)
-        Places of the sequences in the input, by which errors call them.
+    Scores of pairs beside their own, as `PairScores` has them, are those of sequence s at
+    ``base_offsets[s]:base_offsets[s + 1]`` and ``pair_offsets[s]:pair_offsets[s + 1]``; none for sequences
+    without constraints or evidence.
     """
 
-    offsets: IntArray
-    letters: NDArray[np.int8]
+    offsets: IntArray  # bases of sequence s are offsets[s]:offsets[s + 1]
+    letters: NDArray[np.int8]  # 0-3 for ACGU, 4 for any other base, 5 for the places between two strands
+    # The base, counted within its sequence, that each is paired with; -1 for none, and where the structure is
+    # not known. Empty without outputs.
     partners: IntArray
-    whole: NDArray[np.bool_]
+    whole: NDArray[np.bool_]  # whether the structure is known; else the scores of pairs are evidence of it
     base_offsets: IntArray
-    base_scores: FloatArray
+    base_scores: FloatArray  # shape (n, 2)
     pair_offsets: IntArray
-    pairs: IntArray
+    pairs: IntArray  # shape (m, 2)
     pair_values: FloatArray
-    forced: FloatArray
-    numbers: IntArray
+    forced: FloatArray  # of a sequence, the part of these scores that every structure gets: what must be
+    numbers: IntArray  # places of the sequences in the input, by which errors call them
 
     def known(self, s: int) -> PairScores:
         """What is known of sequence s, as scores of pairs beside their own."""
@@ -84,29 +66,23 @@ class RNAShard(SequenceShard):
         return PairScores(self.base_scores[bases], self.pairs[pairs], self.pair_values[pairs])
 
     def letters_of(self, s: int) -> Array:
-        """Those of one sequence."""
         return self.letters[self.offsets[s] : self.offsets[s + 1]]
 
-    def pair_scores(self, s: int, reach: int) -> FloatArray:
-        """The same, as a table of pairs, or empty."""
-        return self.known(s).table(reach)
-
     def free(self) -> RNAShard:
-        """The same without evidence: what is known of structures that are not is forgotten."""
+        """The same without evidence."""
         if not self.is_partly_known:
             return self
         # Scores of the sequences whose structures are known, which are constraints, stay; evidence goes.
-        base_offsets, bases = take_segments(self.base_offsets, np.flatnonzero(self.whole))
-        pair_offsets, pairs = take_segments(self.pair_offsets, np.flatnonzero(self.whole))
-        place = np.concatenate([[0], np.cumsum(self.whole)])  # of a sequence among those that are whole
+        base_sizes, pair_sizes = np.diff(self.base_offsets), np.diff(self.pair_offsets)
+        bases, pairs = np.repeat(self.whole, base_sizes), np.repeat(self.whole, pair_sizes)
         return replace(
             self.bound(),
-            base_offsets=base_offsets[place],
+            base_offsets=offsets_of(base_sizes * self.whole),
             base_scores=self.base_scores[bases],
-            pair_offsets=pair_offsets[place],
+            pair_offsets=offsets_of(pair_sizes * self.whole),
             pairs=self.pairs[pairs],
             pair_values=self.pair_values[pairs],
-            forced=np.where(self.whole, self.forced, 0.0),
+            forced=self.forced * self.whole,
         )
 
     def bound(self) -> RNAShard:
@@ -187,31 +163,30 @@ def encode(
         partner = parse_structure(s, output, letters[s])
         _check_space(s, letters[s], partner, space)
         partners.append(partner)
-    scores, forced = [_NOTHING] * len(letters), np.zeros(len(letters))
-    none = np.zeros(len(letters) + 1, np.int64), _NOTHING.bases
-    bases, pairs, values = none, (none[0], _NOTHING.pairs), _NOTHING.values
+    base_sizes, pair_sizes = np.zeros((2, len(letters)), np.int64)
+    forced, scores = np.zeros(len(letters)), [_NOTHING]
     for s, constraint in enumerate(known):
         try:
-            if (limits := as_constraints(constraint)) is not None:
-                scores[s], forced[s] = limits.scores(letters[s]), limits.forced
-                limits.check(letters[s], space)
+            if (limits := as_constraints(constraint)) is None:
+                continue
+            scores.append(limits.scores(letters[s]))
+            limits.check(letters[s], space)
         except DataError as error:
             raise DataError(f"sequence {s}: {error}") from None
-    if any(given is not _NOTHING for given in scores):
-        bases, pairs, (_, values) = (
-            _joined(column, nothing)
-            for column, nothing in zip(zip(*scores, strict=True), _NOTHING, strict=True)
-        )
-    offsets, all_letters = _joined(letters, np.empty(0, np.int8))
+        base_sizes[s], pair_sizes[s] = len(scores[-1].bases), len(scores[-1].pairs)
+        forced[s] = limits.forced
+    base_scores, pairs, pair_values = map(np.concatenate, zip(*scores, strict=True))
     return RNAShard(
         check_weights(weights, len(letters)),
-        offsets,
-        all_letters,
+        offsets_of(np.array([codes.size for codes in letters], np.int64)),
+        np.concatenate([np.empty(0, np.int8), *letters]),
         np.concatenate(partners),
         whole,
-        *bases,
-        *pairs,
-        values,
+        offsets_of(base_sizes),
+        base_scores,
+        offsets_of(pair_sizes),
+        pairs,
+        pair_values,
         forced,
         np.arange(len(letters)),
     )
@@ -256,23 +231,16 @@ def check_shard(shard: RNAShard, space: Space) -> None:
 
 def _check_strands(s: int, letters: Array, space: Space) -> None:
     """Refuse two strands where a model does not have them."""
-    if nick_of(letters) == letters.size:
-        return
-    limits = {
-        "circular": space.circular,
-        f"max_span={space.max_span}": space.max_span is not None,
-        f"min_hairpin={space.min_hairpin}": space.min_hairpin >= LOOP,
-    }
-    for limit in filter(limits.get, limits):
-        raise DataError(f"sequence {s}: found two strands, expected one with {limit}")
+    limits = (
+        (space.circular, "circular"),
+        (space.max_span is not None, f"max_span={space.max_span}"),
+        (space.min_hairpin >= LOOP, f"min_hairpin={space.min_hairpin}"),
+    )
+    for is_set, limit in limits:
+        if is_set and ABSENT in letters:
+            raise DataError(f"sequence {s}: found two strands, expected one with {limit}")
 
 
 def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> None:
     for i, j, reason, _ in offences(letters, partner, space):
         raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
-
-
-def _joined(parts: Sequence[Array], nothing: Array) -> tuple[IntArray, Array]:
-    """Arrays behind one another, of the type of an empty one, and where each begins."""
-    sizes = np.array([len(part) for part in parts], np.int64)
-    return offsets_of(sizes), np.concatenate([nothing, *parts])

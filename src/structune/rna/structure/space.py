@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -132,8 +131,8 @@ def partners_of(pairs: list[tuple[int, int]], n: int) -> IntArray:
 
 def dot_bracket(partner: IntArray, letters: Array | None = None) -> str:
     """The notation of the partners of bases, -1 for none; of two strands if the letters have them."""
-    text = _marks(partner, np.arange(partner.size))
-    return text if letters is None else _cut(text, letters)
+    letters = np.zeros(partner.size, np.int8) if letters is None else letters
+    return dot_brackets(partner, letters, np.array([0, partner.size]))[0]
 
 
 def dot_brackets(partners: IntArray, letters: Array, offsets: IntArray) -> list[str]:
@@ -141,23 +140,10 @@ def dot_brackets(partners: IntArray, letters: Array, offsets: IntArray) -> list[
     places = np.arange(partners.size)
     if offsets.size > 2:
         places -= np.repeat(offsets[:-1], np.diff(offsets))
-    text = _marks(partners, places)
-    spans = list(pairwise(offsets.tolist()))
-    if np.any(letters == ABSENT):
-        return [_cut(text[a:b], letters[a:b]) for a, b in spans]
-    return [text[a:b] for a, b in spans]
-
-
-def _marks(partners: IntArray, places: IntArray) -> str:
-    """Dots and brackets of bases at these places."""
     marks = np.where(partners < 0, b".", np.where(partners > places, b"(", b")"))
-    return marks.tobytes().decode()
-
-
-def _cut(text: str, letters: Array) -> str:
-    """A notation with two strands, if the letters have them."""
-    nick = nick_of(letters)
-    return text if nick == len(text) else text[:nick] + STRANDS + text[nick + GAP :]
+    marks[letters == ABSENT] = STRANDS.encode()
+    text = marks.tobytes().decode()
+    return [text[a:b].replace(GAP * STRANDS, STRANDS) for a, b in pairwise(offsets.tolist())]
 
 
 def check_nested(s: int, partner: IntArray) -> None:
@@ -168,23 +154,12 @@ def check_nested(s: int, partner: IntArray) -> None:
 
 
 class Space(NamedTuple):
-    """The pairs that a model can produce.
+    """The pairs that a model can produce."""
 
-    Attributes
-    ----------
-    allowed : ndarray of bool, shape (4, 4)
-        Bases that may pair.
-    min_hairpin : int
-    max_span : int or None
-        How far the bases of a pair may be apart, j - i.
-    circular : bool
-        Whether the last base is followed by the first.
-    """
-
-    allowed: Array
+    allowed: Array  # shape (4, 4), bases that may pair
     min_hairpin: int
-    max_span: int | None
-    circular: bool = False
+    max_span: int | None  # how far the bases of a pair may be apart, j - i
+    circular: bool = False  # whether the last base is followed by the first
 
     def reach(self, n: int) -> int:
         """How far they may be apart in a sequence of n bases."""
@@ -203,67 +178,63 @@ def row_of(i: IntArray, n: int, reach: int) -> IntArray:
     return np.asarray(i * reach - shorter * (shorter - 1) // 2)
 
 
-class Offence(NamedTuple):
-    """A pair that a model cannot produce, and why.
+def rows_of(table: Array, n: int, reach: int) -> Iterator[Array]:
+    """Views of the rows (i, i..min(i + reach, n - 1)) of a table of pairs."""
+    start = 0
+    for i in range(n):
+        size = min(reach + 1, n - i)
+        yield table[start : start + size]
+        start += size
 
-    Attributes
-    ----------
-    in_long_loop : bool
-        The reason is too many unpaired bases in the loop that it closes.
-    """
+
+class Offence(NamedTuple):
+    """A pair that a model cannot produce, and why."""
 
     i: int
     j: int
     reason: str
-    in_long_loop: bool = False
+    in_long_loop: bool = False  # the reason is too many unpaired bases in the loop that it closes
 
 
 def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     """The pairs that a model cannot produce; inner ones first."""
-    nick, found, loops, last = nick_of(letters), list[Offence](), [_Loop()], (0, 0)
+    nick, found, last = nick_of(letters), list[Offence](), (0, 0)
+
+    def judge_loop(i: int, j: int, unpaired: int, branches: int, is_open: bool) -> None:
+        """Note the pair that closes a loop which a model does not have."""
+        if not is_open and not branches and unpaired < space.min_hairpin:
+            why = f"a hairpin of {unpaired}, expected at least {space.min_hairpin}"
+            found.append(Offence(i, j, why))
+        elif not is_open and branches == 1 and unpaired > MAX_LOOP:
+            why = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
+            found.append(Offence(i, j, why, in_long_loop=True))
+
     # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and
-    # the loops within it are complete then.
+    # the loops within it are complete then. Of each loop its unpaired bases, its branches, and whether two
+    # strands end in it.
+    loops: list[list[int]] = [[0, 0, False]]
     for j, i in enumerate(partner.tolist()):
         if i > j:
-            loops.append(_Loop())
+            loops.append([0, 0, False])
         if i < 0:
-            loops[-1].unpaired += 1
-            loops[-1].is_open |= j == nick
+            loops[-1][0] += 1
+            loops[-1][2] |= j == nick
         if not 0 <= i < j:
             continue
-        loop, last = loops.pop(), (i, j)
-        loops[-1].branches += 1
+        (unpaired, branches, is_open), last = loops.pop(), (i, j)
+        loops[-1][1] += 1
         if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
             found.append(Offence(i, j, "a pair of two bases that cannot pair"))
         elif space.max_span is not None and j - i > space.max_span:
             found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
-        elif (why := loop.offence(space.min_hairpin)) is not None:
-            found.append(Offence(i, j, why, in_long_loop=loop.branches == 1))
-    # Seen from the last pair, the outermost loop of a circle has one branch less: this pair closes it.
-    loops[0].branches -= 1
-    if space.circular and last[1] and (why := loops[0].offence(space.min_hairpin)) is not None:
-        found.append(Offence(*last, why, in_long_loop=loops[0].branches == 1))
+        else:
+            judge_loop(i, j, unpaired, branches, bool(is_open))
+    if space.circular and last[1]:
+        # Seen from the last pair, the outermost loop of a circle has one branch less: this pair closes it.
+        unpaired, branches, is_open = loops[0]
+        judge_loop(*last, unpaired, branches - 1, bool(is_open))
 
     def counted_through(k: int) -> int:
         return k if k < nick else k - GAP
 
     return [o._replace(i=counted_through(o.i), j=counted_through(o.j)) for o in found]
-
-
-@dataclass
-class _Loop:
-    """A loop as far as it is known: its unpaired bases, branches, and whether two strands end in it."""
-
-    unpaired: int = 0
-    branches: int = 0
-    is_open: bool = False
-
-    def offence(self, min_hairpin: int) -> str | None:
-        """Why a model does not have it, seen from the pair that closes it."""
-        if self.is_open:
-            return None
-        if not self.branches and self.unpaired < min_hairpin:
-            return f"a hairpin of {self.unpaired}, expected at least {min_hairpin}"
-        if self.branches == 1 and self.unpaired > MAX_LOOP:
-            return f"a loop of {self.unpaired} unpaired bases, expected at most {MAX_LOOP}"
-        return None
