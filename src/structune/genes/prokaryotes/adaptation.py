@@ -96,8 +96,8 @@ def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters])
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):
         w = w.copy()
-        finder.graph_.weights.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
-        finder.graph_.weights.part(w, "ends")[:] -= _IN_DOUBT
+        finder.graph_.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
+        finder.graph_.part(w, "ends")[:] -= _IN_DOUBT
     return finder.graph_.best(w, finder.completed(shard, letters))[0]
 
 

@@ -17,7 +17,14 @@ from structune.files.models import Arrays, entries, pack_names, unpack_names
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters, encode_letters
-from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, STARTS, WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.structure.candidates import (
+    BACTERIAL,
+    EDGE,
+    STARTS,
+    WITHOUT_TGA,
+    OrfRules,
+    site_notes,
+)
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
@@ -153,7 +160,7 @@ class OrfFinder(StructuredEstimator):
                     partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
                     exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
                     score = None if scores is None else float(scores[c])
-                    sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
+                    sites = () if start_type == EDGE else site_notes(shard.signals[c])
                     notes = ("start_type", start_type), *sites
                     of.append(
                         Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code)

@@ -20,8 +20,8 @@ from structune.genes.prokaryotes.structure.candidates import (
     CONTEXT,
     STARTS,
     WORD,
-    OrfWeights,
     count_words,
+    read_signals,
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import OrfShard, with_candidates
@@ -102,14 +102,13 @@ class Choices:
     def of(
         cls,
         shard: OrfShard,
-        weights: OrfWeights,
         chosen: NDArray[np.int8],
         neighbours: NDArray[np.int8] | None = None,
     ) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         inside = shard.frame_sums(chosen) > 0
         places, part = np.flatnonzero(inside), with_candidates(shard, inside)
-        kinds, sites, letters = weights.read_signals(part.signals)
+        kinds, sites, letters = read_signals(part.signals)
         before = _before(shard, places, chosen if neighbours is None else neighbours)
         by_place = np.ascontiguousarray(letters.T)
         is_start = chosen[places].astype(bool)
@@ -355,7 +354,7 @@ class StartModel:
         shares = fixed.astype(float)
         odds[fixed] = _FRAME
         if free.any():
-            of = Choices.of(shard, graph.weights, free, chosen)
+            of = Choices.of(shard, free, chosen)
             known = weighed(self.parts(of, self.class_odds(of)))
             known += 0.0 if beside is None else beside[of.places]
             own = of.shares(np.where(at_end[of.places], -np.inf, known))
@@ -388,7 +387,7 @@ def learn_starts(
     """
     if np.count_nonzero(chosen) < _FEWEST:
         return None
-    of = Choices.of(shard, graph.weights, chosen)
+    of = Choices.of(shard, chosen)
     # words at any place of both strands: what genes differ from
     everywhere = sum(map(count_words, letters), np.full(_N_WORDS - 1, _FEW_WORDS))
     everywhere /= everywhere.sum()

@@ -189,7 +189,7 @@ def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
     shard = model.completed(model.graph_.of_letters(letters_, is_open=True), letters_)
     (k,) = shard.organism
     chosen, scores = OrfFinder._found(model, shard)
-    words = shard.columns @ model.graph_.weights.part(model.coef_, "words")
+    words = shard.columns @ model.graph_.part(model.coef_, "words")
     expected, scores = model.starts_[k].found(model.graph_, shard, chosen, scores, True, words)
     assert sorted(t.score for t in genes) == sorted(scores[expected > 0].tolist())
     model.save(tmp_path / "m.structune")

@@ -15,7 +15,7 @@ from laws import hold
 from structune.errors import DataError
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.structure import shard as shard_of_orfs
-from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure.candidates import OrfRules, site_notes
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
 GRAPH = OrfGraph(OrfRules())
@@ -119,7 +119,7 @@ def test_what_is_told_of_ribosome_sites():
     ]:
         shard = GRAPH.encode(["C" * 20 + before + gene])
         (place,) = np.flatnonzero((shard.bounds[:, 0] == 35) & ~shard.reverse)
-        assert GRAPH.weights.site_notes(shard.signals[place]) == expected
+        assert site_notes(shard.signals[place]) == expected
 
 
 @given(st.integers(0, 10**6), st.integers(0, 12))

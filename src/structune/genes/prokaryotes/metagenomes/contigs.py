@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, ClassVar, Self
 
@@ -24,9 +23,9 @@ from structune.genes.prokaryotes.structure.candidates import (
     LENGTHS,
     WORD,
     OrfRules,
-    OrfWeights,
     count_words,
-    numbers,
+    forget,
+    numbers_at,
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.genes.prokaryotes.structure.shard import (
@@ -66,44 +65,11 @@ _KNOWN = np.append(np.ones(N_WORDS), 0.0)  # words with an unknown base are none
 
 
 @dataclass(frozen=True)
-class ContigWeights(OrfWeights):
-    """The weights, in this order: of sums over words; of how much is seen of genes that go on beyond an end;
-    of signals and of gaps, as `OrfWeights` has them.
-    """
-
-    @cached_property
-    def labels(self) -> dict[str, list[str]]:
-        ends = [f"{kind} {length}" for kind in _ENDS for length in LENGTHS]
-        known = {
-            name: labels for name, labels in super().labels.items() if name not in ("codons", "hexamers")
-        }
-        return {"words": list(_WORD_COLUMNS), "ends": ends, **known}
-
-    def ends(self, before: NDArray[np.bool_], behind: NDArray[np.bool_], seen: Array) -> NDArray[np.int16]:
-        """Places among the weights of ends, by the bases that are `seen`; that of none for whole ones."""
-        # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
-        bins = np.searchsorted(LENGTHS, seen, side="right") - 1
-        kind = before.astype(np.int16) + 2 * behind
-        places = (kind - 1) * len(LENGTHS) + bins
-        return np.where(kind > 0, places, len(_ENDS) * len(LENGTHS)).astype(np.int16)
-
-    def end_table(self, w: Array) -> Array:
-        """Scores by place, with one of 0 for none."""
-        return np.append(self.part(w, "ends"), 0.0)
-
-    def add_ends(self, ends: NDArray[np.int16], used: FloatArray, out: Array) -> None:
-        """Add the places of candidates, as often as they are used, to the weights."""
-        counts = self.end_table(np.zeros_like(out))
-        np.add.at(counts, ends, used)
-        self.part(out, "ends")[:] += counts[:-1]
-
-
-@dataclass(frozen=True)
 class ContigShard(OrfShard):
     """Encoded contigs."""
 
     columns: FloatArray  # (n_candidates, 3): sums over words of each candidate, as `_WORD_COLUMNS` names them
-    beyond: NDArray[np.int16]  # of each candidate: its place among the weights of ends
+    beyond: NDArray[np.int16]  # of each candidate: its place among the weights of ends; behind them, if whole
     organism: IntArray  # of each contig: that whose words its own are most like
 
     levels: ClassVar = {**LEVELS, CANDIDATES: (*LEVELS[CANDIDATES], "columns", "beyond")}
@@ -121,8 +87,11 @@ class ContigGraph(OrfGraph):
     """
 
     name = "contig-graph"
-    _weights = ContigWeights
-    weights: ContigWeights
+
+    def _word_labels(self) -> dict[str, list[str]]:
+        """Those of sums over words, and of how much is seen of genes that go on beyond an end."""
+        ends = [f"{kind} {length}" for kind in _ENDS for length in LENGTHS]
+        return {"words": list(_WORD_COLUMNS), "ends": ends}
 
     def of_contigs(self, shard: OrfShard) -> ContigShard:
         """What is seen at the ends of contigs; of words nothing yet but how many they are."""
@@ -131,25 +100,29 @@ class ContigGraph(OrfGraph):
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
         before, behind = shard.begin_before, seen < CODON * (n_words + 2)
-        self.weights.forget(signals, before, behind)
+        forget(signals, before, behind)
         columns, number = np.zeros((seen.size, len(_WORD_COLUMNS))), np.zeros(seen.size)
         kernels.score_words(shard.frames, _KNOWN, number)
         columns[:, _WORD_COLUMNS.index("number")] = number
+        # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
+        kind = before.astype(np.int16) + 2 * behind
+        places = (kind - 1) * len(LENGTHS) + np.searchsorted(LENGTHS, seen, side="right") - 1
         return ContigShard(
             **{**vars(shard), "signals": signals},
             columns=columns,
-            beyond=self.weights.ends(before, behind, seen),
+            beyond=np.where(kind > 0, places, len(_ENDS) * len(LENGTHS)).astype(np.int16),
             organism=np.zeros(len(shard), np.int64),
         )
 
     def _word_scores(self, w: Array, shard: Any) -> Array:
-        return np.asarray(
-            shard.columns @ self.weights.part(w, "words") + self.weights.end_table(w)[shard.beyond]
-        )
+        ends = np.append(self.part(w, "ends"), 0.0)  # that of whole ones
+        return np.asarray(shard.columns @ self.part(w, "words") + ends[shard.beyond])
 
     def _add_words(self, shard: Any, used: Array, out: Array) -> None:
-        self.weights.part(out, "words")[:] += used @ shard.columns
-        self.weights.add_ends(shard.beyond, used, out)
+        self.part(out, "words")[:] += used @ shard.columns
+        ends = np.zeros(len(_ENDS) * len(LENGTHS) + 1, out.dtype)
+        np.add.at(ends, shard.beyond, used)
+        self.part(out, "ends")[:] += ends[:-1]
 
 
 # --- words ------------------------------------------------------------------------------------------------
@@ -311,8 +284,8 @@ class Organism:
         for text, genes in zip(letters, examples.genes, strict=True):
             for start, end, strand in genes:
                 own = text[start:end] if strand == "+" else reverse_complement(text[start:end])
-                words = numbers(own, WORD)[CODON : -2 * CODON + 1 : CODON]  # behind the start codon
-                counts += np.bincount(words, minlength=N_WORDS + 1)
+                places = np.arange(CODON, own.size - 3 * CODON, CODON)  # behind the start codon
+                counts += np.bincount(numbers_at(own, places, WORD), minlength=N_WORDS + 1)
         # logs of words of two codons, shape (4096,): in genes, and at any place of both strands
         self.in_genes = log_words(counts[:-1])
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))

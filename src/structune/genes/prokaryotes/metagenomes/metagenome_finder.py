@@ -198,7 +198,7 @@ class MetagenomeFinder(OrfFinder):
 
     def _found(self, shard: Any) -> tuple[NDArray[np.int8], FloatArray | None]:
         chosen, scores = super()._found(shard)
-        words = shard.columns @ self.graph_.weights.part(self.coef_, "words")
+        words = shard.columns @ self.graph_.part(self.coef_, "words")
         for k in np.unique(shard.organism).tolist():
             model = self.starts_[k]
             if model is not None:

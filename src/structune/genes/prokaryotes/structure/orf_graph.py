@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,24 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import N_PLACES, NEIGHBOURS, WORD, OrfRules, OrfWeights
+from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SHORTEST_RUN, SPACING_STARTS
+from structune.genes.prokaryotes.structure.candidates import (
+    BASES,
+    CODON,
+    CONTEXT,
+    LENGTHS,
+    STARTS,
+    UNKNOWN,
+    WORD,
+    OrfRules,
+)
 from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, encode_frames, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
+_NEIGHBOURS = ("same strand", "convergent", "divergent")
+# overlaps of 4 bases, as in ATGA, and of 1, as in TAATG, have bins of their own: operons have many
+_GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
 class OrfGraph(Structure):
@@ -33,20 +47,47 @@ class OrfGraph(Structure):
 
     name = "orf-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
-    _weights: type[OrfWeights] = OrfWeights
 
     def __init__(self, rules: OrfRules) -> None:
-        self.rules, self.weights = rules, self._weights(rules)
+        # the least distance of each bin, rising; and the bin of each from the largest overlap to what is far
+        inside = (-rules.overlap < _GAPS) & (rules.far > _GAPS)
+        gap_starts = np.concatenate(([-rules.overlap], _GAPS[inside], [rules.far]))
+        self.rules = rules
+        self.gap_bins = np.searchsorted(gap_starts, np.arange(-rules.overlap, rules.far), side="right") - 1
+        # Names of the weights of each group, in order. Lengths, distances and spacings are those at which a
+        # bin begins; the longest run stands for longer ones.
+        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
+        sites = [f"run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
+        self._labels = self._word_labels() | {
+            "starts": list(STARTS),
+            "ribosome site": [*sites, "none"],
+            "lengths": list(map(str, LENGTHS)),
+            "context": [f"{place:+d} {base}" for place in CONTEXT for base in BASES],
+            "gaps": [f"{kind} {start}" for kind in _NEIGHBOURS for start in gap_starts],
+        }
+        ends = np.cumsum([len(labels) for labels in self._labels.values()]).tolist()
+        self._slices = dict(zip(self._labels, map(slice, [0, *ends], ends), strict=False))
+        first = self._slices["starts"].start
+        self._signals = slice(first, first + UNKNOWN)
+
+    def _word_labels(self) -> dict[str, list[str]]:
+        """Names of the weights of words, by group: those of codons, and of words of two, by number."""
+        groups = {"codons": CODON, "hexamers": WORD}
+        return {name: ["".join(word) for word in product(BASES, repeat=n)] for name, n in groups.items()}
 
     @property
     def n_weights(self) -> int:
-        return len(self.weights)
+        return int(self._slices["gaps"].stop)
 
     def weight_names(self) -> list[str]:
-        return self.weights.names()
+        return [f"{group}: {label}" for group, labels in self._labels.items() for label in labels]
 
     def groups(self) -> Groups:
-        return self.weights.groups()
+        return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
+
+    def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a group."""
+        return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -88,7 +129,7 @@ class OrfGraph(Structure):
     ) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
         weights = np.ones(len(letters)) if weights is None else weights
-        return encode_frames(letters, self.weights, is_open, weights)
+        return encode_frames(letters, self.rules, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         shard.check(self.rules)
@@ -102,7 +143,7 @@ class OrfGraph(Structure):
         chosen = shard.chosen if outputs is None else outputs
         factors = shard.weights if weights is None else weights
         self._add(shard, chosen * shard.by_candidate(factors), out)
-        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
+        self.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
         chosen = shard.chosen if outputs is None else outputs
@@ -116,14 +157,16 @@ class OrfGraph(Structure):
     def _add(self, shard: Any, used: Array, out: Array) -> None:
         """Add the features of candidates, as often as they are `used`, to `out`."""
         self._add_words(shard, used, out)
-        signals = np.zeros(N_PLACES, out.dtype)
+        signals = np.zeros(UNKNOWN + 1, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
-        self.weights.add_signals(signals, out)
+        out[self._signals] += signals[:-1]
 
     def _add_words(self, shard: Any, used: Array, out: Array) -> None:
-        words = np.zeros(4**WORD + 1, out.dtype)
-        kernels.count_words(shard.frames, used, words)
-        self.weights.add_words(words, out)
+        counts = np.zeros(4**WORD + 1, out.dtype)
+        kernels.count_words(shard.frames, used, counts)
+        words = counts[:-1].reshape(4**CODON, 4**CODON)
+        self.part(out, "hexamers")[:] += words.ravel()
+        self.part(out, "codons")[:] += words.sum(axis=0)
 
     def _count_gaps(
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, check: bool = False
@@ -142,7 +185,7 @@ class OrfGraph(Structure):
                 f"sequence {sequence[wrong]}: found a gene at {start}-{end} that overlaps the one before it "
                 f"by more than {self.rules.overlap} bases"
             )
-        bins, counts = self.weights.gap_bins, np.zeros(self.gaps().scores.shape)
+        bins, counts = self.gap_bins, np.zeros(self.gaps().scores.shape)
         strands = shard.reverse[before], shard.reverse[after]
         kinds = np.where(strands[0] == strands[1], 0, 1 + strands[0])
         of_pairs = np.append(bins, counts.shape[1] - 1)[np.clip(distances, 0, bins.size)]
@@ -154,17 +197,20 @@ class OrfGraph(Structure):
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
         """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
-        scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
-        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)
+        scores = self.part(w, "gaps").reshape(len(_NEIGHBOURS), -1)
+        return kernels.Gaps(self.rules.overlap, self.gap_bins, scores)
 
     def _scores(self, w: Array, shard: Any) -> Array:
         scores = self._word_scores(w, shard)
-        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        kernels.score_signals(np.append(w[self._signals], 0.0), shard.signals, scores)  # 0: of the unknown
         return scores
 
     def _word_scores(self, w: Array, shard: Any) -> Array:
+        # A word of two codons scores by itself and by its second codon, on which rare words fall back. The
+        # first codon is the second of the word before. A word with an unknown base scores 0.
+        words = self.part(w, "hexamers").reshape(4**CODON, 4**CODON) + self.part(w, "codons")
         scores = np.zeros(len(shard.bounds), w.dtype)
-        kernels.score_words(shard.frames, self.weights.word_table(w), scores)
+        kernels.score_words(shard.frames, np.append(words.ravel(), 0.0), scores)
         return scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -183,7 +229,7 @@ class OrfGraph(Structure):
         values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
         if expected is not None:
             self._add(shard, used, expected)
-            self.weights.part(expected, "gaps")[:] += gaps.ravel()
+            self.part(expected, "gaps")[:] += gaps.ravel()
         return values
 
     def _sums(

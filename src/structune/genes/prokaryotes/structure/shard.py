@@ -18,14 +18,15 @@ from structune.genes.prokaryotes.kernels.ribosome_sites import ribosome_sites
 from structune.genes.prokaryotes.structure.candidates import (
     CODON,
     CONTEXT,
-    N_PLACES,
     N_SIGNALS,
+    START_KIND,
     STARTS,
+    UNKNOWN,
     WORD,
     OrfRules,
-    OrfWeights,
     codons_at,
     numbers_at,
+    signals_of,
 )
 from structune.structure import (
     Array,
@@ -145,7 +146,7 @@ class OrfShard(Shard):
         check_range("numbers of candidates", self.n_candidates, np.int64, frames, 1, sizes[CANDIDATES] + 1)
         check_range("bounds", self.bounds, np.int64, (*candidates, 2), 0, _MOST_BASES)
         check_range("strands", self.reverse, bool, candidates, 0, 2)
-        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, N_PLACES)
+        check_range("signals", self.signals, np.uint8, (*candidates, N_SIGNALS), 0, UNKNOWN + 1)
         check_range("genes", self.chosen, np.int8, candidates, 0, 2)
         for level, names in _POSITIONS.items():
             for name in names:
@@ -211,16 +212,16 @@ def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen
 
 
 def encode_frames(
-    letters: Sequence[Letters], weights: OrfWeights, is_open: bool, factors: FloatArray
+    letters: Sequence[Letters], rules: OrfRules, is_open: bool, weights: FloatArray
 ) -> OrfShard:
-    """The frames of sequences, on both strands, as a shard with weights of the sequences, `factors`.
+    """The frames of sequences, on both strands, as a shard with the weights of the sequences.
 
     With `is_open` genes may begin before a sequence and end behind it. They count as if they began with ATG
     at the first whole codon, or had a stop codon behind the last one, and a thousand bases.
     """
     # One text of both strands of each sequence, so that all of them are gone through at once. Between them
     # are as many unknown bases as are looked at around a start: no strand sees another one.
-    rules, apart = weights.rules, np.full(_AROUND, 4, np.int8)
+    apart = np.full(_AROUND, 4, np.int8)
     strands = (strand for part in letters for strand in (part, apart, reverse_complement(part), apart))
     text = np.concatenate([apart, *strands])
     n_bases = np.array([part.size for part in letters], np.int64)
@@ -250,7 +251,7 @@ def encode_frames(
     starts, stops, strand, is_seen, last = starts[kept], stops[kept], strand[kept], is_seen[kept], last[kept]
     # A gene that goes on behind the sequence is at least as long as what is seen of it, and counts as one of
     # a thousand bases. Of one without a start codon the length is not known.
-    kinds, lengths = rules.start_kind[numbers_at(text, starts, CODON)], stops + CODON - starts
+    kinds, lengths = START_KIND[numbers_at(text, starts, CODON)], stops + CODON - starts
     lengths[~is_seen] = np.maximum(lengths[~is_seen], _CUT_SHORT)
     lengths[kinds < 0] = -1
     sites = np.empty(starts.size, np.int8)
@@ -265,11 +266,11 @@ def encode_frames(
         strand[first] // 2,
         reverse[first],
         n_bases,
-        factors,
+        weights,
         n_candidates=counts,
         n_words=n_words,
         bounds=np.where(reverse[:, None], sizes[strand, None] - along[:, ::-1], along),
-        signals=weights.signals(np.maximum(kinds, 0), sites, lengths, around[:, CONTEXT - CONTEXT[0]]),
+        signals=signals_of(np.maximum(kinds, 0), sites, lengths, around[:, CONTEXT - CONTEXT[0]]),
         skipped=(starts - np.repeat(starts[first], counts)) // CODON,
         words=_words(text, starts[first], n_words),
         chosen=np.empty(0, np.int8),
