@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
@@ -224,13 +223,12 @@ def with_words(
     `used` says how probable candidates are, if that is known: then as `with_own_words` has them.
     """
     columns, organism = shard.columns.copy(), np.zeros(len(shard), np.int64)
-    alike: dict[float, list[int]] = defaultdict(list)
-    for s, share in enumerate(np.round(shares, _DIGITS).tolist()):
-        alike[share].append(s)
-    for share, contigs in alike.items():
+    rounded = np.round(shares, _DIGITS)
+    for share in np.unique(rounded).tolist():
+        # log odds and probabilities of words, of all organisms together, row 0, and of each
         genes, everywhere = composition.at(share)
         odds, chances = np.where(_HAS_STOP, 0.0, genes - everywhere), np.exp(genes)
-        for s in contigs:
+        for s in np.flatnonzero(rounded == share).tolist():
             part, frames = shard.part(s, CANDIDATES), shard.part(s, FRAMES)
             if part.start == part.stop:
                 continue
@@ -238,31 +236,21 @@ def with_words(
             words = kernels.Words(shard.words[shard.part(s, WORDS)], *in_frames, shard.skipped[part])
             own = genes[0]
             if used is not None:
-                own, organism[s] = _own(words, used[part], odds, chances)
+                # Bayes: the log odds of all words of the expected genes say how likely each organism is. The
+                # words are those of the mixture and of the contig itself.
+                counts = np.zeros(N_WORDS + 1)
+                kernels.count_words(words, used[part], counts)
+                known = counts[:-1]
+                likely = odds @ known
+                organisms = np.exp(likely - likely.max())
+                others = organisms @ chances / organisms.sum()
+                own = np.log((_OWN * others + known) / (_OWN + known.sum()))
+                organism[s] = np.argmax(likely[1:])
             for k, table in enumerate(log_odds(own, everywhere)):
                 sums = np.zeros(part.stop - part.start)
                 kernels.score_words(words, table, sums)
                 columns[part, k] = sums
     return replace(shard, columns=columns, organism=organism)
-
-
-def _own(
-    words: kernels.Words, used: FloatArray, odds: FloatArray, chances: FloatArray
-) -> tuple[FloatArray, int]:
-    """Logs of the words of a contig's genes, and which organism they are most like.
-
-    `odds` and `chances` are log odds and probabilities of words, of all organisms and of each.
-    """
-    counts = np.zeros(N_WORDS + 1)
-    kernels.count_words(words, used, counts)
-    # Bayes: the log odds of all words of the expected genes say how likely each organism is, and row 0, of
-    # all organisms together, is one of them. The words are those of the mixture and of the contig itself.
-    known = counts[:-1]
-    likely = odds @ known
-    organisms = np.exp(likely - likely.max())
-    others = organisms @ chances / organisms.sum()
-    own = np.log((_OWN * others + known) / (_OWN + known.sum()))
-    return own, int(np.argmax(likely[1:]))
 
 
 # --- organisms --------------------------------------------------------------------------------------------
@@ -324,33 +312,26 @@ def _pieces(
     None where there is anything else: genes in several parts, or of which not all is known.
     """
     sizes = np.array([text.size for text in texts], np.float64)
-    whole = [[t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)] for each in genome]
-    spans = [_spans([(t.start, t.end) for t in some]) for some in whole]
-    others = []
+    whole, spans, others = [], [], []
     for each in genome:
-        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
-        others.append(_spans(unsound + [one.span for one in each.skipped if one.span is not None]))
+        sound = {t: len(t.exons) == 1 and not any(t.partial) for t in each.transcripts}
+        whole.append([t for t, is_so in sound.items() if is_so])
+        unsound = [(t.start, t.end) for t, is_so in sound.items() if not is_so]
+        unsound += [one.span for one in each.skipped if one.span is not None]
+        others.append(np.array(unsound, np.int64).reshape(-1, 2))
+        spans.append(np.array([(t.start, t.end) for t in whole[-1]], np.int64).reshape(-1, 2))
     # about a hundred thousand bases of each size
     for size, n in _SIZES.items():
         for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
             start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))
             letters = texts[s][start : start + size]
             end = start + letters.size
-            if _inside(others[s], start, end).size:
+            of_others, inside = ((of[:, 0] < end) & (of[:, 1] > start) for of in (others[s], spans[s]))
+            if of_others.any():
                 continue
-            genes = sorted({_seen(whole[s][k], start, end) for k in _inside(spans[s], start, end).tolist()})
+            genes = sorted({_seen(whole[s][k], start, end) for k in np.flatnonzero(inside).tolist()})
             if all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
                 yield letters, [gene for gene in genes if gene[1] - gene[0] >= rules.shortest]
-
-
-def _spans(given: Sequence[tuple[int, int]]) -> IntArray:
-    """Starts and ends as an array, shape (n, 2)."""
-    return np.array(given, np.int64).reshape(-1, 2)
-
-
-def _inside(spans: IntArray, start: int, end: int) -> IntArray:
-    """Which spans have a base between two places."""
-    return np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
 
 
 def _seen(t: Transcript, start: int, end: int) -> Gene:

@@ -293,36 +293,30 @@ def _words(text: Letters, first: IntArray, n_words: IntArray) -> NDArray[np.int1
 def shard_of_frames(
     sequence: IntArray, reverse: NDArray[np.bool_], n_bases: IntArray, weights: FloatArray, **arrays: Any
 ) -> OrfShard:
-    """A shard of frames by their sequences and strands, and of the arrays that are not of ends.
-
-    On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
-    strand it is the other way round.
-    """
-    # Ends are those of runs of candidates: single ones of one strand, and whole frames of the other. Sorting
-    # by sequence, position and strand gives their places.
+    """A shard of frames by their sequences and strands, and of the arrays that are not of ends."""
+    # On the forward strand each start is a left end and each stop, of a frame, a right one; on the reverse
+    # strand it is the other way round. So ends are those of runs of candidates: single ones of one strand,
+    # and whole frames of the other. Sorting by sequence, position and strand gives their places.
     counts, bounds, n = arrays["n_candidates"], arrays["bounds"], len(n_bases)
     is_reverse, of, every = np.repeat(reverse, counts), np.repeat(sequence, counts), np.arange(counts.sum())
-    begins, runs, ends = [offsets_of(np.bincount(of, minlength=n))], [], dict[str, Any]()
+    offsets = [offsets_of(np.bincount(of, minlength=n))]
     for side, name in enumerate(("left", "right")):
-        own, others = every[is_reverse == side], np.flatnonzero(reverse != side)
-        begin = np.append(own, offsets_of(counts)[others])
-        sizes = np.append(np.ones_like(own), counts[others])
-        order = np.lexsort((is_reverse[begin], bounds[begin, side], of[begin]))
-        begin, sizes = begin[order], sizes[order]
-        ends[f"{name}_position"] = bounds[begin, side]
-        ends[f"{name}_strand"] = is_reverse[begin].astype(np.int64)
-        begins.append(offsets_of(np.bincount(of[begin], minlength=n)))
-        runs.append((begin, sizes))
-    # of each left end the candidates, and of each candidate the right end, within the sequence
-    (begin, sizes), (right, of_right) = runs
-    ends["first_candidate"] = begin - begins[0][of[begin]]
-    ends["last_candidate"] = ends["first_candidate"] + sizes
-    place = np.empty(every.size, np.int64)
-    place[_runs(right, of_right)] = np.repeat(np.arange(right.size), of_right)
-    ends["right_of"] = place - begins[2][of]
+        others = np.flatnonzero(reverse != side)
+        first = np.append(every[is_reverse == side], offsets_of(counts)[others])
+        sizes = np.append(np.ones(first.size - others.size, np.int64), counts[others])
+        order = np.lexsort((is_reverse[first], bounds[first, side], of[first]))
+        first, sizes = first[order], sizes[order]
+        arrays[f"{name}_position"] = bounds[first, side]
+        arrays[f"{name}_strand"] = is_reverse[first].astype(np.int64)
+        offsets.append(offsets_of(np.bincount(of[first], minlength=n)))
+        if name == "left":  # its candidates, within the sequence
+            arrays["first_candidate"] = first - offsets[0][of[first]]
+            arrays["last_candidate"] = arrays["first_candidate"] + sizes
+    by_candidate = np.argsort(first)  # the runs of right ends share out all candidates
+    arrays["right_of"] = np.repeat(by_candidate, sizes[by_candidate]) - offsets[2][of]
     frames = np.searchsorted(sequence, np.arange(n + 1))  # where those of each sequence begin
-    offsets = np.array([offsets_of(arrays["n_words"])[frames], frames, *begins])
-    return OrfShard(weights, n_bases, offsets, reverse=is_reverse, **arrays, **ends)
+    every_offset = np.array([offsets_of(arrays["n_words"])[frames], frames, *offsets])
+    return OrfShard(weights, n_bases, every_offset, reverse=is_reverse, **arrays)
 
 
 def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArray | None = None) -> OrfShard:
@@ -330,38 +324,31 @@ def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArr
 
     Frames may get into other sequences: `sequence` is then that of each, and the shard has their sizes.
     """
-    frame, every = shard.frame, offsets_of(shard.n_candidates)
     if sequence is None:
         sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
-    counts = np.bincount(frame, inside, minlength=sequence.size).astype(np.int64)
-    frames = np.flatnonzero(counts)
-    reverse, sequence, counts = shard.reverse[every[frames]], sequence[frames], counts[frames]
-    # frames of a strand of a sequence keep their order
-    order = np.argsort(2 * sequence + reverse, kind="stable")
-    frames, reverse, sequence, counts = frames[order], reverse[order], sequence[order], counts[order]
+    # by sequence and strand; frames of a strand keep their order
+    kept, frame = np.flatnonzero(inside), shard.frame
+    kept = kept[np.argsort(2 * sequence[frame[kept]] + shard.reverse[kept], kind="stable")]
+    first = np.flatnonzero(np.diff(frame[kept], prepend=-1))
+    frames, counts = frame[kept[first]], np.diff(first, append=kept.size)
     # Of a frame the last candidates stay, with the last starts: its words now begin at the first of these, so
     # the words before, which `skipped` counts, go.
-    first = every[frames + 1] - counts
-    before = shard.skipped[first]
-    n_words, kept = shard.n_words[frames] - before, _runs(first, counts)
+    before = shard.skipped[kept[first]]
+    n_words = shard.n_words[frames] - before
+    of_words = np.repeat(offsets_of(shard.n_words)[frames] + before - offsets_of(n_words)[:-1], n_words)
     return shard_of_frames(
-        sequence,
-        reverse,
+        sequence[frames],
+        shard.reverse[kept[first]],
         shard.n_bases,
         shard.weights,
         n_candidates=counts,
         n_words=n_words,
-        words=shard.words[_runs(offsets_of(shard.n_words)[frames] + before, n_words)],
+        words=shard.words[of_words + np.arange(of_words.size)],
         skipped=shard.skipped[kept] - np.repeat(before, counts),
         bounds=shard.bounds[kept],
         signals=shard.signals[kept],
         chosen=shard.chosen[kept] if shard.chosen.size else shard.chosen,
     )
-
-
-def _runs(first: IntArray, sizes: IntArray) -> IntArray:
-    """Places of runs of these sizes from the first of each on."""
-    return np.repeat(first - offsets_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
 def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
