@@ -61,7 +61,7 @@ WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
     "behind the first": 0.58,
     "match with 16S RNA": 0.63,
 }
-_TABLES = {  # shapes
+_SHAPES = {  # of arrays in files
     "words": (_N_WORDS,),
     "codons": (len(STARTS),),
     "sites": (RUNS * SPACINGS + 1,),
@@ -71,6 +71,10 @@ _TABLES = {  # shapes
     "classes": (_SITUATIONS, _N_CLASSES),
     "background": (4,),
 }
+_LOG_ODDS = tuple(_SHAPES)[:-2]  # of which the others are probabilities
+for _name, (_text, _first, _last, _) in _MOTIFS.items():
+    _SHAPES |= {f"{_name}_bases": (len(_text), 4), f"{_name}_places": (_last - _first + 1,)}
+    _SHAPES[f"{_name}_share"] = (1,)
 _SURE = 0.7  # probability of the bases of a motif that nothing has been seen of, beside that of any base
 _PRIOR = 0.2  # what a motif weighs that nothing has been seen of, in shares of what was seen
 _FEW_BASES, _FEW_STARTS, _FEW_WORDS = 8.0, 300.0, 1.0  # seen before: of a motif, of all, and of each word
@@ -125,8 +129,7 @@ class Choices:
     @cached_property
     def situation(self) -> IntArray:
         """0 near behind a gene on the same strand, 1 farther behind one, 2 behind one on the other strand."""
-        same, bin_ = self.before < N_NEIGHBOURS // 2, self.before % (N_NEIGHBOURS // 2)
-        return np.where(same, np.where(bin_ < _NEAR, 0, 1), 2)
+        return np.asarray(np.searchsorted([_NEAR, N_NEIGHBOURS // 2], self.before, side="right"))
 
     @cached_property
     def behind(self) -> IntArray:
@@ -348,19 +351,17 @@ class StartModel:
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it
         # can, with the most probable starts.
         at_end = shard.begin_before if is_open else np.zeros(chosen.size, bool)
-        fixed = chosen.astype(bool) & at_end
-        free = (chosen.astype(bool) & ~at_end).astype(np.int8)
-        odds, found = np.full(chosen.size, -np.inf), np.zeros(chosen.size, np.int8)
+        fixed, free = chosen.astype(bool) & at_end, (chosen.astype(bool) & ~at_end).astype(np.int8)
+        odds, found = np.where(fixed, _FRAME, -np.inf), np.zeros(chosen.size, np.int8)
         shares = fixed.astype(float)
-        odds[fixed] = _FRAME
         if free.any():
             of = Choices.of(shard, free, chosen)
             known = weighed(self.parts(of, self.class_odds(of)))
             known += 0.0 if beside is None else beside[of.places]
-            own = of.shares(np.where(at_end[of.places], -np.inf, known))
+            is_fixed = at_end[of.places]
+            own = of.shares(np.where(is_fixed, -np.inf, known))
             shares[of.places] = own
-            log_shares = np.log(np.maximum(own, 1e-300))
-            odds[of.places] = np.where(at_end[of.places], -np.inf, _FRAME + log_shares)
+            odds[of.places] = np.where(is_fixed, -np.inf, _FRAME + np.log(np.maximum(own, 1e-300)))
         kernels.best(*shard.ends, graph.gaps(), odds, found, np.empty(len(shard)))
         return found, None if scores is None else (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
 
@@ -456,11 +457,9 @@ def _odds(counts: Any, every: Any) -> FloatArray:
 
 def pack(model: StartModel | None, prefix: str) -> Arrays:
     """A model as arrays with names of that prefix; no arrays of none."""
-    if model is None:
-        return {}
-    found = {name: getattr(model, name) for name in _TABLES}
-    for name in _MOTIFS:
-        motif: Motif = getattr(model, name)
+    found = {} if model is None else dict(vars(model))
+    for name in _MOTIFS if found else ():
+        motif: Motif = found.pop(name)
         found |= {f"{name}_bases": motif.bases, f"{name}_places": motif.places}
         found[f"{name}_share"] = np.array([motif.share])
     return {f"{prefix}{name}": array for name, array in found.items()}
@@ -471,19 +470,14 @@ def unpack(every: Arrays, prefix: str) -> StartModel | None:
     arrays = {name.removeprefix(prefix): array for name, array in every.items() if name.startswith(prefix)}
     if not arrays:
         return None
-    shapes: dict[str, tuple[int, ...]] = dict(_TABLES)
-    for name, (text, first, last, _) in _MOTIFS.items():
-        shapes |= {f"{name}_bases": (len(text), 4), f"{name}_places": (last - first + 1,)}
-        shapes[f"{name}_share"] = (1,)
-    if arrays.keys() != shapes.keys():
-        raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(shapes)}")
-    for name, shape in shapes.items():
+    if arrays.keys() != _SHAPES.keys():
+        raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(_SHAPES)}")
+    for name, shape in _SHAPES.items():
         check_array(arrays, name, np.float64, shape)
-        is_share = name in ("classes", "background") or name not in _TABLES
-        if is_share and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
+        if name not in _LOG_ODDS and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
             raise ModelFileError(f"found {name!r} of starts that are no probabilities")
-    known: dict[str, Any] = {name: arrays[name] for name in _TABLES}
+    known: dict[str, Any] = arrays
     for name, (_, first, *_) in _MOTIFS.items():
-        bases, places, (share,) = (arrays[f"{name}_{part}"] for part in ("bases", "places", "share"))
+        bases, places, (share,) = (known.pop(f"{name}_{part}") for part in ("bases", "places", "share"))
         known[name] = Motif(first, bases, places, float(share))
     return StartModel(**known)
