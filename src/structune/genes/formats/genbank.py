@@ -73,7 +73,6 @@ def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSe
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, str]]:
-    """Number of the first line, and text, of each record."""
     first, number = 0, 0
     texts: list[str] = []
     for number, text in lines:

@@ -149,7 +149,6 @@ def read_sequences(
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
-    """The sequences of FASTA, without genes."""
     lines.strip()
     for name, sequence in parse_dna(lines, "", (FASTA, "GenBank")):
         try:

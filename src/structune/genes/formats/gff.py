@@ -98,7 +98,6 @@ def read_annotation(source: Source) -> GeneAnnotation:
 
 
 def parse_annotation(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_annotation` does."""
     # the first feature tells: programs that write GTF may name no format in the first lines
     every = (text for text in lines.head(sys.maxsize) if text and not text.startswith("#"))
     with lines.told_by_look(("GFF3", "GTF")):
@@ -141,7 +140,6 @@ def read_gff3(source: Source) -> GeneAnnotation:
 
 
 def parse_gff3(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_gff3` does."""
     parts, parents, kinds = list[Part](), dict[str, _Key](), Counter[str]()
     proteins, circular = set[str](), set[str]()
     codons: dict[str, set[str]] = {kind: set() for kind in _CODONS}  # parents of these features
@@ -214,7 +212,6 @@ def attributes_of(text: str) -> dict[str, str]:
 
 
 def _parents_of(part: Part) -> list[str]:
-    """As they are escaped in the file."""
     return [parent for parent in part.attributes.get("Parent", "").split(",") if parent]
 
 
@@ -251,7 +248,6 @@ def read_gtf(source: Source) -> GeneAnnotation:
 
 
 def parse_gtf(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_gtf` does."""
     # parts by their kinds, and by the names of transcript and gene
     found: dict[str, dict[tuple[str, str], list[Part]]] = {kind: {} for kind in ("CDS", *_CODONS)}
     cut, scores, kinds = set[tuple[str, str]](), dict[str, float | None](), Counter[str]()

@@ -101,7 +101,6 @@ def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
 def _line(
     t: Transcript, kind: str, span: tuple[int, int], score: float | None, phase: str, attributes: str
 ) -> str:
-    """A line of GFF3, of a transcript or of what it belongs to."""
     place = f"{span[0] + 1}\t{span[1]}\t{'.' if score is None else repr(float(score))}\t{t.strand}"
     return f"{quote(t.contig, safe=_IN_CONTIG)}\tstructune\t{kind}\t{place}\t{phase}\t{attributes}\n"
 
@@ -146,7 +145,6 @@ def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence])
 
 
 def coding_sequences_text(genome: AnnotatedSequence) -> str:
-    """FASTA of the coding sequences."""
     return "".join(_fasta(t, t.coding_sequence(genome.sequence)) for t in genome.transcripts)
 
 

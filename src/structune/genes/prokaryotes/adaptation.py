@@ -17,7 +17,7 @@ from structune.genes.prokaryotes.metagenomes.metagenome_finder import Metagenome
 from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.starts import learn_starts
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.candidates import OrfShard
 from structune.running.executors import Run
 
 _SETTLED = 0.01  # share of genes that are new
@@ -67,7 +67,6 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
 
 
 def _warn_of_little(letters: Sequence[Letters]) -> None:
-    """Warn of a genome that is too small, or in contigs that are too short, to gain."""
     sizes = np.array([part.size for part in letters], np.int64)
     if any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
         return

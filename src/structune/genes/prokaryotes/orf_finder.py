@@ -19,14 +19,16 @@ from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.structure.candidates import (
     BACTERIAL,
+    CANDIDATES,
     EDGE,
     STARTS,
     WITHOUT_TGA,
     OrfRules,
+    OrfShard,
+    clear_of,
     site_notes,
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor

@@ -18,7 +18,7 @@ from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder, nearest
 from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, unpack
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.candidates import OrfShard
 from structune.learning.blocks import BlockEstimator, Blocks
 from structune.learning.estimator import Encoded
 from structune.learning.parameters import parameters

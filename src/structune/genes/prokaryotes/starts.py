@@ -20,11 +20,12 @@ from structune.genes.prokaryotes.structure.candidates import (
     CONTEXT,
     STARTS,
     WORD,
+    OrfShard,
     count_words,
     read_signals,
+    with_candidates,
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import OrfShard, with_candidates
 from structune.structure import FloatArray, IntArray, offsets_of
 
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
@@ -367,7 +368,6 @@ class StartModel:
 
 
 def weighed(parts: dict[str, FloatArray]) -> FloatArray:
-    """Scores: sums of parts times their `WEIGHTS`."""
     return np.asarray(sum(WEIGHTS[name] * part for name, part in parts.items()))
 
 
@@ -439,7 +439,6 @@ def learn_starts(
 
 
 def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:
-    """Of each kind among starts, against all candidates."""
     return _odds(np.bincount(kind, used, minlength=n), np.bincount(kind, minlength=n))
 
 

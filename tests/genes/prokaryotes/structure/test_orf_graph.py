@@ -14,7 +14,7 @@ import simulated_orfs as simulated
 from laws import hold
 from structune.errors import DataError
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.structure import shard as shard_of_orfs
+from structune.genes.prokaryotes.structure import candidates
 from structune.genes.prokaryotes.structure.candidates import OrfRules, site_notes
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
@@ -84,7 +84,7 @@ def test_candidates_of_genomes_take_little_memory(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 * letters.size
-    monkeypatch.setattr(shard_of_orfs, "_AT_ONCE", 7)
+    monkeypatch.setattr(candidates, "_AT_ONCE", 7)
     assert_array_equal(GRAPH.of_letters([letters], is_open=True).words, found.words)
 
 

@@ -18,24 +18,22 @@ from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.starts import learn_starts
 from structune.genes.prokaryotes.structure.candidates import (
     BACTERIAL,
+    CANDIDATES,
     CODON,
+    FRAMES,
     LENGTHS,
+    LEVELS,
     WORD,
+    WORDS,
+    Gene,
     OrfRules,
+    OrfShard,
     count_words,
     forget,
+    mark_genes,
     numbers_at,
 )
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import (
-    CANDIDATES,
-    FRAMES,
-    LEVELS,
-    WORDS,
-    Gene,
-    OrfShard,
-    mark_genes,
-)
 from structune.structure import Array, FloatArray, IntArray
 
 N_WORDS, _N_CODONS = 4**WORD, 4**CODON

@@ -29,8 +29,7 @@ from structune.genes.prokaryotes.metagenomes.contigs import (
 )
 from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
 from structune.genes.prokaryotes.starts import StartModel, pack, unpack
-from structune.genes.prokaryotes.structure.candidates import OrfRules
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.candidates import CANDIDATES, OrfRules, OrfShard
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
 from structune.structure import FloatArray, Groups, segment_indices

@@ -17,15 +17,19 @@ from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SHORTEST_RUN, SPACING_STARTS
 from structune.genes.prokaryotes.structure.candidates import (
     BASES,
+    CANDIDATES,
     CODON,
     CONTEXT,
     LENGTHS,
     STARTS,
     UNKNOWN,
     WORD,
+    Gene,
     OrfRules,
+    OrfShard,
+    encode_frames,
+    mark_genes,
 )
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, encode_frames, mark_genes
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
@@ -86,7 +90,6 @@ class OrfGraph(Structure):
         return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of the weights of a group."""
         return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
@@ -286,6 +289,5 @@ class OrfGraph(Structure):
 
 
 def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
-    """Sums over the candidates of each sequence."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))
