@@ -10,11 +10,10 @@ from typing import Any
 
 from structune.errors import DataError
 from structune.files.data_sets import DataFile, find
-from structune.files.text import Lines
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.genomes import annotated
-from structune.genes.formats.gff import GeneAnnotation, parse_gff3
+from structune.genes.formats.gff import GeneAnnotation, read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
 _CHECKSUMS = Path(__file__).with_name("data.sha256")  # as sha256sum writes and checks them
@@ -78,9 +77,7 @@ _CONTIGS = {  # names of annotations, and those of the sequences that they are o
 
 
 def load_genes(name: str) -> list[AnnotatedSequence]:
-    """Sequences of DNA with their genes.
-
-    The files may not be downloaded: they must lie in the data folder.
+    """Sequences of DNA with their genes, of files that must lie in the data folder.
 
     Parameters
     ----------
@@ -92,10 +89,6 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
           "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
           "p_fluorescens", "p_furiosus", "s_acidocaldarius", "synechocystis". The start codons of older
           annotations are not reliable.
-
-    Returns
-    -------
-    list of AnnotatedSequence
 
     Raises
     ------
@@ -154,7 +147,7 @@ def _read_annotation(path: Path) -> GeneAnnotation:
             del lines[line]
             contig, _, _, start, end, _, strand, *_ = columns
             skipped.append(Skipped(contig, f"{contig}:{start}-{end}({strand})", "across the origin"))
-    found = parse_gff3(Lines(StringIO("\n".join(lines))))
+    found = read_gff3(StringIO("\n".join(lines)))
     transcripts = {_CONTIGS.get(contig, contig): of for contig, of in found.transcripts.items()}
     return GeneAnnotation(
         {contig: tuple(replace(t, contig=contig) for t in of) for contig, of in transcripts.items()},

@@ -14,7 +14,7 @@ from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
 from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
-from structune.genes.formats.gff import GeneAnnotation, parse_annotation, parse_gff3
+from structune.genes.formats.gff import GeneAnnotation, read_annotation, read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, genetic_code, is_cut
 
 S = TypeVar("S")
@@ -31,17 +31,17 @@ def read_genomes(
     stop_codon: str = "auto",
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
-    """Read all sequences with the transcripts on them, one at a time, in the order of their file.
+    """Read all sequences with the transcripts on them, one at a time.
 
     Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
     Parameters
     ----------
     annotation : path or file object
-        GFF3 or GTF if there are `sequences`; GFF3 if it begins with ``##gff-version`` and so has them itself,
-        after ``##FASTA``; else GenBank. Compressed by gzip or not.
+        GFF3 or GTF if there are `sequences`; else GFF3 with ``##FASTA``, which begins with ``##gff-version``,
+        or GenBank. Compressed by gzip or not.
     sequences : path or file object, optional
-        FASTA, compressed by gzip or not.
+        FASTA.
     stop_codon : {"auto", "included", "excluded"}
         Whether coding parts have the stop codon; some files leave it out. "auto" adds it to transcripts of
         whole codons that end before one; "excluded" adds three bases to all.
@@ -51,12 +51,12 @@ def read_genomes(
     Raises
     ------
     DataError
-        As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the
-        end, when all sequences were given: for genes on a sequence that is not there.
+        As `read_annotation`, `read_dna` and `read_genbank` do; a gene is outside its sequence; at the end:
+        genes are on a sequence that is not there.
     """
 
     def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
-        """Without transcripts that an end of the sequence cuts, whatever the file says of them."""
+        # whatever the file says of transcripts that an end of the sequence cuts
         cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
         reason = "not whole: cut by an end of its sequence"
         skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
@@ -91,12 +91,12 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
     """Annotated sequences of a file of any format, or of one of genes and one of their sequences."""
     if sequences is not None:
         lines.strip()
-        return annotated(parse_annotation(lines), read_dna(sequences), lines.name)
+        return annotated(read_annotation(lines), read_dna(sequences), lines.name)
     if not _first_of(lines).startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
-    return annotated(parse_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
+    return annotated(read_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
 
 
 def _first_of(lines: Lines) -> str:

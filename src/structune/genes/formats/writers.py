@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import quote
 
@@ -34,18 +35,17 @@ def _extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool
 
 
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
-    """Write transcripts as GFF3, compressed by gzip where the path ends in ``.gz``.
+    """Write transcripts as GFF3, which `read_gff3` gives back.
 
-    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
-    and `read_gff3` gives back the same names and scores. A gene and an mRNA span the coding parts. The score
-    of a gene is the best of its transcripts'. Those that go on beyond an end are marked as NCBI does, by
-    ``partial``, ``start_range`` and ``end_range``; genetic codes are ``transl_table`` of CDS lines, and what
-    else is known stands in the line of the mRNA.
+    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``. A
+    gene and an mRNA span the coding parts. The score of a gene is the best of its transcripts'. What goes on
+    beyond an end is marked by ``partial``, ``start_range`` and ``end_range``, as by NCBI; genetic codes are
+    ``transl_table`` of CDS lines, and notes stand in the line of the mRNA.
 
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
+        Binary or text; compressed by gzip where the path ends in ``.gz``.
     transcripts : iterable of Transcript
         Genes are written in the order of their first transcripts.
 
@@ -60,12 +60,10 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
     """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
     # IDs are made of names, so these must differ; in genes, CDS lines of one transcript share theirs
-    given, names = list(transcripts), set[str]()
-    for t in given:
-        if t.name in names:
-            raise DataError(f"transcript {shown(t.name)}: found the name again, expected another one")
-        names.add(t.name)
-    lines = list[str]()
+    given, lines = list(transcripts), list[str]()
+    for name, n in Counter(t.name for t in given).items():
+        if n > 1:
+            raise DataError(f"transcript {shown(name)}: found the name again, expected another one")
     for gene, isoforms in by_gene(given).items():
         if len({(t.contig, t.strand) for t in isoforms}) > 1:
             raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
@@ -119,10 +117,6 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
     code : int
         NCBI's number of the genetic code of transcripts that have none.
 
-    Raises
-    ------
-    DataError
-        There is no such genetic code.
     """
     save(target, "".join(proteins_text(genome, code) for genome in genomes))
 
@@ -243,8 +237,7 @@ def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 
     Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
-    whether a gene goes on before its start, behind its end, or both; it is empty for whole genes. ``notes``
-    are those of the last column of GFF3.
+    whether a gene goes on before its start, behind its end, or both. ``notes`` are those of GFF3.
 
     Parameters
     ----------
