@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches, held_memory
-from structune.structure import FloatArray, IntArray
+from structune.structure import FloatArray, Groups, IntArray
 from structune.trees.multitask import MultitaskEstimator
 
 _GAP = 10  # unknown bases in a row that are one, as for NCBI; their number may not be true
@@ -71,13 +71,8 @@ class OrfFinder(StructuredEstimator):
 
     Attributes
     ----------
-    graph_ : OrfGraph
-        The structure.
-    skipped_ : list of Skipped
-        Training genes that were left out, and why.
     has_introns, needs_tracks, is_of_many : bool
-        What other finders have or are: genes with introns, numbers that come with each base, and a finder for
-        organisms none of which is known.
+        Whether genes have introns, numbers come with each base, and organisms are not known.
     """
 
     has_introns = needs_tracks = is_of_many = False
@@ -86,6 +81,8 @@ class OrfFinder(StructuredEstimator):
     closed: bool = False
     skipped_: list[Skipped] = field(init=False)
     graph_: OrfGraph = field(init=False)
+    _usual_penalty: ClassVar[dict[str, float]]  # of groups, for the log loss; of others 1
+    _times_for_costs: ClassVar[float] = 1.0  # for the losses that are not smooth
 
     def _graph(self) -> OrfGraph:
         return OrfGraph(OrfRules(self.code))
@@ -93,6 +90,13 @@ class OrfFinder(StructuredEstimator):
     @property
     def _structure(self) -> OrfGraph:
         return self.graph_
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:
+            factor = 1.0 if self._make_loss().smooth else self._times_for_costs
+            known = {name: factor * precision for name, precision in self._usual_penalty.items()}
+            return np.array([known.get(name, 1.0) for name in groups.names])
+        return super()._precisions(groups)
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
         """Encoded sequences, of which the letters are given, with all that scores depend on."""
@@ -113,17 +117,16 @@ class OrfFinder(StructuredEstimator):
         ----------
         X : list of str or AnnotatedSequence
         avoid : list of lists of (int, int), optional
-            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
-            RNA, as `read_regions` reads them.
+            Start and end of what no gene of each sequence has more than twenty bases of, as `read_regions`
+            reads them.
         unused : dict of str to Counter of str, optional
             Gets how many regions to "avoid" have no effect, by the reason. By default there is a warning.
 
         Returns
         -------
         list of tuples of Transcript
-            By start; the score of each is its probability, None with losses other than "log". A gene that
-            begins before or ends behind what is known of its sequence has no start or no stop codon, and is
-            marked as `partial`.
+            By start; the score is the probability, None with losses other than "log". A gene that begins
+            before or ends behind what is known of its sequence is `partial`.
 
         Warns
         -----
@@ -170,13 +173,7 @@ class OrfFinder(StructuredEstimator):
         return [tuple(of) for of in genes]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """F1 of genes, both ends of which must be right.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        """
+        """F1 of genes, both ends of which must be right; X and y are as in `fit`."""
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))
 
@@ -187,13 +184,7 @@ class OrfFinder(StructuredEstimator):
         return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
-        """The same for another genetic code: its stop codons count.
-
-        Raises
-        ------
-        DataError
-            There is no such code.
-        """
+        """The same for another genetic code, by NCBI's number: its stop codons count."""
         self._check_fitted()
         other = copy(self)
         other.set_params(code=code)
@@ -236,12 +227,11 @@ def _covered(
 def nearest_node(
     model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
 ) -> str:
-    """The node of a tree of organisms whose model suits a genome best.
+    """The inner node of a tree of organisms whose model suits a genome best.
 
-    That of the inner nodes which is sure of most: the sum of the lengths of the genes that it finds, times
-    their probabilities. The first million bases count, those of long sequences first. Leaves are surer than
-    they should be: of an organism that has one, give the name. Near are genomes whose words are alike, as by
-    their share of G and C, which need not be the next of kin.
+    It is sure of most: the sum of the lengths of the genes that it finds, times their probabilities. A
+    million bases count, those of long sequences first. Leaves are surer than they should be: of an organism
+    that has one, give the name. Near are genomes whose words are alike, which need not be the next of kin.
 
     Parameters
     ----------
@@ -255,8 +245,6 @@ def nearest_node(
     ------
     CapabilityError
         Not a tree of such models, or one without probabilities.
-    DataError
-        There is no such code.
     """
     return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
 
@@ -276,10 +264,8 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
 
     Another than that of the model, if there are 50,000 bases, of which the model, or the surest of a tree, is
     sure of two in five (see `nearest_node`), as of all bacteria and archaea. 4, if these are more than 1.15
-    times as many as with 11: genomes of code 11 have fewer with 4, or as many, and those with TGA in place of
-    TGG have more, most one and a half times or twice as many. In place of a code of the stops of 4, which are
-    also those of 25, 11, if they are 1.03 times as many; in place of codes of other stops, one by which they
-    are 1.15 times as many.
+    times as many as with 11; in place of a code of the stops of 4, 11, if they are 1.03 times as many; in
+    place of codes of other stops, one by which they are 1.15 times as many.
 
     Parameters
     ----------
@@ -296,8 +282,7 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
 
 
 def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple[int, float] | None:
-    """The code of `suited_code`, if it is not that of the finder, and how many times as many bases the finder
-    is sure of by it."""
+    """The code of `suited_code`, if it is another one, and how many times as sure the finder is by it."""
     _, code, gain = _suited(finder, _sample(X))
     return None if code == finder.graph_.rules.code else (code, gain)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,8 @@ from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import CANDIDATES, OrfRules, OrfShard
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
-from structune.structure import FloatArray, Groups, segment_indices
+from structune.structure import FloatArray, segment_indices
 
-_PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line
 _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 
@@ -104,6 +104,7 @@ class MetagenomeFinder(OrfFinder):
     """
 
     is_of_many = True
+    _usual_penalty: ClassVar = {"gaps": 3.0}
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
@@ -135,9 +136,9 @@ class MetagenomeFinder(OrfFinder):
         loss, graph, sequences = self._make_loss(), self._graph(), annotated_sequences(X, y)
         every = range(len(sequences))
         given = of_examples(groups, sequences, "groups", every)
-        genomes: dict[Any, list[AnnotatedSequence]] = {}
+        genomes: dict[Any, list[AnnotatedSequence]] = defaultdict(list)
         for organism, sequence in zip(every if given is None else given.tolist(), sequences, strict=True):
-            genomes.setdefault(organism, []).append(sequence)
+            genomes[organism].append(sequence)
         organisms = [
             Organism(genome, graph, np.random.default_rng((self.random_state, k)))
             for k, genome in enumerate(genomes.values())
@@ -151,28 +152,27 @@ class MetagenomeFinder(OrfFinder):
         report(len(shard), skipped)
         contigs, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
 
-        def parts() -> Iterator[tuple[ContigShard, FloatArray, Composition]]:
+        def known(w: FloatArray | None) -> ContigShard:
+            columns = list[FloatArray]()
             for k in range(len(organisms)):
-                mine = np.flatnonzero(of == k)
-                yield contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :])
-
-        def joined(found: Iterator[ContigShard]) -> ContigShard:
-            return replace(contigs, columns=np.concatenate([part.columns for part in found]))
+                mine, others = np.flatnonzero(of == k), organisms[:k] + organisms[k + 1 :]
+                part = contigs.take(mine), shares[mine], composition_of(others)
+                found = with_words(*part) if w is None else with_own_words(graph, w, *part)
+                columns.append(found.columns)
+            return replace(contigs, columns=np.concatenate(columns))
 
         # Two fits. In the first, contigs have the words of other organisms only; its genes tell the words of
         # contigs' own, with which the second fit goes on. Both leave out the organism that a contig is from:
         # the finder meets contigs of organisms that it has not seen.
-        known = joined(with_words(*part) for part in parts())
         run = self.run
         self.run = run and replace(run, checkpoint=None)  # that is of the fit which goes on from this one
         try:
-            self._learn(graph, loss, known, self._start(graph), of)
+            self._learn(graph, loss, known(None), self._start(graph), of)
         finally:
             self.run = run
         if self.status_ not in STOPPED:
             history, passes = self.history_, self.passes_
-            own = joined(with_own_words(graph, self.coef_, *part) for part in parts())
-            self._learn(graph, loss, own, self.coef_, of)
+            self._learn(graph, loss, known(self.coef_), self.coef_, of)
             self.history_, self.passes_ = history + self.history_, passes + self.passes_
         self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
         self.starts_ = tuple(each.starts for each in organisms)
@@ -184,11 +184,6 @@ class MetagenomeFinder(OrfFinder):
 
     def _graph(self) -> ContigGraph:
         return ContigGraph(OrfRules(self.code))
-
-    def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:
-            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
-        return super()._precisions(groups)
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
         shares = np.array([gc_share(part) for part in letters])
@@ -204,10 +199,10 @@ class MetagenomeFinder(OrfFinder):
                 contigs = np.flatnonzero(shard.organism == k)
                 part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
                 own = None if scores is None else scores[places]
-                found = model.found(self.graph_, part, chosen[places], own, not self.closed, words[places])
-                chosen[places] = found[0]
+                more = not self.closed, words[places]
+                chosen[places], own = model.found(self.graph_, part, chosen[places], own, *more)
                 if scores is not None:
-                    scores[places] = found[1]
+                    scores[places] = own
         return chosen, scores
 
     # --- files --------------------------------------------------------------------------------------------
@@ -220,11 +215,6 @@ class MetagenomeFinder(OrfFinder):
         ----------
         X : list of str or AnnotatedSequence, optional
             A genome: the model is for the genetic code that suits it (`suited_code`).
-
-        Raises
-        ------
-        ModelFileError
-            The installation is without it.
         """
         finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
         finder.set_params(n_jobs=-1)
