@@ -28,6 +28,7 @@ from structune.genes.prokaryotes.structure.candidates import (
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.structure import FloatArray, IntArray, offsets_of
 
+Bases = NDArray[np.int8]  # (n_places, n_starts)
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
 N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other one
 _NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
@@ -99,7 +100,7 @@ class Choices:
     chosen: NDArray[np.bool_]  # where genes begin so far
     kinds: IntArray  # of start codons
     sites: IntArray  # of ribosome-binding sites
-    letters: NDArray[np.int8]  # (n_context, n_candidates): at `CONTEXT`
+    letters: Bases  # (n_context, n_candidates): at `CONTEXT`
     before: IntArray  # bin of the distance from the gene before, and whether that is on the same strand
     words: kernels.Words  # of the genes' frames
 
@@ -211,24 +212,16 @@ class Motif:
         n = last - first + 1
         return cls(first, bases, np.full(n, 1.0 / n), share)
 
-    def scores(self, letters: NDArray[np.int8], background: FloatArray) -> FloatArray:
+    def scores(self, letters: Bases, background: FloatArray) -> FloatArray:
         """Log odds of the letters before starts, the rows of `letters`, having the motif."""
         # log of (1 - s) + s sum over places a of p(a) odds(a): a start may be without it
         odds = self._odds(self._words(letters), background).sum(axis=0)
         return np.asarray(np.log(1.0 - self.share + self.share * odds))
 
     def learned(
-        self,
-        letters: NDArray[np.int8],
-        background: FloatArray,
-        used: FloatArray,
-        before: Motif,
-        fixed_share: bool,
+        self, letters: Bases, background: FloatArray, used: FloatArray, before: Motif, fixed_share: bool
     ) -> Motif:
-        """One step of expectation maximisation, with starts as probable as `used`.
-
-        `before` is the motif that nothing had been seen of: the prior.
-        """
+        """One step of expectation maximisation, with starts as probable as `used`; `before` is the prior."""
         # The E-step: a start that has the motif with probability s has it at a with probability
         # s p(a) odds(a) / (1 - s + s sum p odds).
         n, words = len(self.bases), self._words(letters)
@@ -250,7 +243,7 @@ class Motif:
             share=self.share if fixed_share else float(np.clip((seen + 1) / (used.sum() + 2), 0.02, 0.98)),
         )
 
-    def _words(self, letters: NDArray[np.int8]) -> NDArray[np.int16]:
+    def _words(self, letters: Bases) -> NDArray[np.int16]:
         """Words as long as the motif, by number in base 5, at each place: shape (n_places, n_starts)."""
         n, first = self.places.size, self.first + len(letters)  # the last row is the letter before the start
         words = np.zeros((n, letters.shape[1]), np.int16)
@@ -277,19 +270,13 @@ class StartModel:
 
     Attributes
     ----------
-    words : ndarray, shape (4097,)
-        Log odds of words of two codons in genes; 0 for one with an unknown base.
-    codons : ndarray, shape (3,)
-    sites : ndarray, shape (n_sites,)
-    context : ndarray, shape (n_context, 5)
-    neighbours : ndarray, shape (n_neighbours,)
-    behind : ndarray, shape (7,)
-        Of how far a start lies behind the first start codon of its frame.
+    words, codons, sites, context, neighbours, behind : ndarray
+        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,).
     classes : ndarray, shape (3, 3)
         Probabilities of classes: near behind a gene on the same strand, farther behind one, or behind one on
         the other strand.
     background : ndarray, shape (4,)
-        Of bases before candidates.
+        Probabilities of bases before candidates.
     site, box, promoter : Motif
     """
 
@@ -344,9 +331,8 @@ class StartModel:
     ) -> tuple[NDArray[np.int8], FloatArray | None]:
         """The same genes with the starts that the model gives them, and the probabilities of these.
 
-        Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
-        (`is_open`), those that do stay as they are. `scores` are probabilities of candidates, if those are
-        known; `beside` are log odds of candidates that count, too.
+        Genes that begin before their sequence stay as they are, if it `is_open`. `scores` are probabilities
+        of candidates, if those are known; `beside` are log odds of candidates that count, too.
         """
         # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it
@@ -381,11 +367,8 @@ def learn_starts(
     letters: Sequence[Letters],
     trust: float = 0.0,
 ) -> StartModel | None:
-    """Learn from genes whose stops are right, wherever they begin; None of fewer than 200 genes.
-
-    `chosen` marks the genes, `letters` are the sequences of the shard, and `trust` are log odds of the genes'
-    own starts, beside what is seen there.
-    """
+    """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
+    and `trust` are log odds of the genes' own starts, beside what is seen there."""
     if np.count_nonzero(chosen) < _FEWEST:
         return None
     of = Choices.of(shard, chosen)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from structune.errors import DataError
@@ -76,12 +78,7 @@ class ContigShard(OrfShard):
 
 
 class ContigGraph(OrfGraph):
-    """Sets of candidate genes of contigs, which may go on beyond their ends.
-
-    Parameters
-    ----------
-    rules : OrfRules
-    """
+    """Sets of candidate genes of contigs, which may go on beyond their ends."""
 
     name = "contig-graph"
 
@@ -145,11 +142,8 @@ class Composition:
         return cls(solver @ genes, solver @ everywhere, genes - design @ (solver @ genes))
 
     def at(self, share: float) -> tuple[FloatArray, FloatArray]:
-        """Logs of words where there is so much G and C.
-
-        In genes as all organisms have them and as each of them would, shape (n_organisms + 1, 4096); and
-        anywhere, shape (4096,).
-        """
+        """Logs of words where there is so much G and C: in genes as all organisms have them and as each of
+        them would, shape (n_organisms + 1, 4096); and anywhere, shape (4096,)."""
         # an organism as it would be with another share: its residuals go along with the line
         row = _design(np.array([share]))
         genes = row @ self.genes + np.vstack((np.zeros(N_WORDS), self.own))
@@ -157,11 +151,8 @@ class Composition:
 
 
 def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of words in genes against anywhere, and of the pairs of amino acids that they mean.
-
-    The logs have the shape (4096,). Both results have the shape (4097,), with 0 for words with a stop codon
-    of the usual code or an unknown base.
-    """
+    """Of words in genes against anywhere, and of the pairs of amino acids that they mean; shape (4097,), with
+    0 for words with a stop codon of the usual code or an unknown base."""
     # probabilities of pairs of amino acids: sums over the words that mean them
     in_genes, anywhere = (np.bincount(_PAIR, np.exp(logs)) + _RARE for logs in (genes, everywhere))
     words, amino_acids = (
@@ -216,10 +207,8 @@ def with_own_words(
 def with_words(
     shard: ContigShard, shares: FloatArray, composition: Composition, used: FloatArray | None = None
 ) -> ContigShard:
-    """Words as in genes of all organisms with as much G and C as each contig.
-
-    `used` says how probable candidates are, if that is known: then as `with_own_words` has them.
-    """
+    """Words as in genes of all organisms with as much G and C as each contig; or as `with_own_words` has
+    them, if `used` says how probable candidates are."""
     columns, organism = shard.columns.copy(), np.zeros(len(shard), np.int64)
     rounded = np.round(shares, _DIGITS)
     for share in np.unique(rounded).tolist():
@@ -257,9 +246,7 @@ def with_words(
 class Organism:
     """An annotated genome: its words, where its genes begin, and pieces of it at random places."""
 
-    def __init__(
-        self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: Generator) -> None:
         texts = [encode_letters(each.sequence, each.name) for each in genome]
         examples = cut_genomes(genome, graph.rules)
         if not examples.sequences:
@@ -283,10 +270,8 @@ class Organism:
 
 def composition_of(organisms: Sequence[Organism]) -> Composition:
     """How words follow the share of G and C among organisms."""
-    in_genes, everywhere = (
-        np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
-    )
-    return Composition.fitted_to(in_genes, everywhere, np.array([each.share for each in organisms]))
+    names = "in_genes", "everywhere", "share"
+    return Composition.fitted_to(*(np.array([getattr(each, name) for each in organisms]) for name in names))
 
 
 def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[int]]:
@@ -294,21 +279,17 @@ def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[
     shard, kept = graph.of_letters([letters for letters, _ in pieces], is_open=True), list[int]()
     chosen = np.zeros(len(shard.bounds), np.int8)
     for s, (_, genes) in enumerate(pieces):
-        try:
+        with suppress(DataError):
             mark_genes(shard, s, genes, f"piece {s}", chosen)
-        except DataError:
-            continue
-        kept.append(s)
+            kept.append(s)
     return replace(shard, chosen=chosen).take(kept), kept
 
 
 def _pieces(
-    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: np.random.Generator
+    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: Generator
 ) -> Iterator[_Piece]:
-    """Pieces with the genes that are seen in them, from their first whole codon to their stop or the end.
-
-    None where there is anything else: genes in several parts, or of which not all is known.
-    """
+    """Pieces with the genes that are seen in them; none where there is anything else: genes in several parts,
+    or of which not all is known."""
     sizes = np.array([text.size for text in texts], np.float64)
     whole, spans, others = [], [], []
     for each in genome:

@@ -202,11 +202,8 @@ def site_notes(signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class OrfShard(Shard):
-    """Encoded sequences, one after the other.
-
-    Frames are open reading frames with a candidate, those of the forward strand first; candidates come frame
-    by frame. Places of candidates and of ends count within their sequence.
-    """
+    """Encoded sequences. Frames are open reading frames with a candidate, those of the forward strand first;
+    candidates come frame by frame. Places of candidates and of ends count within their sequence."""
 
     n_bases: IntArray  # of each sequence
     offsets: IntArray  # (5, n_sequences + 1): where the items of each level begin in each sequence
@@ -357,11 +354,9 @@ def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen
 def encode_frames(
     letters: Sequence[Letters], rules: OrfRules, is_open: bool, weights: FloatArray
 ) -> OrfShard:
-    """The frames of sequences, on both strands, as a shard with the weights of the sequences.
-
-    With `is_open` genes may begin before a sequence and end behind it. They count as if they began with ATG
-    at the first whole codon, or had a stop codon behind the last one, and a thousand bases.
-    """
+    """The frames of sequences, on both strands, as a shard. With `is_open` genes may go beyond the ends, and
+    count as if they began with ATG at the first whole codon, or had a stop codon behind the last one, and a
+    thousand bases."""
     # One text of both strands of each sequence, so that all of them are gone through at once. Between them
     # are as many unknown bases as are looked at around a start: no strand sees another one.
     apart = np.full(_AROUND, 4, np.int8)
@@ -463,10 +458,8 @@ def shard_of_frames(
 
 
 def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArray | None = None) -> OrfShard:
-    """A shard of some of the candidates: of a frame those from one on.
-
-    Frames may get into other sequences: `sequence` is then that of each, and the shard has their sizes.
-    """
+    """A shard of some of the candidates: of a frame those from one on. Frames may get into other sequences:
+    `sequence` is then that of each, and the shard has their sizes."""
     if sequence is None:
         sequence = np.repeat(np.arange(len(shard)), np.diff(shard.offsets[FRAMES]))
     # by sequence and strand; frames of a strand keep their order
@@ -495,10 +488,8 @@ def with_candidates(shard: OrfShard, inside: NDArray[np.bool_], sequence: IntArr
 
 
 def cut(shard: OrfShard, pieces: IntArray) -> OrfShard:
-    """A shard of pieces of the sequences: candidates that lie within one.
-
-    Rows of `pieces` are a sequence, first base, and the one behind the last: rising, and apart.
-    """
+    """A shard of pieces of the sequences: candidates that lie within one. Rows of `pieces` are a sequence,
+    first base, and the one behind the last: rising, and apart."""
     at, first, frame = offsets_of(shard.n_bases), offsets_of(shard.n_candidates)[:-1], shard.frame
     bounds = shard.bounds + shard.by_candidate(at[:-1])[:, None]
     # Candidates of a frame share its stop, so the piece of the stop is that of all that are kept. A start

@@ -41,8 +41,7 @@ _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 class OrfGraph(Structure):
     """Sets of candidate genes on both strands.
 
-    An output marks the candidates that are genes. Candidates are start codons, each with the next stop codon
-    in its frame; neighbours overlap by no more than `rules` allow.
+    An output marks the candidates that are genes; neighbours overlap by no more than `rules` allow.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ class OrfGraph(Structure):
         Parameters
         ----------
         inputs : list of str
-            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+            Nucleotides; U counts as T, other letters of IUPAC as N.
         outputs : list of lists of (int, int, str), optional
             First base, the one behind the last, and strand of the genes of each sequence.
         is_open : bool
@@ -229,19 +228,20 @@ class OrfGraph(Structure):
         if within:
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
-        values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
+        values, used, gaps = self._sums(w, shard, factors)
         if expected is not None:
             self._add(shard, used, expected)
             self.part(expected, "gaps")[:] += gaps.ravel()
         return values
 
-    def _sums(
-        self, w: Array, shard: OrfShard, scores: Array, factors: FloatArray
-    ) -> tuple[Array, Array, Array]:
+    def _sums(self, w: Array, shard: OrfShard, factors: FloatArray) -> tuple[Array, Array, Array]:
         """Log partition functions, and the probabilities of candidates and counts of gaps, times factors."""
-        gaps = self.gaps(w)
-        values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
-        counts = np.zeros_like(gaps.scores)
+        gaps, scores = self.gaps(w), self._scores(w, shard)
+        values, used, counts = (
+            np.empty(len(shard), w.dtype),
+            np.zeros_like(scores),
+            np.zeros_like(gaps.scores),
+        )
         kernels.sum_sets(*shard.ends, gaps, scores, factors, values, used, counts)
         return values, used, counts
 
@@ -256,7 +256,7 @@ class OrfGraph(Structure):
 
     def marginals(self, w: FloatArray, shard: OrfShard) -> FloatArray:
         """The probability of each candidate, shape (n_candidates,)."""
-        return self._sums(w, shard, self._scores(w, shard), np.ones(len(shard)))[1]
+        return self._sums(w, shard, np.ones(len(shard)))[1]
 
     # --- decoding -----------------------------------------------------------------------------------------
 
