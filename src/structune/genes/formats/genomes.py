@@ -100,7 +100,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
 
 
 def _first_of(lines: Lines) -> str:
-    """The first line that is not blank, among those that are looked at ahead; empty if there is none."""
+    """The first line that is not blank; empty if there is none."""
     return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 
@@ -115,31 +115,24 @@ def read_sequences(
         Compressed by gzip or not.
     skipped : function of DataError, optional
         Called with the error of each record that cannot be read, which is left out; else it is raised.
-
-    Raises
-    ------
-    DataError
-        As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
     """
     lines = Lines(source, strip=False)
     is_genbank = _first_of(lines).startswith("LOCUS")
-    without_genes = partial(parse_genbank, with_genes=False)
-    parse, first = (without_genes, "LOCUS") if is_genbank else (_of_fasta, ">")
+    parse = partial(parse_genbank, with_genes=False) if is_genbank else _of_fasta
     if skipped is None:
         yield from parse(lines)
         return
     # record by record, so that one that cannot be read does not end the reading of others
     names, is_empty = set[str](), True
-    for piece in lines.pieces(lambda text: text.startswith(first)):
+    for piece in lines.pieces(lambda text: text.startswith("LOCUS" if is_genbank else ">")):
         if not _first_of(piece):
             continue  # before the first
         is_empty = False
         try:
             for found in parse(piece):
                 if found.name in names:
-                    raise DataError(
-                        f"{lines.name}: found the name {shown(found.name)} again, expected each once"
-                    )
+                    again = f"found the name {shown(found.name)} again, expected each once"
+                    raise DataError(f"{lines.name}: {again}")
                 names.add(found.name)
                 yield found
         except DataError as error:
@@ -168,13 +161,13 @@ def annotated(
     unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
     for contig, sequence in sequences:
         unknown.pop(contig, None)
-        transcripts, across = annotation.transcripts.get(contig, ()), list[Transcript]()
+        transcripts, skips = annotation.transcripts.get(contig, ()), skipped[contig]
         if contig in annotation.circular:
             across = [t for t in transcripts if t.end > len(sequence)]
+            skips += [Skipped(contig, t.name, "across the origin", (t.start, t.end)) for t in across]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
-        skips = [Skipped(contig, t.name, "across the origin", (t.start, t.end)) for t in across]
         try:
-            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *skips))
+            yield AnnotatedSequence(contig, sequence, transcripts, tuple(skips))
         except DataError as error:
             raise DataError(f"{name}: {error}") from error
     if unknown:
@@ -191,8 +184,7 @@ def annotated(
 def with_stop_codons(
     genomes: Iterable[AnnotatedSequence], stop_codon: str, name: str, tell: Callable[[str], None]
 ) -> Iterator[AnnotatedSequence]:
-    """Sequences whose transcripts have their stop codons within their coding parts, as `read_genomes` says;
-    `name` is that of the file."""
+    """Sequences whose transcripts have their stop codons, as `read_genomes` says; `name` is of the file."""
     if stop_codon not in _STOP_CODONS:
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0

@@ -152,15 +152,20 @@ class OrfFinder(StructuredEstimator):
             letters = [piece.letters for piece in pieces]
             shard = self.graph_.of_letters(letters, is_open=not self.closed)
             if any(spans.size for spans in regions):
-                shard = clear_of(shard, _covered(pieces, sequences, regions), _MOST_AVOIDED)
+                marked = [np.zeros(len(each.sequence), bool) for each in sequences]
+                for own, spans in zip(marked, regions, strict=True):
+                    for start, end in spans.tolist():
+                        own[start:end] = True
+                avoided = [marked[piece.sequence][piece.start :][: piece.letters.size] for piece in pieces]
+                shard = clear_of(shard, np.concatenate([*avoided, np.zeros(0, bool)]), _MOST_AVOIDED)
             chosen, scores = self._found(self.completed(shard, letters))
             genes: list[list[Transcript]] = [[] for _ in sequences]
             code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
             for k, piece in enumerate(pieces):
                 of, contig = genes[piece.sequence], sequences[piece.sequence].name
                 part = shard.part(k, CANDIDATES)
-                own = np.flatnonzero(chosen[part]) + part.start
-                for c in own[np.argsort(shard.bounds[own, 0], kind="stable")]:
+                found = np.flatnonzero(chosen[part]) + part.start
+                for c in found[np.argsort(shard.bounds[found, 0], kind="stable")]:
                     (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
                     partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
                     exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
@@ -179,8 +184,7 @@ class OrfFinder(StructuredEstimator):
 
     @property
     def genetic_code(self) -> tuple[int, tuple[str, ...]]:
-        """NCBI's number of the genetic code, and the start codons that genes have: fewer than the code, by
-        whose others, such as CTG, only parts of genes begin."""
+        """NCBI's number of the genetic code, and the start codons of genes, which are fewer than its own."""
         return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
@@ -207,18 +211,6 @@ class OrfFinder(StructuredEstimator):
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
         return finder
-
-
-def _covered(
-    pieces: Sequence[Piece], sequences: Sequence[AnnotatedSequence], regions: Sequence[IntArray]
-) -> NDArray[np.bool_]:
-    """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
-    marked = [np.zeros(len(sequence.sequence), bool) for sequence in sequences]
-    for own, spans in zip(marked, regions, strict=True):
-        for start, end in spans.tolist():
-            own[start:end] = True
-    found = [marked[piece.sequence][piece.start :][: piece.letters.size] for piece in pieces]
-    return np.concatenate(found or [np.zeros(0, bool)])
 
 
 # --- which model suits a genome that nobody annotated, and by which genetic code --------------------------

@@ -297,10 +297,7 @@ class OrfShard(Shard):
                 raise DataError("found frames that do not add up to their sequences")
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
             raise DataError("found a candidate that ends behind its sequence")
-        self._check_candidates(rules)
-
-    def _check_candidates(self, rules: OrfRules) -> None:
-        """Refuse arrays that do not follow from the bounds of the candidates."""
+        # what does not follow from the bounds of the candidates
         bounds, counts = self.bounds, self.n_candidates
         first = offsets_of(counts)[:-1]
         frame, of_frame = self.frame, self.reverse[first]
