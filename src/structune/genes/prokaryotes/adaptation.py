@@ -39,10 +39,8 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     finder._check_fitted()
     sizes = np.array([part.size for part in letters], np.int64)
     if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
-        enough = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
-        text = (
-            f"found {sizes.sum():,} bases, expected {enough}: adapting may find less than the model as it is"
-        )
+        some = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
+        text = f"found {sizes.sum():,} bases, expected {some}: adapting may find less than the model as it is"
         warnings.warn(text, LittleToLearnWarning, stacklevel=3)
     learner = _learner(finder)
     run, graph, parts = learner.run, learner.graph_, _stretches(letters)
