@@ -16,18 +16,8 @@ from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.metagenomes.contigs import (
-    N_WORDS,
-    Composition,
-    ContigGraph,
-    ContigShard,
-    Organism,
-    composition_of,
-    gc_share,
-    labelled,
-    with_own_words,
-    with_words,
-)
+from structune.genes.prokaryotes.metagenomes import contigs
+from structune.genes.prokaryotes.metagenomes.contigs import Composition, ContigGraph, ContigShard, gc_share
 from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
 from structune.genes.prokaryotes.starts import StartModel, pack, unpack
 from structune.genes.prokaryotes.structure.candidates import CANDIDATES, OrfRules, OrfShard
@@ -140,26 +130,26 @@ class MetagenomeFinder(OrfFinder):
         for organism, sequence in zip(every if given is None else given.tolist(), sequences, strict=True):
             genomes[organism].append(sequence)
         organisms = [
-            Organism(genome, graph, np.random.default_rng((self.random_state, k)))
+            contigs.Organism(genome, graph, np.random.default_rng((self.random_state, k)))
             for k, genome in enumerate(genomes.values())
         ]
         if len(organisms) < _FEWEST:
             raise DataError(f"found {len(organisms)} organisms, expected at least {_FEWEST}")
         pieces = [piece for each in organisms for piece in each.pieces]
-        shard, kept = labelled(graph, pieces)
+        shard, kept = contigs.labelled(graph, pieces)
         of = np.repeat(np.arange(len(organisms)), [len(each.pieces) for each in organisms])[kept]
         skipped = [one for each in organisms for one in each.skipped]
         report(len(shard), skipped)
-        contigs, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
+        encoded, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
 
         def known(w: FloatArray | None) -> ContigShard:
             columns = list[FloatArray]()
             for k in range(len(organisms)):
                 mine, others = np.flatnonzero(of == k), organisms[:k] + organisms[k + 1 :]
-                part = contigs.take(mine), shares[mine], composition_of(others)
-                found = with_words(*part) if w is None else with_own_words(graph, w, *part)
+                part = encoded.take(mine), shares[mine], contigs.composition_of(others)
+                found = contigs.with_words(*part) if w is None else contigs.with_own_words(graph, w, *part)
                 columns.append(found.columns)
-            return replace(contigs, columns=np.concatenate(columns))
+            return replace(encoded, columns=np.concatenate(columns))
 
         # Two fits. In the first, contigs have the words of other organisms only; its genes tell the words of
         # contigs' own, with which the second fit goes on. Both leave out the organism that a contig is from:
@@ -174,7 +164,7 @@ class MetagenomeFinder(OrfFinder):
             history, passes = self.history_, self.passes_
             self._learn(graph, loss, known(self.coef_), self.coef_, of)
             self.history_, self.passes_ = history + self.history_, passes + self.passes_
-        self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
+        self.graph_, self.skipped_, self.composition_ = graph, skipped, contigs.composition_of(organisms)
         self.starts_ = tuple(each.starts for each in organisms)
         return self
 
@@ -187,8 +177,8 @@ class MetagenomeFinder(OrfFinder):
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
         shares = np.array([gc_share(part) for part in letters])
-        contigs = self.graph_.of_contigs(shard)
-        return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
+        encoded = self.graph_.of_contigs(shard)
+        return contigs.with_own_words(self.graph_, self.coef_, encoded, shares, self.composition_)
 
     def _found(self, shard: Any) -> tuple[NDArray[np.int8], FloatArray | None]:
         chosen, scores = super()._found(shard)
@@ -196,8 +186,8 @@ class MetagenomeFinder(OrfFinder):
         for k in np.unique(shard.organism).tolist():
             model = self.starts_[k]
             if model is not None:
-                contigs = np.flatnonzero(shard.organism == k)
-                part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
+                mine = np.flatnonzero(shard.organism == k)
+                part, places = shard.take(mine), segment_indices(shard.offsets[CANDIDATES], mine)
                 own = None if scores is None else scores[places]
                 more = not self.closed, words[places]
                 chosen[places], own = model.found(self.graph_, part, chosen[places], own, *more)
@@ -233,7 +223,7 @@ class MetagenomeFinder(OrfFinder):
         words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
         for name, array in words.items():
             rows = max(array.shape[0], 1) if name == "own" and array.ndim else 2
-            check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
+            check_array(arrays, f"words_{name}", np.float64, (rows, contigs.N_WORDS))
             if np.abs(array).max(initial=0.0) > _MOST_LOG:
                 raise ModelFileError(
                     f"found logs of words above {_MOST_LOG}, expected those of probabilities"

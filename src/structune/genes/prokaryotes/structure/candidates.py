@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,10 +44,18 @@ BACTERIAL, WITHOUT_TGA = 11, 4  # genetic codes: that of nearly all, and that by
 # upstream as far as promoters reach, and four codons behind the start codon, which itself is in no context
 CONTEXT = np.concatenate((np.arange(-40, 0), np.arange(3, 15)))  # of a start codon
 LENGTHS = np.array([0, 120, 150, 200, 300, 450, 700, 1000, 1500, 2200])
-N_SIGNALS = 3 + CONTEXT.size  # of a candidate: start codon, ribosome site, length, and bases around
+# Names of the weights of signals, in order. Lengths and spacings are those at which a bin begins; the longest
+# run stands for longer ones.
+_SITES = product(range(SHORTEST_RUN, SHORTEST_RUN + RUNS), SPACING_STARTS)
+SIGNALS = {
+    "starts": list(STARTS),
+    "ribosome site": [*(f"run {run}, spacing {start}" for run, start in _SITES), "none"],
+    "lengths": list(map(str, LENGTHS)),
+    "context": [f"{place:+d} {base}" for place in CONTEXT for base in BASES],
+}
+N_SIGNALS = len(SIGNALS) - 1 + CONTEXT.size  # of a candidate
 # the first place of each kind among their weights, and behind all the one of what is not known
-_FIRST = np.cumsum([0, len(STARTS), RUNS * SPACINGS + 1, len(LENGTHS)])
-UNKNOWN = int(_FIRST[3]) + CONTEXT.size * len(BASES)
+*_FIRST, UNKNOWN = np.cumsum([0, *map(len, SIGNALS.values())]).tolist()
 WORDS, FRAMES, CANDIDATES, LEFTS, RIGHTS = range(5)  # rows of `OrfShard.offsets`
 LEVELS = {
     WORDS: ("words",),

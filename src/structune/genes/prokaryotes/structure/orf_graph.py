@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SHORTEST_RUN, SPACING_STARTS
 from structune.genes.prokaryotes.structure.candidates import (
     BASES,
     CANDIDATES,
     CODON,
-    CONTEXT,
-    LENGTHS,
-    STARTS,
+    SIGNALS,
     UNKNOWN,
     WORD,
     Gene,
@@ -57,17 +54,8 @@ class OrfGraph(Structure):
         gap_starts = np.concatenate(([-rules.overlap], _GAPS[inside], [rules.far]))
         self.rules = rules
         self.gap_bins = np.searchsorted(gap_starts, np.arange(-rules.overlap, rules.far), side="right") - 1
-        # Names of the weights of each group, in order. Lengths, distances and spacings are those at which a
-        # bin begins; the longest run stands for longer ones.
-        runs = range(SHORTEST_RUN, SHORTEST_RUN + RUNS)
-        sites = [f"run {run}, spacing {start}" for run in runs for start in SPACING_STARTS]
-        self._labels = self._word_labels() | {
-            "starts": list(STARTS),
-            "ribosome site": [*sites, "none"],
-            "lengths": list(map(str, LENGTHS)),
-            "context": [f"{place:+d} {base}" for place in CONTEXT for base in BASES],
-            "gaps": [f"{kind} {start}" for kind in _NEIGHBOURS for start in gap_starts],
-        }
+        gaps = [f"{kind} {start}" for kind in _NEIGHBOURS for start in gap_starts]
+        self._labels = {**self._word_labels(), **SIGNALS, "gaps": gaps}
         ends = np.cumsum([len(labels) for labels in self._labels.values()]).tolist()
         self._slices = dict(zip(self._labels, map(slice, [0, *ends], ends), strict=False))
         first = self._slices["starts"].start
