@@ -82,8 +82,8 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
     Parameters
     ----------
     name : str
-        - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each in a
-          window with 5000 bases and more on either side, where there may be genes that are not annotated.
+        - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each with
+          5000 bases and more on either side, where there may be genes that are not annotated.
         - "a_thaliana" and "c_elegans": 1 % of the genomes of Arabidopsis thaliana and Caenorhabditis elegans.
         - the genomes of bacteria and archaea: "a_pernix", "b_subtilis", "c_crescentus", "e_coli" (K-12),
           "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
@@ -107,7 +107,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
 
 
 def load_verified_genes(name: str) -> tuple[Transcript, ...]:
-    """Genes of a genome whose starts were verified by experiment, a part of all.
+    """Genes of a genome whose starts were verified by experiment.
 
     Parameters
     ----------

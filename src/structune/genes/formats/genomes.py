@@ -178,9 +178,6 @@ def annotated(
         )
 
 
-# --- stop codons that files leave out of coding parts -----------------------------------------------------
-
-
 def with_stop_codons(
     genomes: Iterable[AnnotatedSequence], stop_codon: str, name: str, tell: Callable[[str], None]
 ) -> Iterator[AnnotatedSequence]:

@@ -81,8 +81,8 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 
     Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
     ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
-    have them. Others, such as ``exonpart``, are not used. ``mult`` is the support, 1 by default. Between the
-    CDS of one ``Parent``, or ``transcript_id``, are introns. The support of STAR is the number of reads.
+    have them. ``mult`` is the support, 1 by default. Between the CDS of one ``Parent``, or ``transcript_id``,
+    are introns. The support of STAR is the number of reads.
 
     Parameters
     ----------

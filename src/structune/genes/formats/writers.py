@@ -224,9 +224,6 @@ def _location(t: Transcript) -> SimpleLocation | CompoundLocation:
     return found[0] if len(found) == 1 else CompoundLocation(found)
 
 
-# --- tables -----------------------------------------------------------------------------------------------
-
-
 def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 

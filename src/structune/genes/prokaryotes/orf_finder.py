@@ -195,8 +195,6 @@ class OrfFinder(StructuredEstimator):
         other.graph_ = other._graph()
         return other
 
-    # --- files --------------------------------------------------------------------------------------------
-
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
 

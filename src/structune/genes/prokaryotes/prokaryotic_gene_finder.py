@@ -114,8 +114,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     starts: str = "learned"
     starts_: StartModel | None = field(default=None, init=False)
 
-    # --- fitting ------------------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from annotated sequences, all genes of which are known.
 
@@ -189,8 +187,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         if self.starts_ is None:
             return chosen, scores
         return self.starts_.found(self.graph_, shard, chosen, scores, not self.closed)
-
-    # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
     def pretrained(cls, X: Any = None) -> ProkaryoticGeneFinder:

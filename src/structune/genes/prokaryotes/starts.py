@@ -215,7 +215,7 @@ class Motif:
     def scores(self, letters: Bases, background: FloatArray) -> FloatArray:
         """Log odds of the letters before starts, the rows of `letters`, having the motif."""
         # log of (1 - s) + s sum over places a of p(a) odds(a): a start may be without it
-        odds = self._odds(self._words(letters), background).sum(axis=0)
+        odds = self._odds(letters, background)[1].sum(axis=0)
         return np.asarray(np.log(1.0 - self.share + self.share * odds))
 
     def learned(
@@ -224,8 +224,7 @@ class Motif:
         """One step of expectation maximisation, with starts as probable as `used`; `before` is the prior."""
         # The E-step: a start that has the motif with probability s has it at a with probability
         # s p(a) odds(a) / (1 - s + s sum p odds).
-        n, words = len(self.bases), self._words(letters)
-        odds = self._odds(words, background)
+        n, (words, odds) = len(self.bases), self._odds(letters, background)
         taught = np.where(used >= _NEGLIGIBLE, used, 0.0)
         shares = taught * odds / ((1.0 - self.share) / self.share + odds.sum(axis=0))
         of_words = np.bincount(words.ravel(), shares.ravel(), minlength=5**n).reshape(n * (5,))
@@ -243,20 +242,17 @@ class Motif:
             share=self.share if fixed_share else float(np.clip((seen + 1) / (used.sum() + 2), 0.02, 0.98)),
         )
 
-    def _words(self, letters: Bases) -> NDArray[np.int16]:
-        """Words as long as the motif, by number in base 5, at each place: shape (n_places, n_starts)."""
+    def _odds(self, letters: Bases, background: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
+        """Words as long as the motif, by number in base 5, and how probable each place is, times the odds of
+        its word being the motif: shape (n_places, n_starts)."""
         n, first = self.places.size, self.first + len(letters)  # the last row is the letter before the start
         words = np.zeros((n, letters.shape[1]), np.int16)
         for j in range(first, first + len(self.bases)):
             words = 5 * words + letters[j : j + n]
-        return words
-
-    def _odds(self, words: NDArray[np.int16], background: FloatArray) -> FloatArray:
-        """How probable each place is, times the odds of its word being the motif; of a place by row."""
         # a table of all words, so that odds are looked up, and not multiplied, at every place of every start;
         # those of a letter that is not known are 1
         odds = np.column_stack([self.bases / background, np.ones(len(self.bases))])
-        return np.asarray(self.places[:, None] * reduce(np.multiply.outer, odds).ravel()[words])
+        return words, np.asarray(self.places[:, None] * reduce(np.multiply.outer, odds).ravel()[words])
 
 
 @dataclass(frozen=True)

@@ -189,9 +189,6 @@ def log_words(counts: IntArray) -> FloatArray:
     return np.asarray(np.log(np.maximum(shares, _RARE)))
 
 
-# --- of contigs -------------------------------------------------------------------------------------------
-
-
 def with_own_words(
     graph: ContigGraph, w: FloatArray, shard: ContigShard, shares: FloatArray, composition: Composition
 ) -> ContigShard:

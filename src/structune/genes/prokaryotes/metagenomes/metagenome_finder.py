@@ -100,8 +100,6 @@ class MetagenomeFinder(OrfFinder):
     composition_: Composition = field(init=False)
     starts_: tuple[StartModel | None, ...] = field(init=False)
 
-    # --- fitting ------------------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Learn from annotated genomes, all genes of which are known.
 
@@ -194,8 +192,6 @@ class MetagenomeFinder(OrfFinder):
                 if scores is not None:
                     scores[places] = own
         return chosen, scores
-
-    # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
     def pretrained(cls, X: Any = None) -> MetagenomeFinder:
