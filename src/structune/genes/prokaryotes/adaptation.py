@@ -37,11 +37,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     """As `structune.genes.adapt` has it, of bacteria and archaea."""
     letters = [piece.letters for piece in known_pieces(annotated_sequences(X, None))]
     finder._check_fitted()
-    sizes = np.array([part.size for part in letters], np.int64)
-    if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
-        some = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
-        text = f"found {sizes.sum():,} bases, expected {some}: adapting may find less than the model as it is"
-        warnings.warn(text, LittleToLearnWarning, stacklevel=3)
+    _warn_of_little(letters)
     learner = _learner(finder)
     run, graph, parts = learner.run, learner.graph_, _stretches(letters)
     # a finder for metagenomes says how far its own fit goes, which is of few weights
@@ -68,6 +64,14 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     learner.starts_ = learn_starts(graph, whole, seen, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
+
+
+def _warn_of_little(letters: Sequence[Letters]) -> None:
+    sizes = np.array([part.size for part in letters], np.int64)
+    if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
+        some = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
+        text = f"found {sizes.sum():,} bases, expected {some}: adapting may find less than the model as it is"
+        warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
 
 def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
