@@ -42,10 +42,7 @@ PROKARYOTES: dict[str, Any] = {
     "life": {
         "bacteria": {
             "proteobacteria": {
-                "gammaproteobacteria": {
-                    "e_coli": None,
-                    "pseudomonas": ["p_aeruginosa", "p_fluorescens"],
-                },
+                "gammaproteobacteria": {"e_coli": None, "pseudomonas": ["p_aeruginosa", "p_fluorescens"]},
                 "c_crescentus": None,
             },
             "terrabacteria": ["b_subtilis", "m_tuberculosis", "synechocystis"],

@@ -25,7 +25,7 @@ from structune.genes.prokaryotes.structure.candidates import (
     read_signals,
     with_candidates,
 )
-from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
+from structune.genes.prokaryotes.structure.orf_graph import Chosen, OrfGraph
 from structune.structure import FloatArray, IntArray, offsets_of
 
 Bases = NDArray[np.int8]  # (n_places, n_starts)
@@ -105,12 +105,7 @@ class Choices:
     words: kernels.Words  # of the genes' frames
 
     @classmethod
-    def of(
-        cls,
-        shard: OrfShard,
-        chosen: NDArray[np.int8],
-        neighbours: NDArray[np.int8] | None = None,
-    ) -> Choices:
+    def of(cls, shard: OrfShard, chosen: Chosen, neighbours: Chosen | None = None) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         inside = shard.frame_sums(chosen) > 0
         places, part = np.flatnonzero(inside), with_candidates(shard, inside)
@@ -168,7 +163,7 @@ class Choices:
         return np.array([np.bincount(letters, taught, minlength=5) for letters in self.letters])
 
 
-def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
+def _before(shard: OrfShard, places: IntArray, chosen: Chosen) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
     # All sequences lie on one line, so far apart that no gene of another one is near. For candidates of the
     # reverse strand the line is turned round: the gene before is the one that ends last before, along the
@@ -320,11 +315,11 @@ class StartModel:
         self,
         graph: OrfGraph,
         shard: OrfShard,
-        chosen: NDArray[np.int8],
+        chosen: Chosen,
         scores: FloatArray | None,
         is_open: bool,
         beside: FloatArray | None = None,
-    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+    ) -> tuple[Chosen, FloatArray | None]:
         """The same genes with the starts that the model gives them, and the probabilities of these.
 
         Genes that begin before their sequence stay as they are, if it `is_open`. `scores` are probabilities
@@ -357,11 +352,7 @@ def weighed(parts: dict[str, FloatArray]) -> FloatArray:
 
 
 def learn_starts(
-    graph: OrfGraph,
-    shard: OrfShard,
-    chosen: NDArray[np.int8],
-    letters: Sequence[Letters],
-    trust: float = 0.0,
+    graph: OrfGraph, shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
 ) -> StartModel | None:
     """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
     and `trust` are log odds of the genes' own starts, beside what is seen there."""

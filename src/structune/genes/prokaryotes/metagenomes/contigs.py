@@ -25,13 +25,13 @@ from structune.genes.prokaryotes.structure.candidates import (
     FRAMES,
     LENGTHS,
     LEVELS,
+    UNKNOWN,
     WORD,
     WORDS,
     Gene,
     OrfRules,
     OrfShard,
     count_words,
-    forget,
     mark_genes,
     numbers_at,
 )
@@ -94,7 +94,7 @@ class ContigGraph(OrfGraph):
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
         before, behind = shard.begin_before, seen < CODON * (n_words + 2)
-        forget(signals, before, behind)
+        signals[before | behind, 2], signals[before, 3:] = UNKNOWN, UNKNOWN
         columns, number = np.zeros((seen.size, len(_WORD_COLUMNS))), np.zeros(seen.size)
         kernels.score_words(shard.frames, _KNOWN, number)
         columns[:, _WORD_COLUMNS.index("number")] = number

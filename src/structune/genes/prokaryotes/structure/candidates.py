@@ -190,12 +190,6 @@ def read_signals(signals: NDArray[np.uint8]) -> tuple[IntArray, IntArray, NDArra
     return kinds, sites, letters.astype(np.int8)
 
 
-def forget(signals: NDArray[np.uint8], before: NDArray[np.bool_], behind: NDArray[np.bool_]) -> None:
-    """Leave out what is not known of genes that begin before their sequence or end behind it."""
-    signals[before | behind, 2] = UNKNOWN
-    signals[before, 3:] = UNKNOWN
-
-
 def site_notes(signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
     """The ribosome-binding site of a candidate: bases that match, and their distance from the start."""
     site = int(signals[1]) - _FIRST[1]
