@@ -186,16 +186,16 @@ def with_stop_codons(
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0
     for genome in genomes:
-        changed = list[Transcript]()
-        for t in genome.transcripts:
+        changed = list(genome.transcripts)
+        for k, t in enumerate(changed):
             more = None if stop_codon == "included" else longer(t, len(genome.sequence))
             if more is not None and stop_codon == "auto":
                 # whole codons, the last of which is no stop, and the next is one
                 codons = (each.coding_sequence(genome.sequence)[-_CODON:] for each in (t, more))
                 is_stop = [without_u(codon).upper() in _STOPS for codon in codons]
                 more = more if is_stop == [False, True] and t.length % _CODON == 0 else None
-            changed.append(more or t)
-        n_added += sum(a is not b for a, b in zip(changed, genome.transcripts, strict=True))
+            changed[k] = more or t
+            n_added += more is not None
         n_transcripts += len(changed)
         yield replace(genome, transcripts=tuple(changed)) if changed else genome
     if n_added and stop_codon == "auto":

@@ -30,14 +30,6 @@ class Ends(NamedTuple):
     right_of: Any  # the right end of each candidate
 
 
-class Begins(NamedTuple):
-    """Where those of each sequence begin, and behind the last."""
-
-    candidates: Any
-    lefts: Any
-    rights: Any
-
-
 class Gaps(NamedTuple):
     """Scores of neighbours by the distance between them."""
 
@@ -57,17 +49,17 @@ class Words(NamedTuple):
 
 @part_of_kernel
 def _ends_of(ends, begins, s):
-    """Those of one of the sequences."""
-    left, end_left = begins.lefts[s], begins.lefts[s + 1]
-    right, end_right = begins.rights[s], begins.rights[s + 1]
+    """Those of one of the sequences; `begins` are the first candidate, left and right end of each."""
+    candidates, lefts, rights = begins
+    left, right = slice(lefts[s], lefts[s + 1]), slice(rights[s], rights[s + 1])
     return Ends(
-        ends.left_position[left:end_left],
-        ends.left_strand[left:end_left],
-        ends.first_candidate[left:end_left],
-        ends.last_candidate[left:end_left],
-        ends.right_position[right:end_right],
-        ends.right_strand[right:end_right],
-        ends.right_of[begins.candidates[s] : begins.candidates[s + 1]],
+        ends.left_position[left],
+        ends.left_strand[left],
+        ends.first_candidate[left],
+        ends.last_candidate[left],
+        ends.right_position[right],
+        ends.right_strand[right],
+        ends.right_of[candidates[s] : candidates[s + 1]],
     )
 
 
@@ -169,7 +161,7 @@ def sum_sets(ends, begins, gaps, scores, factors, values, used, counts):
     """Logs of the sums over the sets of each sequence, to `values`; add the probabilities of candidates to
     `used`, and of gaps to `counts`, as `Gaps.scores`, times the factors of the sequences."""
     for s in range(values.size):
-        of, a, b = _ends_of(ends, begins, s), begins.candidates[s], begins.candidates[s + 1]
+        of, a, b = _ends_of(ends, begins, s), begins[0][s], begins[0][s + 1]
         n_lefts, n_rights = of.left_position.size, of.right_position.size
         # logs of the sums of the sets up to each end, that included on the right; and of those that end far
         # from a left end, by strand
@@ -294,7 +286,7 @@ def best(ends, begins, gaps, scores, chosen, values):
     # The recursion of `_forward` with maxima for sums. `most` begins at 0, the score of the empty set before;
     # of the far ends the best one of each strand is enough.
     for s in range(values.size):
-        of, a, b = _ends_of(ends, begins, s), begins.candidates[s], begins.candidates[s + 1]
+        of, a, b = _ends_of(ends, begins, s), begins[0][s], begins[0][s + 1]
         n_lefts, n_rights, near, last = of.left_position.size, of.right_position.size, 0, 0
         right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to it; its candidate
         came_from, left_of = np.full(n_lefts, -1), np.full(b - a, -1)

@@ -16,7 +16,7 @@ from structune.errors import DataError
 from structune.genes.formats.record import genetic_code
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, Letters, encode_letters, reverse_complement
-from structune.genes.prokaryotes.kernels.orf_graph import Begins, Ends, Words
+from structune.genes.prokaryotes.kernels.orf_graph import Ends, Words
 from structune.genes.prokaryotes.kernels.ribosome_sites import (
     MOST_SPACING,
     RUNS,
@@ -133,17 +133,15 @@ class OrfRules:
 
     def __post_init__(self) -> None:
         genetic_code(self.code)
-        if not 0 <= self.overlap < self.shortest:
-            raise DataError(
-                f"overlap={self.overlap!r}: expected 0 or more, and less than the shortest gene has, "
-                f"{self.shortest}"
-            )
-        if self.shortest < 2 * CODON:
-            raise DataError(
-                f"shortest={self.shortest!r}: expected at least a start and a stop codon, 6 bases"
-            )
-        if self.far < 1:
-            raise DataError(f"far={self.far!r}: expected 1 or more")
+        fewer = f"expected 0 or more, and less than the shortest gene has, {self.shortest}"
+        both = "expected at least a start and a stop codon, 6 bases"
+        for name, is_sound, expected in (
+            ("overlap", 0 <= self.overlap < self.shortest, fewer),
+            ("shortest", self.shortest >= 2 * CODON, both),
+            ("far", self.far >= 1, "expected 1 or more"),
+        ):
+            if not is_sound:
+                raise DataError(f"{name}={getattr(self, name)!r}: {expected}")
 
     @cached_property
     def is_stop(self) -> NDArray[np.bool_]:
@@ -239,8 +237,9 @@ class OrfShard(Shard):
         return slice(self.offsets[level, s], self.offsets[level, s + 1])
 
     @property
-    def ends(self) -> tuple[Ends, Begins]:
-        return Ends(*(getattr(self, name) for name in Ends._fields)), Begins(*self.offsets[CANDIDATES:])
+    def ends(self) -> tuple[Ends, tuple[IntArray, ...]]:
+        """Ends, and where candidates, left and right ends of each sequence begin."""
+        return Ends(*(getattr(self, name) for name in Ends._fields)), tuple(self.offsets[CANDIDATES:])
 
     @property
     def frame(self) -> IntArray:
