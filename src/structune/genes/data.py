@@ -113,10 +113,8 @@ def load_verified_genes(name: str) -> tuple[Transcript, ...]:
 
     Raises
     ------
-    DataError
-        There is no such set.
-    DatasetUnavailable
-        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+    DataError, DatasetUnavailable
+        As `load_genes` does.
     """
     if name not in _VERIFIED:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")

@@ -220,9 +220,6 @@ def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
     return found
 
 
-# --- whether transcripts make sense as genes ------------------------------------------------------------
-
-
 class CodingProblem(StrEnum):
     """What a transcript lacks."""
 
@@ -257,11 +254,6 @@ def coding_problems(
         First two bases of introns; the last two are AG.
     min_intron : int
         Least length of an intron.
-
-    Raises
-    ------
-    DataError
-        There is no such genetic code.
     """
     coding = transcript.coding_sequence(sequence).upper()
     stops = genetic_code(code).stop_codons

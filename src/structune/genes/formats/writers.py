@@ -34,9 +34,6 @@ def _whole(isoforms: Sequence[Transcript]) -> Transcript:
     return replace(isoforms[0], exons=(span,), partial=partial, score=score)
 
 
-# --- GFF3 -------------------------------------------------------------------------------------------------
-
-
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as GFF3, which `read_gff3` gives back.
 
@@ -106,9 +103,6 @@ def _line(
     return f"{quote(t.contig, safe=_IN_CONTIG)}\tstructune\t{kind}\t{place}\t{phase}\t{attributes}\n"
 
 
-# --- FASTA ------------------------------------------------------------------------------------------------
-
-
 def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
     """Write the proteins of all transcripts as FASTA, without the stop at the end.
 
@@ -153,9 +147,6 @@ def _fasta(t: Transcript, letters: str) -> str:
         place = f"partial={ends} {place}"
     rows = [letters[k : k + _WIDTH] for k in range(0, len(letters), _WIDTH)]
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])
-
-
-# --- GenBank ----------------------------------------------------------------------------------------------
 
 
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:

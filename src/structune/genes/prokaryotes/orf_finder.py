@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import field
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -280,7 +280,7 @@ def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple
 def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
     """The share of a genome's bases that a finder is sure of; 0 of less than 50,000."""
     sample = _sample(X)
-    n = sum(letters.size for letters in sample)
+    n = sum(map(len, sample))
     return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
 
 
@@ -338,11 +338,7 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
 
 def _sample(X: Sequence[str | AnnotatedSequence]) -> list[Letters]:
     """The known pieces, the longest first, up to as many bases as tell models apart."""
-    found, n = list[Letters](), 0
     pieces = (piece.letters for piece in known_pieces(annotated_sequences(X, None)))
-    for letters in sorted(pieces, key=lambda letters: -letters.size):
-        found.append(letters[: ENOUGH - n])
-        n += found[-1].size
-        if n == ENOUGH:
-            break
-    return found
+    longest = sorted(pieces, key=lambda letters: -letters.size)
+    before = accumulate(map(len, longest), initial=0)
+    return [letters[: ENOUGH - n] for letters, n in zip(longest, before, strict=False) if n < ENOUGH]

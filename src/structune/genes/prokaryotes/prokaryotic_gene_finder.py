@@ -120,7 +120,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides; U counts as T, letters other than these as unknown bases.
+            Nucleotides; letters other than ACGTU are unknown bases.
         y : list of lists of Transcript, optional
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional

@@ -421,9 +421,6 @@ def _odds(counts: Any, every: Any) -> FloatArray:
     return np.asarray(np.log(counts / counts.sum(axis=-1, keepdims=True) / shares))
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 def pack(model: StartModel | None, prefix: str) -> Arrays:
     """A model as arrays with names of that prefix; no arrays of none."""
     found = {} if model is None else dict(vars(model))

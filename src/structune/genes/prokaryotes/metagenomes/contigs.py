@@ -60,9 +60,6 @@ _ENDS = ("before", "behind", "both")  # where a gene goes on beyond its contig
 _KNOWN = np.append(np.ones(N_WORDS), 0.0)  # words with an unknown base are none
 
 
-# --- the graph --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ContigShard(OrfShard):
     """Encoded contigs."""
@@ -117,9 +114,6 @@ class ContigGraph(OrfGraph):
         ends = np.zeros(len(_ENDS) * len(LENGTHS) + 1, out.dtype)
         np.add.at(ends, shard.beyond, used)
         self.part(out, "ends")[:] += ends[:-1]
-
-
-# --- words ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +229,6 @@ def with_words(
                 kernels.score_words(words, table, sums)
                 columns[part, k] = sums
     return replace(shard, columns=columns, organism=organism)
-
-
-# --- organisms --------------------------------------------------------------------------------------------
 
 
 class Organism:

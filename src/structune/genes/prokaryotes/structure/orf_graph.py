@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.genes.nucleotides import encode_letters
+from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.structure.candidates import (
     BASES,
@@ -114,9 +114,7 @@ class OrfGraph(Structure):
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
         return shard
 
-    def of_letters(
-        self, letters: Sequence[NDArray[np.int8]], is_open: bool, weights: FloatArray | None = None
-    ) -> OrfShard:
+    def of_letters(self, letters: Sequence[Letters], is_open: bool, weights: Any = None) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
         weights = np.ones(len(letters)) if weights is None else weights
         return encode_frames(letters, self.rules, is_open, weights)
