@@ -31,7 +31,7 @@ NEAR, FAR = simulated.genome(11, n_contigs=3), simulated.genome(12, codons=OTHER
 @pytest.fixture(scope="module", autouse=True)
 def few_pieces():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contigs, "_SIZES", {250: 60, 500: 40, 1000: 20, 3000: 8})
+        patch.setattr(contigs, "_SIZES", {250: 40, 500: 25, 1000: 12, 3000: 5})
         yield
 
 

@@ -22,7 +22,7 @@ GRAPH = OrfGraph(OrfRules())
 TEXT = "ATGGCCTTGCATTAATCATTACATGGATGACATTGATAA"
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=orf_graphs.problems())
 def test_laws(problem):
     hold(problem)
