@@ -97,9 +97,6 @@ def read_annotation(source: Source | Lines) -> GeneAnnotation:
         return read_gtf(lines) if len(columns) > 8 and _GTF.match(columns[8]) else read_gff3(lines)
 
 
-# --- GFF3 -------------------------------------------------------------------------------------------------
-
-
 def read_gff3(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a GFF3 file up to ``##FASTA``.
 
@@ -209,9 +206,6 @@ def _name_of(escaped: str) -> str:
     return _PREFIX.sub("", unquote(escaped))
 
 
-# --- GTF --------------------------------------------------------------------------------------------------
-
-
 def read_gtf(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a GTF file.
 
@@ -277,9 +271,6 @@ def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
         else:
             joined.append(part)
     return joined
-
-
-# --- lines of either, and transcripts ---------------------------------------------------------------------
 
 
 def columns_of(text: str) -> list[str]:

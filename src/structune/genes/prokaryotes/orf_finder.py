@@ -245,8 +245,7 @@ def nearest(
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
-    sample = _sample(X)
-    return _suited(model, sample)[:2] if code is None else (_surest(model, sample, code)[0], code)
+    return _suited(model, _sample(X))[:2] if code is None else (_surest(model, _sample(X), code)[0], code)
 
 
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
@@ -286,7 +285,7 @@ def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float
 
 def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:
     """The surest node for the genetic code that suits, the code, and how many times as sure it is by this."""
-    own, n = _finder(model).graph_.rules, sum(letters.size for letters in sample)
+    own, n = _finder(model).graph_.rules, sum(map(len, sample))
     codes = {own.code} | ({BACTERIAL, WITHOUT_TGA} if n >= _FEW else set())
     found = {code: _surest(model, sample, code) for code in codes}
     if n >= _FEW:

@@ -33,11 +33,10 @@ _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 class MetagenomeFinder(OrfFinder):
     """Genes of contigs of many bacteria and archaea, none of which is known.
 
-    How words of two codons in genes follow the share of G and C, and what is an organism's own, is counted in
-    the genomes that are learned from. The words of a contig are those at its share, as in the organisms that
-    its genes are like, and its own; its genes begin by the signals of the organism that it is most like. How
-    much words and signals count is learned from pieces of the genomes, each with the words of all others, as
-    they are of an organism that nobody knows.
+    Genomes tell how words of two codons in genes follow the share of G and C, and what is an organism's own.
+    The words of a contig are those at its share, as in the organisms that its genes are like, and its own;
+    its genes begin by the signals of the organism that it is most like. How much words and signals count is
+    learned from pieces of the genomes, each with the words of all others.
 
     Parameters
     ----------

@@ -424,9 +424,6 @@ def _words(text: Letters, first: IntArray, n_words: IntArray) -> NDArray[np.int1
     return np.concatenate(found)
 
 
-# --- frames -----------------------------------------------------------------------------------------------
-
-
 def shard_of_frames(
     sequence: IntArray, reverse: NDArray[np.bool_], n_bases: IntArray, weights: FloatArray, **arrays: Any
 ) -> OrfShard:
