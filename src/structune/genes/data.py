@@ -97,8 +97,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
     if name not in _FILES:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
     begin, *ends = _FILES[name]
-    paths = [f"genes/{begin}{end}.gz" for end in ends]
-    annotation, *sequences = [find(DataFile(path, _SHA256[path])) for path in paths]
+    annotation, *sequences = [_find(f"genes/{begin}{end}.gz") for end in ends]
     if not sequences:
         return list(read_genbank(annotation))
     return list(annotated(_read_annotation(annotation), read_dna(sequences[0]), annotation.name))
@@ -119,9 +118,13 @@ def load_verified_genes(name: str) -> tuple[Transcript, ...]:
     """
     if name not in _VERIFIED:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")
-    path = f"genes/verified/{_VERIFIED[name]}.verified.gff.gz"
-    (transcripts,) = _read_annotation(find(DataFile(path, _SHA256[path]))).transcripts.values()
+    path = _find(f"genes/verified/{_VERIFIED[name]}.verified.gff.gz")
+    (transcripts,) = _read_annotation(path).transcripts.values()
     return transcripts
+
+
+def _find(path: str) -> Path:
+    return find(DataFile(path, _SHA256[path]))
 
 
 def _read_annotation(path: Path) -> GeneAnnotation:

@@ -130,8 +130,8 @@ class OrfGraph(Structure):
     ) -> None:
         chosen = shard.chosen if outputs is None else outputs
         factors = shard.weights if weights is None else weights
-        self._add(shard, chosen * shard.by_candidate(factors), out)
-        self.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
+        gaps = self._count_gaps(shard, chosen, factors)
+        self._add(shard, chosen * shard.by_candidate(factors), gaps, out)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
         chosen = shard.chosen if outputs is None else outputs
@@ -142,8 +142,9 @@ class OrfGraph(Structure):
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
-    def _add(self, shard: Any, used: Array, out: Array) -> None:
-        """Add the features of candidates, as often as they are `used`, to `out`."""
+    def _add(self, shard: Any, used: Array, gaps: Array, out: Array) -> None:
+        """Add the features of candidates, as often as they are `used`, and those of gaps, to `out`."""
+        self.part(out, "gaps")[:] += gaps.ravel()
         self._add_words(shard, used, out)
         signals = np.zeros(UNKNOWN + 1, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
@@ -178,7 +179,7 @@ class OrfGraph(Structure):
         kinds = np.where(strands[0] == strands[1], 0, 1 + strands[0])
         of_pairs = np.append(bins, counts.shape[1] - 1)[np.clip(distances, 0, bins.size)]
         np.add.at(counts, (kinds, of_pairs), factors[sequence[before]])
-        return counts.ravel()
+        return counts
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -216,8 +217,7 @@ class OrfGraph(Structure):
         factors = shard.weights if weights is None else weights
         values, used, gaps = self._sums(w, shard, factors)
         if expected is not None:
-            self._add(shard, used, expected)
-            self.part(expected, "gaps")[:] += gaps.ravel()
+            self._add(shard, used, gaps, expected)
         return values
 
     def _sums(self, w: Array, shard: OrfShard, factors: FloatArray) -> tuple[Array, Array, Array]:
