@@ -82,7 +82,7 @@ def known_of(name: str) -> Known:
     chosen, _ = finder.graph_.best(finder.coef_, shard)
     model = learn_starts(finder.graph_, shard, chosen, letters)
     assert model is not None  # whole genomes have enough genes
-    of = Choices.of(shard, finder.graph_.weights, chosen)
+    of = Choices.of(shard, chosen)
     verified = {(t.start, t.end, t.strand == "-") for t in load_verified_genes(name)}
     places = zip(*shard.bounds[of.places].T.tolist(), shard.reverse[of.places].tolist(), strict=True)
     is_start = np.array([place in verified for place in places])

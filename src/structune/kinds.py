@@ -156,7 +156,7 @@ _OURS = (
         estimator="structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder",
         about="genes of bacteria and archaea, from GenBank or GFF3",
         task="structune.genes.task:PROKARYOTIC_GENES",
-        shard="structune.genes.prokaryotes.structure.shard:OrfShard",
+        shard="structune.genes.prokaryotes.structure.candidates:OrfShard",
     ),
     Kind(
         word="metagenomes",

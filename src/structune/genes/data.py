@@ -10,11 +10,10 @@ from typing import Any
 
 from structune.errors import DataError
 from structune.files.data_sets import find
-from structune.files.text import Lines
 from structune.genes.formats.dna import read_dna
 from structune.genes.formats.genbank import read_genbank
 from structune.genes.formats.genomes import annotated
-from structune.genes.formats.gff import GeneAnnotation, parse_gff3
+from structune.genes.formats.gff import GeneAnnotation, read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 
 _FILES = {  # the beginning of their names, and the ends: of GenBank, or of GFF3 and FASTA
@@ -41,10 +40,7 @@ PROKARYOTES: dict[str, Any] = {
     "life": {
         "bacteria": {
             "proteobacteria": {
-                "gammaproteobacteria": {
-                    "e_coli": None,
-                    "pseudomonas": ["p_aeruginosa", "p_fluorescens"],
-                },
+                "gammaproteobacteria": {"e_coli": None, "pseudomonas": ["p_aeruginosa", "p_fluorescens"]},
                 "c_crescentus": None,
             },
             "terrabacteria": ["b_subtilis", "m_tuberculosis", "synechocystis"],
@@ -76,24 +72,18 @@ _CONTIGS = {  # names of annotations, and those of the sequences that they are o
 
 
 def load_genes(name: str) -> list[AnnotatedSequence]:
-    """Sequences of DNA with their genes.
-
-    The files may not be downloaded: they must lie in the data folder.
+    """Sequences of DNA with their genes, of files that must lie in the data folder.
 
     Parameters
     ----------
     name : str
-        - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each in a
-          window with 5000 bases and more on either side, where there may be genes that are not annotated.
+        - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each with
+          5000 bases and more on either side, where there may be genes that are not annotated.
         - "a_thaliana" and "c_elegans": 1 % of the genomes of Arabidopsis thaliana and Caenorhabditis elegans.
         - the genomes of bacteria and archaea: "a_pernix", "b_subtilis", "c_crescentus", "e_coli" (K-12),
           "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
           "p_fluorescens", "p_furiosus", "s_acidocaldarius", "synechocystis". The start codons of older
           annotations are not reliable.
-
-    Returns
-    -------
-    list of AnnotatedSequence
 
     Raises
     ------
@@ -112,7 +102,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
 
 
 def load_verified_genes(name: str) -> tuple[Transcript, ...]:
-    """Genes of a genome whose starts were verified by experiment, a part of all.
+    """Genes of a genome whose starts were verified by experiment.
 
     Parameters
     ----------
@@ -121,10 +111,8 @@ def load_verified_genes(name: str) -> tuple[Transcript, ...]:
 
     Raises
     ------
-    DataError
-        There is no such set.
-    DatasetUnavailable
-        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+    DataError, DatasetUnavailable
+        As `load_genes` does.
     """
     if name not in _VERIFIED:
         raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")
@@ -148,7 +136,7 @@ def _read_annotation(path: Path) -> GeneAnnotation:
             del lines[line]
             contig, _, _, start, end, _, strand, *_ = columns
             skipped.append(Skipped(contig, f"{contig}:{start}-{end}({strand})", "across the origin"))
-    found = parse_gff3(Lines(StringIO("\n".join(lines))))
+    found = read_gff3(StringIO("\n".join(lines)))
     transcripts = {_CONTIGS.get(contig, contig): of for contig, of in found.transcripts.items()}
     return GeneAnnotation(
         {contig: tuple(replace(t, contig=contig) for t in of) for contig, of in transcripts.items()},

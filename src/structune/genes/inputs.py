@@ -88,10 +88,7 @@ def of_examples(
 
 
 def exon_f1(annotated: Sequence[AnnotatedSequence], predicted: Sequence[Iterable[Transcript]]) -> float:
-    """F1 of exons, both ends of which must be right; sequences may have the same name.
-
-    Predicted genes that go on beyond an end do not count: annotated ones are not compared with either.
-    """
+    """F1 of exons, both ends of which must be right; predicted genes that are partial do not count."""
     true = {str(s): sequence.transcripts for s, sequence in enumerate(annotated)}
     found = {str(s): [gene for gene in genes if not any(gene.partial)] for s, genes in enumerate(predicted)}
     return gene_scores(true, found).exon.f1

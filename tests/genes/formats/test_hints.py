@@ -30,7 +30,7 @@ def read(text):
     return read_hints(io.StringIO(text))
 
 
-def test_augustus_and_prothint():
+def test_augustus_prothint_and_star():
     assert read(AUGUSTUS + PROTHINT + "##FASTA\n>chr1\nACGT\n") == {
         "chr1": [Hint("chr1", "intron", 100, 200, "+", 12.0), Hint("chr1", "CDS", 300, 400, "-", 1.0)],
         "chr2": [
@@ -40,6 +40,10 @@ def test_augustus_and_prothint():
         ],
     }
     assert read("") == read("# nothing\n") == {}
+    assert read(STAR) == {
+        "chr1": [Hint("chr1", "intron", 100, 200, "+", 9.0), Hint("chr1", "intron", 300, 400, "-", 5.0)],
+        "chr2": [Hint("chr2", "intron", 0, 50, ".", 1.0)],
+    }
 
 
 def test_introns_lie_between_the_parts_of_an_alignment():
@@ -60,13 +64,6 @@ def test_introns_of_several_alignments():
     (found,) = read("".join(line.format(*part) for part in parts)).values()
     assert [hint.kind for hint in found] == ["CDS"] * 3 + ["intron"]
     assert found[-1][2:5] == (50, 100, "-")
-
-
-def test_star():
-    assert read(STAR) == {
-        "chr1": [Hint("chr1", "intron", 100, 200, "+", 9.0), Hint("chr1", "intron", 300, 400, "-", 5.0)],
-        "chr2": [Hint("chr2", "intron", 0, 50, ".", 1.0)],
-    }
 
 
 @pytest.mark.parametrize(

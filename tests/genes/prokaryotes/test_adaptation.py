@@ -3,6 +3,7 @@
 import warnings
 from copy import copy
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -158,18 +159,14 @@ def test_of_too_little_to_learn_from_it_warns(finder):
         adapt(finder, NEW[:2], rounds=1)
 
 
-def test_ctrl_c_ends_all_rounds(finder, monkeypatch):
-    rounds = []
-
+def test_ctrl_c_ends_all_rounds(finder):
     def fit(self, shard):
-        rounds.append(shard)
         self.status_ = "interrupted"
-        return self
 
-    monkeypatch.setattr(ProkaryoticGeneFinder, "fit_known", fit)
-    with pytest.raises(KeyboardInterrupt):
+    watched = patch.object(ProkaryoticGeneFinder, "fit_known", autospec=True, side_effect=fit)
+    with watched as fits, pytest.raises(KeyboardInterrupt):
         adapt(finder, NEW[:1])
-    assert len(rounds) == 1
+    fits.assert_called_once()
 
 
 def test_annotation_is_not_looked_at(finder):
@@ -204,15 +201,9 @@ def test_models_are_told_apart_by_so_many_bases(tree, monkeypatch):
 def test_from_a_finder_for_metagenomes():
     """Its settings stay, and what it is in doubt of is learned from, too."""
     finder = MetagenomeFinder.pretrained().set_params(n_jobs=1, closed=True, run=Run(max_iterations=50))
-    opened, encode = set(), OrfGraph.of_letters
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            OrfGraph,
-            "of_letters",
-            lambda self, some, is_open: opened.add(is_open) or encode(self, some, is_open),
-        )
+    with patch.object(OrfGraph, "of_letters", autospec=True, side_effect=OrfGraph.of_letters) as encode:
         adapted = adapt(finder, NEW)
-    assert opened == {False}
+    assert {call.kwargs["is_open"] for call in encode.call_args_list} == {False}
     assert isinstance(adapted, ProkaryoticGeneFinder)
     assert (adapted.code, adapted.closed, adapted.loss) == (11, True, "log")
     assert adapted.run == finder.run

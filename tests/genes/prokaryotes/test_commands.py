@@ -4,6 +4,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -292,24 +293,17 @@ def test_names_of_tasks(files, tmp_path):
 
 
 def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
-    def check(self):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Monitor, "check", check)
+    monkeypatch.setattr(Monitor, "check", Mock(side_effect=KeyboardInterrupt))
     result = run(*train_tree(files, files / "b.gb"), "-m", tmp_path / "m", *QUIET)
     assert (result.exit_code, result.stderr) == (130, "structune: interrupted\n")
     assert not (tmp_path / "m").exists()
 
 
-def test_what_is_wrong_is_named(files, tmp_path):
-    args = ["-m", tmp_path / "m.structune", *QUIET]
+def test_what_is_wrong_is_named(files, model, along_tree, tmp_path):
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
-    message = fail(*train_tree(files, *both), *args)
+    message = fail(*train_tree(files, *both), "-m", tmp_path / "m.structune", *QUIET)
     assert "--sequences is given 1 times, for 2 files to learn from." in message
     assert not (tmp_path / "m.structune").exists()
-
-
-def test_tasks_that_are_wrong_are_named(files, model, along_tree):
     path = along_tree[0]
     message = fail("evaluate", "genes", path, files / "test.gb")
     assert "t.structune: found a model of several tasks, expected --task with one of: all, ab, a" in message

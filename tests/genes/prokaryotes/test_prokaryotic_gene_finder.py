@@ -1,6 +1,7 @@
 """The gene finder without introns: fits, predictions that are genes, what is skipped, files, wrong input."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -63,13 +64,11 @@ def test_the_other_strand_has_the_same_genes(model):
 
 
 def test_genes_go_beyond_the_ends_of_a_contig(model):
+    """But not of short or unknown sequences."""
     gene = TEST[0].transcripts[2]
     middle = TEST[0].sequence[gene.start + 21 : gene.end - 21]
     found = model.predict([middle])[0]
     assert exons(found) == [(gene.strand, ((0, len(middle)),))]
-
-
-def test_sequences_without_genes_that_are_known(model):
     for text in ("", "A", "ATGTAA", "N" * 1000, "ATG" * 400):
         for t in model.predict([text])[0]:
             assert 0 <= t.start < t.end <= len(text)
@@ -82,13 +81,10 @@ def test_unknown_bases_and_lower_case(model):
     assert model.predict([unknown])[0]
 
 
-def test_losses_of_wrong_ends():
+def test_losses_of_wrong_ends_and_tuning():
     model = finder(loss="margin").fit(TRAIN)
     assert model.score(TEST) > 0.85
     assert {t.score for genes in model.predict(TEST) for t in genes} == {None}
-
-
-def test_tuning():
     model = finder(tuning="implicit").fit(TRAIN)
     assert model.score(TEST) > 0.9
     penalty = dict(zip(model.group_names_, model.penalty_, strict=True))
@@ -190,13 +186,10 @@ def test_predictions_do_not_depend_on_what_else_is_predicted(tmp_path):
 
 
 def test_ctrl_c_while_starts_are_learned(monkeypatch):
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(prokaryotic_gene_finder, "learn_starts", interrupted)
-    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(0))
-    assert finder.status_ == "interrupted"
-    assert finder.score(simulated.genome(1)) > 0.9
+    monkeypatch.setattr(prokaryotic_gene_finder, "learn_starts", Mock(side_effect=KeyboardInterrupt))
+    interrupted = finder().fit(TRAIN)
+    assert interrupted.status_ == "interrupted"
+    assert interrupted.score(TEST) > 0.9
 
 
 def test_genes_keep_away_from_what_is_to_be_avoided(model):

@@ -71,7 +71,7 @@ def encoded(seed, n_contigs=2):
 @given(st.integers(0, 10**6))
 def test_candidates_that_end_as_the_genes_do(seed):
     genome, shard = encoded(seed)
-    of = Choices.of(shard, GRAPH.weights, shard.chosen)
+    of = Choices.of(shard, shard.chosen)
     n_genes = sum(len(each.transcripts) for each in genome)
     assert of.gene.max() + 1 == n_genes
     assert np.bincount(of.gene, of.chosen).tolist() == [1] * n_genes
@@ -96,7 +96,7 @@ def test_candidates_that_end_as_the_genes_do(seed):
 def test_words_near_starts():
     """Those of the frame, from 16 before each start to 14 behind it; beyond it the unknown one."""
     _, shard = encoded(2)
-    of = Choices.of(shard, GRAPH.weights, shard.chosen)
+    of = Choices.of(shard, shard.chosen)
     words = np.split(of.words.words, np.cumsum(of.words.n_words)[:-1])
     for gene, skipped, found in zip(of.gene, of.words.skipped, of.words_near.T, strict=True):
         padded = np.pad(words[gene], 16, constant_values=4096)
@@ -106,7 +106,7 @@ def test_words_near_starts():
 def test_sums_and_counts_of_letters():
     """Starts that are improbable teach nothing."""
     _, shard = encoded(3)
-    of, rng = Choices.of(shard, GRAPH.weights, shard.chosen), np.random.default_rng(0)
+    of, rng = Choices.of(shard, shard.chosen), np.random.default_rng(0)
     table = rng.normal(size=(CONTEXT.size, 5))
     each = np.take_along_axis(table, of.letters, axis=1)
     groups = np.split(each, np.searchsorted(CONTEXT, [-20, -3, 0, 6]))
@@ -124,7 +124,7 @@ def with_letters(seed, n_contigs):
 
 def longest(shard):
     """The genes with the first candidate that each may have."""
-    of, first = Choices.of(shard, GRAPH.weights, shard.chosen), np.zeros_like(shard.chosen)
+    of, first = Choices.of(shard, shard.chosen), np.zeros_like(shard.chosen)
     first[of.places[np.flatnonzero(np.diff(of.gene, prepend=-1))]] = 1
     return first
 

@@ -24,13 +24,12 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        Binary or text.
 
     Yields
     ------
     name, sequence : str
-        The first word of the header, or its number, from 1, where there is none; and the letters as they are:
-        lower case is kept. U is read as T.
+        The first word of the header, or its number from 1; and the letters, with U as T.
 
     Raises
     ------
@@ -77,7 +76,6 @@ def without_u(text: str) -> str:
 
 
 def check_dna(text: str) -> None:
-    """Refuse what is no base, by its position."""
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
         hint = _HINTS.get(found[0].upper(), "")

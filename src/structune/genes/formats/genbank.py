@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import StringIO
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from Bio import BiopythonWarning
 from Bio.Seq import UndefinedSequenceError
@@ -26,7 +26,7 @@ _STRANDS = {1: "+", -1: "-"}
 
 
 def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
-    """Read the records of a GenBank file, compressed by gzip or not, one at a time.
+    """Read the records of a GenBank file one at a time.
 
     A sequence is named by its version or, without one, by its LOCUS line; it is in upper case, with U as T.
     Each CDS is a transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several
@@ -41,7 +41,7 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        Compressed by gzip or not.
 
     Raises
     ------
@@ -73,7 +73,6 @@ def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSe
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, str]]:
-    """Number of the first line, and text, of each record."""
     first, number = 0, 0
     texts: list[str] = []
     for number, text in lines:
@@ -120,18 +119,16 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
         if feature.type != "CDS":
             continue
         marks, location = feature.qualifiers, feature.location
-        given = chain.from_iterable(marks.get(key, ()) for key in ("locus_tag", "gene"))
-        gene = next(filter(None, given), "")
-        if not gene:  # as in GFF3
-            gene = f"{contig}:?"
-            if location is not None:
-                strand = _STRANDS.get(location.strand, "?")
-                gene = f"{contig}:{int(location.start) + 1}-{int(location.end)}({strand})"
+        gene = next(filter(None, (*marks.get("locus_tag", ()), *marks.get("gene", ()))), "")
+        if not gene and location is not None:  # as in GFF3
+            place = f"{int(location.start) + 1}-{int(location.end)}"
+            gene = f"{contig}:{place}({_STRANDS.get(location.strand, '?')})"
+        gene = gene or f"{contig}:?"
         used[gene] += 1
         name = f"{gene}-{used[gene]}" if used[gene] > 1 else gene
-        reason, place = _unusable(feature, len(sequence))
+        reason, span = _unusable(feature, len(sequence))
         if reason:
-            skipped.append(Skipped(contig, name, reason, place))
+            skipped.append(Skipped(contig, name, reason, span))
         else:
             exons = tuple(sorted((int(part.start), int(part.end)) for part in location.parts))
             code = code_of(marks.get("transl_table", [None])[0])
@@ -142,8 +139,7 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
 
 def _with_copies_apart(transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
     """The transcripts by position; copies of a gene that share its name are genes of their own."""
-    last: dict[tuple[str, str], tuple[int, str]] = {}
-    names = set[str]()
+    last, names = dict[tuple[str, str], tuple[int, str]](), set[str]()
     for t in by_position(transcripts):
         end, gene = last.get((t.gene, t.strand), (0, ""))
         if t.start >= end:
@@ -174,14 +170,13 @@ def _unusable(feature: SeqFeature, n_bases: int) -> tuple[str, tuple[int, int] |
             place = int(ascending[0].start), n_bases + int(ascending[-1].end)
     else:
         place = int(location.start), int(location.end)
-    exact = (isinstance(end, ExactPosition) for part in parts for end in (part.start, part.end))
     start = marks.get("codon_start", ["1"])[0]
     reasons = {
         "a pseudogene": bool({"pseudo", "pseudogene"} & set(marks)),
         "trans-splicing": "trans_splicing" in marks,
         scattered: bool(scattered),
         "parts that are not joined": getattr(location, "operator", "join") != "join",
-        "not whole": not all(exact),
+        "not whole": not all(isinstance(end, ExactPosition) for p in parts for end in (p.start, p.end)),
         "parts overlap (a programmed frameshift?)": any(b.start < a.end for a, b in pairwise(ascending)),
         f"not whole: codon_start={start}": start != "1",
     }

@@ -14,7 +14,7 @@ from structune.errors import DataError
 from structune.files.text import Lines, Source, shown
 from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
-from structune.genes.formats.gff import GeneAnnotation, parse_annotation, parse_gff3
+from structune.genes.formats.gff import GeneAnnotation, read_annotation, read_gff3
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, genetic_code, is_cut
 
 S = TypeVar("S")
@@ -31,17 +31,17 @@ def read_genomes(
     stop_codon: str = "auto",
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
-    """Read all sequences with the transcripts on them, one at a time, in the order of their file.
+    """Read all sequences with the transcripts on them, one at a time.
 
     Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
     Parameters
     ----------
     annotation : path or file object
-        GFF3 or GTF if there are `sequences`; GFF3 if it begins with ``##gff-version`` and so has them itself,
-        after ``##FASTA``; else GenBank. Compressed by gzip or not.
+        GFF3 or GTF if there are `sequences`; else GFF3 with ``##FASTA``, which begins with ``##gff-version``,
+        or GenBank. Compressed by gzip or not.
     sequences : path or file object, optional
-        FASTA, compressed by gzip or not.
+        FASTA.
     stop_codon : {"auto", "included", "excluded"}
         Whether coding parts have the stop codon; some files leave it out. "auto" adds it to transcripts of
         whole codons that end before one; "excluded" adds three bases to all.
@@ -51,12 +51,12 @@ def read_genomes(
     Raises
     ------
     DataError
-        As `read_annotation`, `read_dna` and `read_genbank` do, and for a gene outside its sequence. At the
-        end, when all sequences were given: for genes on a sequence that is not there.
+        As `read_annotation`, `read_dna` and `read_genbank` do; a gene is outside its sequence; at the end:
+        genes are on a sequence that is not there.
     """
 
     def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
-        """Without transcripts that an end of the sequence cuts, whatever the file says of them."""
+        # whatever the file says of transcripts that an end of the sequence cuts
         cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
         reason = "not whole: cut by an end of its sequence"
         skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
@@ -91,16 +91,16 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
     """Annotated sequences of a file of any format, or of one of genes and one of their sequences."""
     if sequences is not None:
         lines.strip()
-        return annotated(parse_annotation(lines), read_dna(sequences), lines.name)
+        return annotated(read_annotation(lines), read_dna(sequences), lines.name)
     if not _first_of(lines).startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
     within = " after ##FASTA, or in a file of their own"
-    return annotated(parse_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
+    return annotated(read_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
 
 
 def _first_of(lines: Lines) -> str:
-    """The first line that is not blank, among those that are looked at ahead; empty if there is none."""
+    """The first line that is not blank; empty if there is none."""
     return next((text for text in lines.head(_HEAD) if text.strip()), "")
 
 
@@ -115,31 +115,24 @@ def read_sequences(
         Compressed by gzip or not.
     skipped : function of DataError, optional
         Called with the error of each record that cannot be read, which is left out; else it is raised.
-
-    Raises
-    ------
-    DataError
-        As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
     """
     lines = Lines(source, strip=False)
     is_genbank = _first_of(lines).startswith("LOCUS")
-    without_genes = partial(parse_genbank, with_genes=False)
-    parse, first = (without_genes, "LOCUS") if is_genbank else (_of_fasta, ">")
+    parse = partial(parse_genbank, with_genes=False) if is_genbank else _of_fasta
     if skipped is None:
         yield from parse(lines)
         return
     # record by record, so that one that cannot be read does not end the reading of others
     names, is_empty = set[str](), True
-    for piece in lines.pieces(lambda text: text.startswith(first)):
+    for piece in lines.pieces(lambda text: text.startswith("LOCUS" if is_genbank else ">")):
         if not _first_of(piece):
             continue  # before the first
         is_empty = False
         try:
             for found in parse(piece):
                 if found.name in names:
-                    raise DataError(
-                        f"{lines.name}: found the name {shown(found.name)} again, expected each once"
-                    )
+                    again = f"found the name {shown(found.name)} again, expected each once"
+                    raise DataError(f"{lines.name}: {again}")
                 names.add(found.name)
                 yield found
         except DataError as error:
@@ -149,7 +142,6 @@ def read_sequences(
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
-    """The sequences of FASTA, without genes."""
     lines.strip()
     for name, sequence in parse_dna(lines, "", (FASTA, "GenBank")):
         try:
@@ -169,13 +161,13 @@ def annotated(
     unknown: dict[str, Sequence[Skipped | Transcript]] = {**skipped, **annotation.transcripts}
     for contig, sequence in sequences:
         unknown.pop(contig, None)
-        transcripts, across = annotation.transcripts.get(contig, ()), list[Transcript]()
+        transcripts, skips = annotation.transcripts.get(contig, ()), skipped[contig]
         if contig in annotation.circular:
             across = [t for t in transcripts if t.end > len(sequence)]
+            skips += [Skipped(contig, t.name, "across the origin", (t.start, t.end)) for t in across]
             transcripts = tuple(t for t in transcripts if t.end <= len(sequence))
-        skips = [Skipped(contig, t.name, "across the origin", (t.start, t.end)) for t in across]
         try:
-            yield AnnotatedSequence(contig, sequence, transcripts, (*skipped[contig], *skips))
+            yield AnnotatedSequence(contig, sequence, transcripts, tuple(skips))
         except DataError as error:
             raise DataError(f"{name}: {error}") from error
     if unknown:
@@ -186,28 +178,24 @@ def annotated(
         )
 
 
-# --- stop codons that files leave out of coding parts -----------------------------------------------------
-
-
 def with_stop_codons(
     genomes: Iterable[AnnotatedSequence], stop_codon: str, name: str, tell: Callable[[str], None]
 ) -> Iterator[AnnotatedSequence]:
-    """Sequences whose transcripts have their stop codons within their coding parts, as `read_genomes` says;
-    `name` is that of the file."""
+    """Sequences whose transcripts have their stop codons, as `read_genomes` says; `name` is of the file."""
     if stop_codon not in _STOP_CODONS:
         raise DataError(f"stop_codon={stop_codon!r}: expected one of {_STOP_CODONS}")
     n_added = n_transcripts = 0
     for genome in genomes:
-        changed = list[Transcript]()
-        for t in genome.transcripts:
+        changed = list(genome.transcripts)
+        for k, t in enumerate(changed):
             more = None if stop_codon == "included" else longer(t, len(genome.sequence))
             if more is not None and stop_codon == "auto":
                 # whole codons, the last of which is no stop, and the next is one
                 codons = (each.coding_sequence(genome.sequence)[-_CODON:] for each in (t, more))
                 is_stop = [without_u(codon).upper() in _STOPS for codon in codons]
                 more = more if is_stop == [False, True] and t.length % _CODON == 0 else None
-            changed.append(more or t)
-        n_added += sum(a is not b for a, b in zip(changed, genome.transcripts, strict=True))
+            changed[k] = more or t
+            n_added += more is not None
         n_transcripts += len(changed)
         yield replace(genome, transcripts=tuple(changed)) if changed else genome
     if n_added and stop_codon == "auto":

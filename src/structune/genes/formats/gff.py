@@ -47,7 +47,7 @@ class GeneAnnotation:
     Attributes
     ----------
     transcripts : dict of str to tuple of Transcript
-        By contig, in the order of the file; on each by start.
+        By contig, on each by start.
     skipped : tuple of Skipped
         Transcripts of the file that could not be used.
     circular : frozenset of str
@@ -81,44 +81,32 @@ class _Key(NamedTuple):
     problem: str = ""  # why it cannot be used, or is no whole gene, if that is known
 
 
-def read_annotation(source: Source) -> GeneAnnotation:
+def read_annotation(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
-
-    Raises
-    ------
-    DataError
-        As those do.
+        Compressed by gzip or not.
     """
-    return parse_annotation(Lines(source))
-
-
-def parse_annotation(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_annotation` does."""
+    lines = source if isinstance(source, Lines) else Lines(source)
     # the first feature tells: programs that write GTF may name no format in the first lines
     every = (text for text in lines.head(sys.maxsize) if text and not text.startswith("#"))
     with lines.told_by_look(("GFF3", "GTF")):
         columns = next(every, "").split("\t", 8)
-        return parse_gtf(lines) if len(columns) > 8 and _GTF.match(columns[8]) else parse_gff3(lines)
+        return read_gtf(lines) if len(columns) > 8 and _GTF.match(columns[8]) else read_gff3(lines)
 
 
-# --- GFF3 -------------------------------------------------------------------------------------------------
-
-
-def read_gff3(source: Source) -> GeneAnnotation:
-    """Read the genes of a GFF3 file, compressed by gzip or not.
+def read_gff3(source: Source | Lines) -> GeneAnnotation:
+    """Read the genes of a GFF3 file up to ``##FASTA``.
 
     A transcript is made of the CDS lines of one parent that has a parent itself, its gene, or is an ``mRNA``
     or ``transcript`` without one. CDS lines whose parent is a gene are one transcript where they share their
     ID; so are those of files in which no CDS has its parent in the file. CDS lines of neither parent nor ID
-    are one each. Features without CDS are no genes, and left out; a file of these alone is warned of. Names
-    lose the ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the
-    last column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of
-    the phase, as bp_genbank2gff3 writes it, is the phase plus one.
+    are one each. Features without CDS are left out; a file of these alone is warned of. Names lose the
+    ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last
+    column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of the
+    phase, as bp_genbank2gff3 writes it, is the phase plus one.
 
     These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
     ``start_range``, ``end_range``, a phase other than 0 at the start, no ``start_codon`` or ``stop_codon``
@@ -129,7 +117,7 @@ def read_gff3(source: Source) -> GeneAnnotation:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open. Reading ends at ``##FASTA``.
+        Compressed by gzip or not.
 
     Raises
     ------
@@ -137,11 +125,7 @@ def read_gff3(source: Source) -> GeneAnnotation:
         Names the file and line that is malformed: less than nine columns, a start beyond its end, a strand,
         score or phase that is none, a part that is there twice, attributes of GTF.
     """
-    return parse_gff3(Lines(source))
-
-
-def parse_gff3(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_gff3` does."""
+    lines = source if isinstance(source, Lines) else Lines(source)
     parts, parents, kinds = list[Part](), dict[str, _Key](), Counter[str]()
     proteins, circular = set[str](), set[str]()
     codons: dict[str, set[str]] = {kind: set() for kind in _CODONS}  # parents of these features
@@ -214,7 +198,6 @@ def attributes_of(text: str) -> dict[str, str]:
 
 
 def _parents_of(part: Part) -> list[str]:
-    """As they are escaped in the file."""
     return [parent for parent in part.attributes.get("Parent", "").split(",") if parent]
 
 
@@ -223,15 +206,12 @@ def _name_of(escaped: str) -> str:
     return _PREFIX.sub("", unquote(escaped))
 
 
-# --- GTF --------------------------------------------------------------------------------------------------
-
-
-def read_gtf(source: Source) -> GeneAnnotation:
-    """Read the genes of a GTF file, compressed by gzip or not.
+def read_gtf(source: Source | Lines) -> GeneAnnotation:
+    """Read the genes of a GTF file.
 
     A transcript is made of the CDS lines of one ``transcript_id``, and of its ``stop_codon`` lines, where
     those are beside the coding parts, as the format wants it, and not within them, as AUGUSTUS has them.
-    Features without CDS are no genes, and left out; a file of these alone is warned of.
+    Features without CDS are left out; a file of these alone is warned of.
 
     These are skipped by name: parts of genes (a phase other than 0 at the start, tags of Ensembl that say so,
     or no ``start_codon`` or ``stop_codon`` where others in the file have them), parts on two contigs or
@@ -240,18 +220,14 @@ def read_gtf(source: Source) -> GeneAnnotation:
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        Compressed by gzip or not.
 
     Raises
     ------
     DataError
         As `read_gff3` does, and for a CDS without the names of transcript and gene.
     """
-    return parse_gtf(Lines(source))
-
-
-def parse_gtf(lines: Lines) -> GeneAnnotation:
-    """Read lines as `read_gtf` does."""
+    lines = source if isinstance(source, Lines) else Lines(source)
     # parts by their kinds, and by the names of transcript and gene
     found: dict[str, dict[tuple[str, str], list[Part]]] = {kind: {} for kind in ("CDS", *_CODONS)}
     cut, scores, kinds = set[tuple[str, str]](), dict[str, float | None](), Counter[str]()
@@ -297,9 +273,6 @@ def _with_stops(parts: list[Part], stops: list[Part]) -> list[Part]:
     return joined
 
 
-# --- lines of either, and transcripts ---------------------------------------------------------------------
-
-
 def columns_of(text: str) -> list[str]:
     """The nine columns of a line; refuses another number."""
     columns = text.split("\t", _N_COLUMNS - 1)
@@ -315,14 +288,13 @@ def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, 
     start, end, score = columns[3:6]
     if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
         raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
-    a, b = int(start) - 1, int(end)
-    if a < 0 or a >= b:
+    if not 1 <= int(start) <= int(end):
         raise DataError(f"found the span {start} to {end}, expected a start from 1 to the end")
     try:
         value = None if score == "." else float(score)
     except ValueError:
         raise DataError(f"found the score {shown(score)}, expected a number or '.'") from None
-    return Part(number, contig, a, b, columns[6], value, None, attributes)
+    return Part(number, contig, int(start) - 1, int(end), columns[6], value, None, attributes)
 
 
 def _coding(part: Part, phase: str) -> Part:
@@ -359,24 +331,22 @@ def _annotation_of(
         scattered = "" if is_one else "parts on two contigs or strands"
         if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
             scattered = "trans-splicing"
-        marks = [_marked(part.attributes) for part in parts]
-        overlap = "parts overlap (a programmed frameshift?)"
         overlaps = any(b.start < a.end for a, b in pairwise(parts))
-        reason = next(filter(None, (key.problem, *marks, scattered, overlap * overlaps)), "")
+        overlap = "parts overlap (a programmed frameshift?)" if overlaps else ""
+        marks = (_marked(part.attributes) for part in parts)
+        reason = next(filter(None, (key.problem, *marks, scattered, overlap)), "")
         if not reason:
             exons = tuple((part.start, part.end) for part in parts)
             score = first.score if key.score is None else key.score
             code = code_of(first.attributes.get("transl_table"))
             with lines.at(first.line):
-                transcript = Transcript(
-                    first.contig, first.strand, exons, key.name, key.gene, score, code=code
-                )
-            reason = _wrong_phase(transcript, parts)
+                found = Transcript(first.contig, first.strand, exons, key.name, key.gene, score, code=code)
+            reason = _wrong_phase(found, parts)
         if reason:
             place = None if scattered else (first.start, max(part.end for part in parts))
             skipped.append(Skipped(first.contig, key.name, reason, place))
         else:
-            by_contig[first.contig].append(transcript)
+            by_contig[first.contig].append(found)
     ordered = {contig: by_position(of) for contig, of in by_contig.items()}
     return GeneAnnotation(ordered, tuple(skipped), circular)
 

@@ -60,8 +60,7 @@ class Hint(NamedTuple):
     ----------
     contig : str
     kind : {"intron", "CDS", "start", "stop", "donor", "acceptor"}
-        A CDS is a part of one, whose ends need not be those of an exon. Donors and acceptors are where an
-        intron begins and ends.
+        The ends of a CDS need not be those of an exon.
     start, end : int
         0-based, half-open.
     strand : {"+", "-", "."}
@@ -78,21 +77,17 @@ class Hint(NamedTuple):
 
 
 def read_hints(source: Source) -> dict[str, list[Hint]]:
-    """Read hints from GFF, or from junctions of STAR (``SJ.out.tab``), compressed by gzip or not.
+    """Read hints from GFF, or from junctions of STAR (``SJ.out.tab``), by contig.
 
     Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
     ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
-    have them. Others, such as ``exonpart``, are not used. ``mult`` is the support, 1 by default. Between the
-    CDS of one ``Parent``, or ``transcript_id``, are introns. The support of STAR is the number of reads.
+    have them. ``mult`` is the support, 1 by default. Between the CDS of one ``Parent``, or ``transcript_id``,
+    are introns. The support of STAR is the number of reads.
 
     Parameters
     ----------
     source : path or file object
-
-    Returns
-    -------
-    dict of str to list of Hint
-        By contig.
+        Compressed by gzip or not.
 
     Raises
     ------
@@ -133,7 +128,7 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 
 
 def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
-    """Read what genes are to keep away from: of GFF RNA but messengers, and repeats; of BED everything.
+    """Read what genes are to keep away from, by contig: of GFF RNA and repeats; of BED everything.
 
     Features of GFF are used if their type ends in ``RNA``, as tRNAscan-SE and barrnap write them, but not
     ``mRNA`` and long ones that are not coding; if it names repeats or transposons, such as ``repeat_region``
@@ -147,7 +142,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
     Returns
     -------
     dict of str to list of (int, int)
-        0-based, half-open, by contig.
+        0-based, half-open.
 
     Raises
     ------
@@ -169,12 +164,12 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
             is_bed &= len(columns) < 6 or columns[5] in ("+", "-", ".")
             if not is_bed and _SETTINGS.match(text):
                 continue
+            if is_bed and columns[1] == columns[2]:
+                unused[_EMPTY] += 1  # such as insertions
+                continue
             with lines.at(number):
-                if is_bed and columns[1] == columns[2]:
-                    unused[_EMPTY] += 1  # such as insertions
-                    continue
                 if is_bed:
-                    columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", ".", "."]
+                    columns = [columns[0], "", "BED", str(int(columns[1]) + 1), columns[2], ".", "."]
                 else:
                     columns = columns_of(text)
                 part = part_of(number, columns, unquote(columns[0]), {})

@@ -35,20 +35,18 @@ class Transcript:
         Name of the sequence that it lies on.
     strand : {"+", "-"}
     exons : tuple of (int, int)
-        Start and end of each coding part, start and stop codon included, untranslated parts left out;
-        0-based, half-open, ascending along the contig on either strand.
+        Start and end of each coding part, start and stop codon included; 0-based, half-open, ascending along
+        the contig on either strand.
     name, gene : str
         Transcripts of one gene share the latter.
     score : float, optional
         How sure a prediction is.
     partial : (bool, bool)
-        Whether it goes on before its start and behind its end, along the contig: of predictions at ends of
-        contigs.
+        Whether a prediction goes on before its start and behind its end, along the contig.
     notes : tuple of (str, str)
-        What else is known of it, by name, as GFF3 has it in its last column.
+        What else is known of it, by name, as in the last column of GFF3.
     phase : int
-        How many bases at its beginning, by strand, belong to a codon that begins before it: of those that are
-        partial there.
+        Bases at its beginning, by strand, of a codon that begins before it.
     code : int, optional
         NCBI's number of its genetic code, where a file says so, or predictions have another than 11.
     """
@@ -83,17 +81,14 @@ class Transcript:
                 )
 
     def _refused(self, problem: str) -> DataError:
-        """The error of a transcript that is none, by its name."""
         return DataError(f"transcript {shown(self.name)}: {problem}")
 
     @property
     def start(self) -> int:
-        """First position of the coding parts."""
         return self.exons[0][0]
 
     @property
     def end(self) -> int:
-        """Position behind the coding parts."""
         return self.exons[-1][1]
 
     @property
@@ -103,7 +98,6 @@ class Transcript:
 
     @property
     def length(self) -> int:
-        """Number of coding bases."""
         return sum(b - a for a, b in self.exons)
 
     @property
@@ -120,17 +114,16 @@ class Transcript:
         return along_strand(joined, self.strand)
 
     def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
-        """Translation, without the stop codon at the end; a start codon at the beginning gives M.
+        """Translation of the whole codons, without the stop codon at the end.
 
-        Codons that are not fully known give X where their residue is not; bases before the first and behind
-        the last whole one are left out. What begins before its contig has no start codon.
+        A start codon at the beginning gives M, unless it goes on before it. An unknown residue is X.
 
         Parameters
         ----------
         sequence : str
             That of the contig.
         code : int
-            NCBI's number of the genetic code: 1 the standard code, 11 that of bacteria and archaea.
+            NCBI's number of the genetic code: 11 is that of bacteria and archaea.
         starts : collection of str, optional
             Start codons, in upper case; by default all those of the code.
         """
@@ -145,10 +138,8 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript of a file that was left out, and why; its start and end, where it lies in one place.
-
-    The end is beyond that of the sequence if the transcript goes across the origin of a circle.
-    """
+    """A transcript of a file that was left out, and why; its start and end, where it lies in one place: the
+    end is beyond that of the sequence if it goes across the origin of a circle."""
 
     contig: str
     name: str
@@ -172,7 +163,7 @@ class AnnotatedSequence:
     ----------
     name : str
     sequence : str
-        In the letters of the file: lower case, which marks repeats in many FASTA files, is kept.
+        In the letters of the file, upper or lower case.
     transcripts : tuple of Transcript
         By start.
     skipped : tuple of Skipped
@@ -195,13 +186,11 @@ class AnnotatedSequence:
 
 
 def check_name(text: str) -> None:
-    """Refuse a name that is empty, or holds what is no text."""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
 
 
 def along_strand(bases: str, strand: str) -> str:
-    """Bases as they are read along a strand."""
     along: str = bases if strand == "+" else reverse_complement(bases)
     return along
 
@@ -221,19 +210,14 @@ def genetic_code(code: int) -> CodonTable.CodonTable:
 
 
 def by_position(transcripts: Iterable[Transcript]) -> tuple[Transcript, ...]:
-    """Transcripts in the order of their start, of their end, and of how they were given."""
     return tuple(sorted(transcripts, key=lambda t: (t.start, t.end)))
 
 
 def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
-    """The transcripts of each gene, in the order in which they come."""
     found: dict[str, list[Transcript]] = defaultdict(list)
     for t in transcripts:
         found[t.gene].append(t)
     return found
-
-
-# --- whether transcripts make sense as genes ------------------------------------------------------------
 
 
 class CodingProblem(StrEnum):
@@ -261,20 +245,15 @@ def coding_problems(
     ----------
     transcript : Transcript
     sequence : str
-        That of the contig, in upper or lower case.
+        That of the contig.
     code : int
-        NCBI's number of the genetic code; it says what the stop codons are.
+        NCBI's number of the genetic code, for the stop codons.
     starts : collection of str
         Start codons, in upper case.
     donors : collection of str
         First two bases of introns; the last two are AG.
     min_intron : int
         Least length of an intron.
-
-    Raises
-    ------
-    DataError
-        There is no such genetic code.
     """
     coding = transcript.coding_sequence(sequence).upper()
     stops = genetic_code(code).stop_codons
@@ -302,9 +281,9 @@ def is_cut(t: Transcript, sequence: str) -> bool:
 
 
 def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = True) -> list[tuple[str, str]]:
-    """Pairs of genes whose spans overlap, introns included, in the order of where they begin.
+    """Pairs of genes whose spans overlap, in the order of where they begin.
 
-    The span of a gene goes from the first to the last coding base of its transcripts.
+    The span of a gene goes from the first to the last coding base of its transcripts, introns included.
 
     Parameters
     ----------
@@ -313,19 +292,16 @@ def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = T
     strands_apart : bool
         Whether genes on different strands never overlap.
     """
-    spans: dict[tuple[str, str, str], tuple[int, int]] = {}
+    by_place: dict[tuple[str, str], list[Transcript]] = defaultdict(list)
     for t in transcripts:
-        key = (t.contig, t.strand if strands_apart else "", t.gene)
-        start, end = spans.get(key, (t.start, t.end))
-        spans[key] = min(start, t.start), max(end, t.end)
-    by_place = defaultdict(list)
-    for (contig, strand, gene), (start, end) in spans.items():
-        by_place[contig, strand].append((start, end, gene))
+        by_place[t.contig, t.strand if strands_apart else ""].append(t)
     pairs = []
-    for genes in by_place.values():
+    for some in by_place.values():
+        genes = by_gene(some).items()
+        spans = [(min(t.start for t in of), max(t.end for t in of), gene) for gene, of in genes]
         # genes by start: those of which the end is behind the next start overlap with that
         reaching = list[tuple[int, str]]()
-        for start, end, gene in sorted(genes):
+        for start, end, gene in sorted(spans):
             reaching = [(other_end, other) for other_end, other in reaching if other_end > start]
             pairs += [(other, gene) for _, other in reaching]
             reaching.append((end, gene))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from Bio import BiopythonWarning
@@ -24,28 +26,26 @@ _ROOM = 50  # letters of a name in GenBank: a longer one is broken, and read wit
 GFF3_HEAD = "##gff-version 3\n"
 
 
-def _extent(isoforms: Sequence[Transcript]) -> tuple[tuple[int, int], tuple[bool, bool]]:
-    """Start and end of a gene by its transcripts, and whether one of them goes on before and behind."""
+def _whole(isoforms: Sequence[Transcript]) -> Transcript:
+    """A gene as one part, from the first to the last base of its transcripts, with their best score."""
     span = min(t.start for t in isoforms), max(t.end for t in isoforms)
-    return span, (any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms))
-
-
-# --- GFF3 -------------------------------------------------------------------------------------------------
+    partial = any(t.partial[0] for t in isoforms), any(t.partial[1] for t in isoforms)
+    score = max((t.score for t in isoforms if t.score is not None), default=None)
+    return replace(isoforms[0], exons=(span,), partial=partial, score=score)
 
 
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
-    """Write transcripts as GFF3, compressed by gzip where the path ends in ``.gz``.
+    """Write transcripts as GFF3, which `read_gff3` gives back.
 
-    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``,
-    and `read_gff3` gives back the same names and scores. A gene and an mRNA span the coding parts. The score
-    of a gene is the best of its transcripts'. Those that go on beyond an end are marked as NCBI does, by
-    ``partial``, ``start_range`` and ``end_range``; genetic codes are ``transl_table`` of CDS lines, and what
-    else is known stands in the line of the mRNA.
+    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``. A
+    gene and an mRNA span the coding parts. The score of a gene is the best of its transcripts'. What goes on
+    beyond an end is marked by ``partial``, ``start_range`` and ``end_range``, as by NCBI; genetic codes are
+    ``transl_table`` of CDS lines, and notes stand in the line of the mRNA.
 
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
+        Binary or text; compressed by gzip where the path ends in ``.gz``.
     transcripts : iterable of Transcript
         Genes are written in the order of their first transcripts.
 
@@ -60,29 +60,24 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
     """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
     # IDs are made of names, so these must differ; in genes, CDS lines of one transcript share theirs
-    given, names = list(transcripts), set[str]()
-    for t in given:
-        if t.name in names:
-            raise DataError(f"transcript {shown(t.name)}: found the name again, expected another one")
-        names.add(t.name)
-    lines = list[str]()
+    given, lines = list(transcripts), list[str]()
+    for name, n in Counter(t.name for t in given).items():
+        if n > 1:
+            raise DataError(f"transcript {shown(name)}: found the name again, expected another one")
     for gene, isoforms in by_gene(given).items():
         if len({(t.contig, t.strand) for t in isoforms}) > 1:
             raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
-        gene = quote(gene, safe=_IN_NAME)
-        span, goes_on = _extent(isoforms)
-        score = max((t.score for t in isoforms if t.score is not None), default=None)
-        named = f"ID=gene:{gene};Name={gene}{_goes_on(span, *goes_on)}"
-        lines.append(_line(isoforms[0], "gene", span, score, ".", named))
+        gene, whole = quote(gene, safe=_IN_NAME), _whole(isoforms)
+        lines.append(_line(whole, "gene", f"ID=gene:{gene};Name={gene}{_goes_on(whole)}"))
         for t in isoforms:
-            name, cut = quote(t.name, safe=_IN_NAME), _goes_on((t.start, t.end), *t.partial)
+            name, cut = quote(t.name, safe=_IN_NAME), _goes_on(t)
             notes = "".join(f";{key}={quote(text, safe=_IN_NAME)}" for key, text in t.notes)
             named = f"ID=transcript:{name};Parent=gene:{gene};Name={name}{cut}{notes}"
-            lines.append(_line(t, "mRNA", (t.start, t.end), t.score, ".", named))
+            lines.append(_line(t, "mRNA", named))
             code = "" if t.code is None else f";transl_table={t.code}"
             named = f"ID=CDS:{name};Parent=transcript:{name}{cut}{code}"
             for exon, phase in zip(t.exons, t.phases, strict=True):
-                lines.append(_line(t, "CDS", exon, None, str(phase), named))
+                lines.append(_line(t, "CDS", named, exon, str(phase)))
     return "".join(lines)
 
 
@@ -91,22 +86,21 @@ def region_text(of: AnnotatedSequence) -> str:
     return f"##sequence-region {quote(of.name, safe=_IN_CONTIG)} 1 {len(of.sequence)}\n"
 
 
-def _goes_on(span: tuple[int, int], before: bool, behind: bool) -> str:
+def _goes_on(t: Transcript) -> str:
     """Attributes of GFF3 that mark what goes on before or behind its span."""
-    marks = [f";start_range=.,{span[0] + 1}"] if before else []
-    marks += [f";end_range={span[1]},."] if behind else []
+    marks = [f";start_range=.,{t.start + 1}"] if t.partial[0] else []
+    marks += [f";end_range={t.end},."] if t.partial[1] else []
     return ";partial=true" + "".join(marks) if marks else ""
 
 
 def _line(
-    t: Transcript, kind: str, span: tuple[int, int], score: float | None, phase: str, attributes: str
+    t: Transcript, kind: str, attributes: str, part: tuple[int, int] | None = None, phase: str = "."
 ) -> str:
-    """A line of GFF3, of a transcript or of what it belongs to."""
-    place = f"{span[0] + 1}\t{span[1]}\t{'.' if score is None else repr(float(score))}\t{t.strand}"
+    """A line of GFF3; that of a part has no score."""
+    start, end = part or (t.start, t.end)
+    score = "." if part or t.score is None else repr(float(t.score))
+    place = f"{start + 1}\t{end}\t{score}\t{t.strand}"
     return f"{quote(t.contig, safe=_IN_CONTIG)}\tstructune\t{kind}\t{place}\t{phase}\t{attributes}\n"
-
-
-# --- FASTA ------------------------------------------------------------------------------------------------
 
 
 def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
@@ -119,11 +113,6 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
     genomes : iterable of AnnotatedSequence
     code : int
         NCBI's number of the genetic code of transcripts that have none.
-
-    Raises
-    ------
-    DataError
-        There is no such genetic code.
     """
     save(target, "".join(proteins_text(genome, code) for genome in genomes))
 
@@ -146,7 +135,6 @@ def write_coding_sequences(target: Source, genomes: Iterable[AnnotatedSequence])
 
 
 def coding_sequences_text(genome: AnnotatedSequence) -> str:
-    """FASTA of the coding sequences."""
     return "".join(_fasta(t, t.coding_sequence(genome.sequence)) for t in genome.transcripts)
 
 
@@ -161,14 +149,10 @@ def _fasta(t: Transcript, letters: str) -> str:
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])
 
 
-# --- GenBank ----------------------------------------------------------------------------------------------
-
-
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
     """Write sequences with their genes as GenBank, with the proteins.
 
-    Names of genes of more than 50 letters are without that of the contig, if they begin with it: a longer one
-    takes two lines, between which readers put a blank.
+    Names of genes of more than 50 letters are without that of the contig, if they begin with it.
 
     Parameters
     ----------
@@ -192,18 +176,14 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
 
     if not genome.sequence:
         return ""
-    name = one_word(genome.name)
-    record = SeqRecord(
-        Seq(genome.sequence), id=name, name=name, description="", annotations={"molecule_type": "DNA"}
-    )
+    name, kind = one_word(genome.name), {"molecule_type": "DNA"}
+    record = SeqRecord(Seq(genome.sequence), id=name, name=name, description="", annotations=kind)
     for gene, isoforms in by_gene(genome.transcripts).items():
         if len({t.strand for t in isoforms}) > 1:
             raise DataError(f"gene {shown(gene)}: found it on two strands, expected one")
-        first = isoforms[0]
-        short = gene if len(gene) <= _ROOM else gene.removeprefix(f"{first.contig}.")
-        span, goes_on = _extent(isoforms)
-        where = _location([span], first.strand, goes_on)
-        record.features.append(SeqFeature(where, "gene", qualifiers={"gene": short}))
+        whole = _whole(isoforms)
+        short = gene if len(gene) <= _ROOM else gene.removeprefix(f"{whole.contig}.")
+        record.features.append(SeqFeature(_location(whole), "gene", qualifiers={"gene": short}))
         for t in isoforms:
             notes = [f"{key}: {text}" for key, text in t.notes]
             notes += [] if t.score is None else [f"score: {t.score:.6g}"]
@@ -214,8 +194,7 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
                 **({"note": notes} if notes else {}),
                 "translation": t.protein(genome.sequence, t.code or code, starts),
             }
-            where = _location(t.exons, t.strand, t.partial)
-            record.features.append(SeqFeature(where, "CDS", qualifiers=qualifiers))
+            record.features.append(SeqFeature(_location(t), "CDS", qualifiers=qualifiers))
     out = io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of names longer than 16 letters
@@ -223,30 +202,24 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
     return out.getvalue()
 
 
-def _location(
-    spans: Sequence[tuple[int, int]], strand: str, cut: tuple[bool, bool]
-) -> SimpleLocation | CompoundLocation:
+def _location(t: Transcript) -> SimpleLocation | CompoundLocation:
     """Parts as Biopython has them, marked where they go on before the first or behind the last."""
-    starts, ends = [a for a, _ in spans], [b for _, b in spans]
-    if cut[0]:
+    starts, ends = [a for a, _ in t.exons], [b for _, b in t.exons]
+    if t.partial[0]:
         starts[0] = BeforePosition(starts[0])
-    if cut[1]:
+    if t.partial[1]:
         ends[-1] = AfterPosition(ends[-1])
     # on the reverse strand Biopython wants the parts in the order of reading
-    sign = 1 if strand == "+" else -1
+    sign = 1 if t.strand == "+" else -1
     found = [SimpleLocation(a, b, sign) for a, b in zip(starts, ends, strict=True)][::sign]
     return found[0] if len(found) == 1 else CompoundLocation(found)
-
-
-# --- tables -----------------------------------------------------------------------------------------------
 
 
 def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 
     Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
-    whether a gene goes on before its start, behind its end, or both; it is empty for whole genes. ``notes``
-    are those of the last column of GFF3.
+    whether a gene goes on before its start, behind its end, or both. ``notes`` are those of GFF3.
 
     Parameters
     ----------

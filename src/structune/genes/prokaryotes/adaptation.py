@@ -17,7 +17,7 @@ from structune.genes.prokaryotes.metagenomes.metagenome_finder import Metagenome
 from structune.genes.prokaryotes.orf_finder import OrfFinder, known_pieces
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
 from structune.genes.prokaryotes.starts import learn_starts
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.candidates import OrfShard
 from structune.running.executors import Run
 
 _SETTLED = 0.01  # share of genes that are new
@@ -67,13 +67,11 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
 
 
 def _warn_of_little(letters: Sequence[Letters]) -> None:
-    """Warn of a genome that is too small, or in contigs that are too short, to gain."""
     sizes = np.array([part.size for part in letters], np.int64)
-    if any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
-        return
-    expected = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
-    text = f"found {sizes.sum():,} bases, expected {expected}: adapting may find less than the model as it is"
-    warnings.warn(text, LittleToLearnWarning, stacklevel=4)
+    if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
+        some = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
+        text = f"found {sizes.sum():,} bases, expected {some}: adapting may find less than the model as it is"
+        warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
 
 def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
@@ -96,8 +94,8 @@ def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters])
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):
         w = w.copy()
-        finder.graph_.weights.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
-        finder.graph_.weights.part(w, "ends")[:] -= _IN_DOUBT
+        finder.graph_.part(w, "starts")[:] += _IN_DOUBT  # every gene has one
+        finder.graph_.part(w, "ends")[:] -= _IN_DOUBT
     return finder.graph_.best(w, finder.completed(shard, letters))[0]
 
 

@@ -19,8 +19,15 @@ from structune.genes.formats.record import (
     by_position,
     coding_problems,
 )
-from structune.genes.prokaryotes.structure.candidates import STARTS, WITHOUT_TGA, OrfRules
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, cut
+from structune.genes.prokaryotes.structure.candidates import (
+    CANDIDATES,
+    STARTS,
+    WITHOUT_TGA,
+    Gene,
+    OrfRules,
+    OrfShard,
+    cut,
+)
 
 _GENES = 5  # of an example, if there is room between them
 _Item = tuple[int, int, Any]  # start, end, and the gene if it can be learned from; or genes
@@ -95,7 +102,6 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
 
 
 def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
-    """What keeps a transcript alone from being learned from, or nothing."""
     if any(t.partial):
         return "not whole"
     if len(t.exons) > 1:

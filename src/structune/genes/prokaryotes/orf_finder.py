@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import field
-from itertools import chain
-from typing import Any, NamedTuple, Self
+from itertools import accumulate, chain
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,23 @@ from structune.files.models import Arrays, entries, pack_names, unpack_names
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters, encode_letters
-from structune.genes.prokaryotes.structure.candidates import BACTERIAL, EDGE, STARTS, WITHOUT_TGA, OrfRules
+from structune.genes.prokaryotes.structure.candidates import (
+    BACTERIAL,
+    CANDIDATES,
+    EDGE,
+    STARTS,
+    WITHOUT_TGA,
+    OrfRules,
+    OrfShard,
+    clear_of,
+    site_notes,
+)
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard, clear_of
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches, held_memory
-from structune.structure import FloatArray, IntArray
+from structune.structure import FloatArray, Groups, IntArray
 from structune.trees.multitask import MultitaskEstimator
 
 _GAP = 10  # unknown bases in a row that are one, as for NCBI; their number may not be true
@@ -62,13 +71,8 @@ class OrfFinder(StructuredEstimator):
 
     Attributes
     ----------
-    graph_ : OrfGraph
-        The structure.
-    skipped_ : list of Skipped
-        Training genes that were left out, and why.
     has_introns, needs_tracks, is_of_many : bool
-        What other finders have or are: genes with introns, numbers that come with each base, and a finder for
-        organisms none of which is known.
+        Whether genes have introns, numbers come with each base, and organisms are not known.
     """
 
     has_introns = needs_tracks = is_of_many = False
@@ -77,6 +81,8 @@ class OrfFinder(StructuredEstimator):
     closed: bool = False
     skipped_: list[Skipped] = field(init=False)
     graph_: OrfGraph = field(init=False)
+    _usual_penalty: ClassVar[dict[str, float]]  # of groups, for the log loss; of others 1
+    _times_for_costs: ClassVar[float] = 1.0  # for the losses that are not smooth
 
     def _graph(self) -> OrfGraph:
         return OrfGraph(OrfRules(self.code))
@@ -84,6 +90,13 @@ class OrfFinder(StructuredEstimator):
     @property
     def _structure(self) -> OrfGraph:
         return self.graph_
+
+    def _precisions(self, groups: Groups) -> FloatArray:
+        if self.penalty is None:
+            factor = 1.0 if self._make_loss().smooth else self._times_for_costs
+            known = {name: factor * precision for name, precision in self._usual_penalty.items()}
+            return np.array([known.get(name, 1.0) for name in groups.names])
+        return super()._precisions(groups)
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
         """Encoded sequences, of which the letters are given, with all that scores depend on."""
@@ -104,17 +117,16 @@ class OrfFinder(StructuredEstimator):
         ----------
         X : list of str or AnnotatedSequence
         avoid : list of lists of (int, int), optional
-            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
-            RNA, as `read_regions` reads them.
+            Start and end of what no gene of each sequence has more than twenty bases of, as `read_regions`
+            reads them.
         unused : dict of str to Counter of str, optional
             Gets how many regions to "avoid" have no effect, by the reason. By default there is a warning.
 
         Returns
         -------
         list of tuples of Transcript
-            By start; the score of each is its probability, None with losses other than "log". A gene that
-            begins before or ends behind what is known of its sequence has no start or no stop codon, and is
-            marked as `partial`.
+            By start; the score is the probability, None with losses other than "log". A gene that begins
+            before or ends behind what is known of its sequence is `partial`.
 
         Warns
         -----
@@ -140,20 +152,25 @@ class OrfFinder(StructuredEstimator):
             letters = [piece.letters for piece in pieces]
             shard = self.graph_.of_letters(letters, is_open=not self.closed)
             if any(spans.size for spans in regions):
-                shard = clear_of(shard, _covered(pieces, sequences, regions), _MOST_AVOIDED)
+                marked = [np.zeros(len(each.sequence), bool) for each in sequences]
+                for own, spans in zip(marked, regions, strict=True):
+                    for start, end in spans.tolist():
+                        own[start:end] = True
+                avoided = [marked[piece.sequence][piece.start :][: piece.letters.size] for piece in pieces]
+                shard = clear_of(shard, np.concatenate([*avoided, np.zeros(0, bool)]), _MOST_AVOIDED)
             chosen, scores = self._found(self.completed(shard, letters))
             genes: list[list[Transcript]] = [[] for _ in sequences]
             code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
             for k, piece in enumerate(pieces):
                 of, contig = genes[piece.sequence], sequences[piece.sequence].name
                 part = shard.part(k, CANDIDATES)
-                own = np.flatnonzero(chosen[part]) + part.start
-                for c in own[np.argsort(shard.bounds[own, 0], kind="stable")]:
+                found = np.flatnonzero(chosen[part]) + part.start
+                for c in found[np.argsort(shard.bounds[found, 0], kind="stable")]:
                     (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
                     partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
                     exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
                     score = None if scores is None else float(scores[c])
-                    sites = () if start_type == EDGE else self.graph_.weights.site_notes(shard.signals[c])
+                    sites = () if start_type == EDGE else site_notes(shard.signals[c])
                     notes = ("start_type", start_type), *sites
                     of.append(
                         Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code)
@@ -161,37 +178,22 @@ class OrfFinder(StructuredEstimator):
         return [tuple(of) for of in genes]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """F1 of genes, both ends of which must be right.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        """
+        """F1 of genes, both ends of which must be right; X and y are as in `fit`."""
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))
 
     @property
     def genetic_code(self) -> tuple[int, tuple[str, ...]]:
-        """NCBI's number of the genetic code, and the start codons that genes have: fewer than the code, by
-        whose others, such as CTG, only parts of genes begin."""
+        """NCBI's number of the genetic code, and the start codons of genes, which are fewer than its own."""
         return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
-        """The same for another genetic code: its stop codons count.
-
-        Raises
-        ------
-        DataError
-            There is no such code.
-        """
+        """The same for another genetic code, by NCBI's number: its stop codons count."""
         self._check_fitted()
         other = copy(self)
         other.set_params(code=code)
         other.graph_ = other._graph()
         return other
-
-    # --- files --------------------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         return {"genes": {"code": self.graph_.rules.code}}, pack_names("weight", self.graph_.weight_names())
@@ -209,30 +211,17 @@ class OrfFinder(StructuredEstimator):
         return finder
 
 
-def _covered(
-    pieces: Sequence[Piece], sequences: Sequence[AnnotatedSequence], regions: Sequence[IntArray]
-) -> NDArray[np.bool_]:
-    """Whether each base of the pieces, one after the other, lies in a span of its sequence."""
-    marked = [np.zeros(len(sequence.sequence), bool) for sequence in sequences]
-    for own, spans in zip(marked, regions, strict=True):
-        for start, end in spans.tolist():
-            own[start:end] = True
-    found = [marked[piece.sequence][piece.start :][: piece.letters.size] for piece in pieces]
-    return np.concatenate(found or [np.zeros(0, bool)])
-
-
 # --- which model suits a genome that nobody annotated, and by which genetic code --------------------------
 
 
 def nearest_node(
     model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
 ) -> str:
-    """The node of a tree of organisms whose model suits a genome best.
+    """The inner node of a tree of organisms whose model suits a genome best.
 
-    That of the inner nodes which is sure of most: the sum of the lengths of the genes that it finds, times
-    their probabilities. The first million bases count, those of long sequences first. Leaves are surer than
-    they should be: of an organism that has one, give the name. Near are genomes whose words are alike, as by
-    their share of G and C, which need not be the next of kin.
+    It is sure of most: the sum of the lengths of the genes that it finds, times their probabilities. A
+    million bases count, those of long sequences first. Leaves are surer than they should be: of an organism
+    that has one, give the name. Near are genomes whose words are alike, which need not be the next of kin.
 
     Parameters
     ----------
@@ -246,8 +235,6 @@ def nearest_node(
     ------
     CapabilityError
         Not a tree of such models, or one without probabilities.
-    DataError
-        There is no such code.
     """
     return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
 
@@ -258,8 +245,7 @@ def nearest(
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
     if not isinstance(model, MultitaskEstimator):
         raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
-    sample = _sample(X)
-    return _suited(model, sample)[:2] if code is None else (_surest(model, sample, code)[0], code)
+    return _suited(model, _sample(X))[:2] if code is None else (_surest(model, _sample(X), code)[0], code)
 
 
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
@@ -267,10 +253,8 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
 
     Another than that of the model, if there are 50,000 bases, of which the model, or the surest of a tree, is
     sure of two in five (see `nearest_node`), as of all bacteria and archaea. 4, if these are more than 1.15
-    times as many as with 11: genomes of code 11 have fewer with 4, or as many, and those with TGA in place of
-    TGG have more, most one and a half times or twice as many. In place of a code of the stops of 4, which are
-    also those of 25, 11, if they are 1.03 times as many; in place of codes of other stops, one by which they
-    are 1.15 times as many.
+    times as many as with 11; in place of a code of the stops of 4, 11, if they are 1.03 times as many; in
+    place of codes of other stops, one by which they are 1.15 times as many.
 
     Parameters
     ----------
@@ -287,8 +271,7 @@ def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | Annotat
 
 
 def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple[int, float] | None:
-    """The code of `suited_code`, if it is not that of the finder, and how many times as many bases the finder
-    is sure of by it."""
+    """The code of `suited_code`, if it is another one, and how many times as sure the finder is by it."""
     _, code, gain = _suited(finder, _sample(X))
     return None if code == finder.graph_.rules.code else (code, gain)
 
@@ -296,13 +279,13 @@ def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple
 def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
     """The share of a genome's bases that a finder is sure of; 0 of less than 50,000."""
     sample = _sample(X)
-    n = sum(letters.size for letters in sample)
+    n = sum(map(len, sample))
     return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
 
 
 def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:
     """The surest node for the genetic code that suits, the code, and how many times as sure it is by this."""
-    own, n = _finder(model).graph_.rules, sum(letters.size for letters in sample)
+    own, n = _finder(model).graph_.rules, sum(map(len, sample))
     codes = {own.code} | ({BACTERIAL, WITHOUT_TGA} if n >= _FEW else set())
     found = {code: _surest(model, sample, code) for code in codes}
     if n >= _FEW:
@@ -354,11 +337,7 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
 
 def _sample(X: Sequence[str | AnnotatedSequence]) -> list[Letters]:
     """The known pieces, the longest first, up to as many bases as tell models apart."""
-    found, n = list[Letters](), 0
     pieces = (piece.letters for piece in known_pieces(annotated_sequences(X, None)))
-    for letters in sorted(pieces, key=lambda letters: -letters.size):
-        found.append(letters[: ENOUGH - n])
-        n += found[-1].size
-        if n == ENOUGH:
-            break
-    return found
+    longest = sorted(pieces, key=lambda letters: -letters.size)
+    before = accumulate(map(len, longest), initial=0)
+    return [letters[: ENOUGH - n] for letters, n in zip(longest, before, strict=False) if n < ENOUGH]

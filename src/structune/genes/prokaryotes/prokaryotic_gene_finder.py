@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,12 @@ from structune.genes.nucleotides import encode_letters
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
 from structune.genes.prokaryotes.orf_finder import OrfFinder, nearest
 from structune.genes.prokaryotes.starts import StartModel, learn_starts, pack, unpack
-from structune.genes.prokaryotes.structure.shard import OrfShard
+from structune.genes.prokaryotes.structure.candidates import OrfShard
 from structune.learning.estimator import BlockEstimator, Blocks, Encoded
 from structune.learning.parameters import parameters
-from structune.structure import FloatArray, Groups
+from structune.structure import FloatArray
 
-_PRECISIONS = {
-    "codons": 20.0,
-    "hexamers": 1000.0,
-    "starts": 0.3,
-    "ribosome site": 3.0,
-    "lengths": 1.0,
-    "context": 20.0,
-    "gaps": 5.0,
-}  # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum
 _STARTS, _TRUST = ("learned", "annotated"), 4.0
-_OF_COSTS = 10.0  # times these for margin and ramp losses: what predicts best on thirteen genomes
 
 
 @parameters
@@ -100,20 +90,28 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     -----
     Candidates are the start codons ATG, GTG and TTG on both strands, each with the next stop codon in its
     frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
-    are no other start codons, no programmed frameshifts, no stop codons that are read through, and sequences
-    are linear: a gene across the origin of a circular genome is not found. In predictions genes may go beyond
-    the ends of a sequence, and of a gap in it: ten or more unknown bases in a row. Beside that there are no
-    RNA genes, nor pseudogenes.
+    are no other start codons, frameshifts, stop codons that are read through, RNA genes or pseudogenes, and
+    sequences are linear. In predictions genes may go beyond the ends of a sequence, and of a gap in it: ten
+    or more unknown bases in a row.
     """
 
     _learns_tasks = True
-    _natural_groups = "kind"
+    # about what tuning finds on a thousand genes of Escherichia coli or Halobacterium salinarum; and what
+    # predicts best on thirteen genomes
+    _usual_penalty: ClassVar = {
+        "codons": 20.0,
+        "hexamers": 1000.0,
+        "starts": 0.3,
+        "ribosome site": 3.0,
+        "lengths": 1.0,
+        "context": 20.0,
+        "gaps": 5.0,
+    }
+    _times_for_costs = 10.0
 
     penalty: float | Mapping[str, float] | None = None
     starts: str = "learned"
     starts_: StartModel | None = field(default=None, init=False)
-
-    # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from annotated sequences, all genes of which are known.
@@ -121,7 +119,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
+            Nucleotides; letters other than ACGTU are unknown bases.
         y : list of lists of Transcript, optional
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
@@ -138,7 +136,8 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         SkippedGenesWarning
             Some genes cannot be learned from: see `skipped_`.
         """
-        examples, texts = self._encoded_with_texts(X, y, sample_weight, groups)
+        texts = list[str]()
+        examples = self._encode_training(X, y, sample_weight, groups, texts)
         self._fit(examples)
         if self.starts == "learned":
             letters = [encode_letters(text, "example") for text in texts]
@@ -149,12 +148,10 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
                 self.status_ = "interrupted"
         return self
 
-    def _encode_training(self, *data: Any, **options: Any) -> Encoded:
-        return self._encoded_with_texts(*data, **options)[0]
-
-    def _encoded_with_texts(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
-    ) -> tuple[Encoded, list[str]]:
+    def _encode_training(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, texts: Any = None
+    ) -> Encoded:
+        """As for all estimators; the sequences of the examples are added to `texts`."""
         if self.starts not in _STARTS:
             raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
         annotated, graph = annotated_sequences(X, y), self._graph()
@@ -163,17 +160,12 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         weights = of_examples(sample_weight, annotated, "weights", examples.sources)
         kept = of_examples(groups, annotated, "groups", examples.sources)
         shard = graph.encode(examples.sequences, examples.genes, weights)
-        attributes = {"graph_": graph, "skipped_": examples.skipped, "starts_": None}
-        return Encoded(graph, shard, kept, attributes), examples.sequences
+        if texts is not None:
+            texts += examples.sequences
+        return Encoded(graph, shard, kept, {"graph_": graph, "skipped_": examples.skipped, "starts_": None})
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Learn from sequences that are encoded, all genes of which are known.
-
-        Raises
-        ------
-        DataError
-            There are no genes.
-        """
+        """Learn from sequences that are encoded, all genes of which are known."""
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))
@@ -189,20 +181,11 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         report(n, skipped, stacklevel=4)
         self.graph_, self.skipped_, self.starts_ = graph, skipped, None
 
-    def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:
-            factor = 1.0 if self._make_loss().smooth else _OF_COSTS
-            known = {name: factor * precision for name, precision in _PRECISIONS.items()}
-            return np.array([known.get(name, 1.0) for name in groups.names])
-        return super()._precisions(groups)
-
     def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
         chosen, scores = super()._found(shard)
         if self.starts_ is None:
             return chosen, scores
         return self.starts_.found(self.graph_, shard, chosen, scores, not self.closed)
-
-    # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
     def pretrained(cls, X: Any = None) -> ProkaryoticGeneFinder:
@@ -211,14 +194,8 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         Parameters
         ----------
         X : list of str or AnnotatedSequence, optional
-            A genome, which needs no annotation: the model is that of the node of the tree that is nearest to
-            it, as `nearest_node` has it, for the genetic code that suits it (`suited_code`); else that of the
-            root.
-
-        Raises
-        ------
-        ModelFileError
-            The installation is without it.
+            A genome: the model is that of the node of the tree that is nearest to it (`nearest_node`), for
+            the genetic code that suits it (`suited_code`); else that of the root.
         """
         tree = load_shipped("structune.genes.prokaryotes")
         root: ProkaryoticGeneFinder = tree.model(tree.tree_.root)

@@ -20,13 +20,15 @@ from structune.genes.prokaryotes.structure.candidates import (
     CONTEXT,
     STARTS,
     WORD,
-    OrfWeights,
+    OrfShard,
     count_words,
+    read_signals,
+    with_candidates,
 )
-from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import OrfShard, with_candidates
+from structune.genes.prokaryotes.structure.orf_graph import Chosen, OrfGraph
 from structune.structure import FloatArray, IntArray, offsets_of
 
+Bases = NDArray[np.int8]  # (n_places, n_starts)
 DISTANCES = np.array([-60, -28, -10, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200, 400])  # from the gene before
 N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other one
 _NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
@@ -61,7 +63,7 @@ WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
     "behind the first": 0.58,
     "match with 16S RNA": 0.63,
 }
-_TABLES = {  # shapes
+_SHAPES = {  # of arrays in files
     "words": (_N_WORDS,),
     "codons": (len(STARTS),),
     "sites": (RUNS * SPACINGS + 1,),
@@ -71,6 +73,10 @@ _TABLES = {  # shapes
     "classes": (_SITUATIONS, _N_CLASSES),
     "background": (4,),
 }
+_LOG_ODDS = tuple(_SHAPES)[:-2]  # of which the others are probabilities
+for _name, (_text, _first, _last, _) in _MOTIFS.items():
+    _SHAPES |= {f"{_name}_bases": (len(_text), 4), f"{_name}_places": (_last - _first + 1,)}
+    _SHAPES[f"{_name}_share"] = (1,)
 _SURE = 0.7  # probability of the bases of a motif that nothing has been seen of, beside that of any base
 _PRIOR = 0.2  # what a motif weighs that nothing has been seen of, in shares of what was seen
 _FEW_BASES, _FEW_STARTS, _FEW_WORDS = 8.0, 300.0, 1.0  # seen before: of a motif, of all, and of each word
@@ -94,22 +100,16 @@ class Choices:
     chosen: NDArray[np.bool_]  # where genes begin so far
     kinds: IntArray  # of start codons
     sites: IntArray  # of ribosome-binding sites
-    letters: NDArray[np.int8]  # (n_context, n_candidates): at `CONTEXT`
+    letters: Bases  # (n_context, n_candidates): at `CONTEXT`
     before: IntArray  # bin of the distance from the gene before, and whether that is on the same strand
     words: kernels.Words  # of the genes' frames
 
     @classmethod
-    def of(
-        cls,
-        shard: OrfShard,
-        weights: OrfWeights,
-        chosen: NDArray[np.int8],
-        neighbours: NDArray[np.int8] | None = None,
-    ) -> Choices:
+    def of(cls, shard: OrfShard, chosen: Chosen, neighbours: Chosen | None = None) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         inside = shard.frame_sums(chosen) > 0
         places, part = np.flatnonzero(inside), with_candidates(shard, inside)
-        kinds, sites, letters = weights.read_signals(part.signals)
+        kinds, sites, letters = read_signals(part.signals)
         before = _before(shard, places, chosen if neighbours is None else neighbours)
         by_place = np.ascontiguousarray(letters.T)
         is_start = chosen[places].astype(bool)
@@ -126,8 +126,7 @@ class Choices:
     @cached_property
     def situation(self) -> IntArray:
         """0 near behind a gene on the same strand, 1 farther behind one, 2 behind one on the other strand."""
-        same, bin_ = self.before < N_NEIGHBOURS // 2, self.before % (N_NEIGHBOURS // 2)
-        return np.where(same, np.where(bin_ < _NEAR, 0, 1), 2)
+        return np.asarray(np.searchsorted([_NEAR, N_NEIGHBOURS // 2], self.before, side="right"))
 
     @cached_property
     def behind(self) -> IntArray:
@@ -164,7 +163,7 @@ class Choices:
         return np.array([np.bincount(letters, taught, minlength=5) for letters in self.letters])
 
 
-def _before(shard: OrfShard, places: IntArray, chosen: NDArray[np.int8]) -> IntArray:
+def _before(shard: OrfShard, places: IntArray, chosen: Chosen) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
     # All sequences lie on one line, so far apart that no gene of another one is near. For candidates of the
     # reverse strand the line is turned round: the gene before is the one that ends last before, along the
@@ -208,28 +207,19 @@ class Motif:
         n = last - first + 1
         return cls(first, bases, np.full(n, 1.0 / n), share)
 
-    def scores(self, letters: NDArray[np.int8], background: FloatArray) -> FloatArray:
+    def scores(self, letters: Bases, background: FloatArray) -> FloatArray:
         """Log odds of the letters before starts, the rows of `letters`, having the motif."""
         # log of (1 - s) + s sum over places a of p(a) odds(a): a start may be without it
-        odds = self._odds(self._words(letters), background).sum(axis=0)
+        odds = self._odds(letters, background)[1].sum(axis=0)
         return np.asarray(np.log(1.0 - self.share + self.share * odds))
 
     def learned(
-        self,
-        letters: NDArray[np.int8],
-        background: FloatArray,
-        used: FloatArray,
-        before: Motif,
-        fixed_share: bool,
+        self, letters: Bases, background: FloatArray, used: FloatArray, before: Motif, fixed_share: bool
     ) -> Motif:
-        """One step of expectation maximisation, with starts as probable as `used`.
-
-        `before` is the motif that nothing had been seen of: the prior.
-        """
+        """One step of expectation maximisation, with starts as probable as `used`; `before` is the prior."""
         # The E-step: a start that has the motif with probability s has it at a with probability
         # s p(a) odds(a) / (1 - s + s sum p odds).
-        n, words = len(self.bases), self._words(letters)
-        odds = self._odds(words, background)
+        n, (words, odds) = len(self.bases), self._odds(letters, background)
         taught = np.where(used >= _NEGLIGIBLE, used, 0.0)
         shares = taught * odds / ((1.0 - self.share) / self.share + odds.sum(axis=0))
         of_words = np.bincount(words.ravel(), shares.ravel(), minlength=5**n).reshape(n * (5,))
@@ -247,20 +237,17 @@ class Motif:
             share=self.share if fixed_share else float(np.clip((seen + 1) / (used.sum() + 2), 0.02, 0.98)),
         )
 
-    def _words(self, letters: NDArray[np.int8]) -> NDArray[np.int16]:
-        """Words as long as the motif, by number in base 5, at each place: shape (n_places, n_starts)."""
+    def _odds(self, letters: Bases, background: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
+        """Words as long as the motif, by number in base 5, and how probable each place is, times the odds of
+        its word being the motif: shape (n_places, n_starts)."""
         n, first = self.places.size, self.first + len(letters)  # the last row is the letter before the start
         words = np.zeros((n, letters.shape[1]), np.int16)
         for j in range(first, first + len(self.bases)):
             words = 5 * words + letters[j : j + n]
-        return words
-
-    def _odds(self, words: NDArray[np.int16], background: FloatArray) -> FloatArray:
-        """How probable each place is, times the odds of its word being the motif; of a place by row."""
         # a table of all words, so that odds are looked up, and not multiplied, at every place of every start;
         # those of a letter that is not known are 1
         odds = np.column_stack([self.bases / background, np.ones(len(self.bases))])
-        return np.asarray(self.places[:, None] * reduce(np.multiply.outer, odds).ravel()[words])
+        return words, np.asarray(self.places[:, None] * reduce(np.multiply.outer, odds).ravel()[words])
 
 
 @dataclass(frozen=True)
@@ -274,19 +261,13 @@ class StartModel:
 
     Attributes
     ----------
-    words : ndarray, shape (4097,)
-        Log odds of words of two codons in genes; 0 for one with an unknown base.
-    codons : ndarray, shape (3,)
-    sites : ndarray, shape (n_sites,)
-    context : ndarray, shape (n_context, 5)
-    neighbours : ndarray, shape (n_neighbours,)
-    behind : ndarray, shape (7,)
-        Of how far a start lies behind the first start codon of its frame.
+    words, codons, sites, context, neighbours, behind : ndarray
+        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,).
     classes : ndarray, shape (3, 3)
         Probabilities of classes: near behind a gene on the same strand, farther behind one, or behind one on
         the other strand.
     background : ndarray, shape (4,)
-        Of bases before candidates.
+        Probabilities of bases before candidates.
     site, box, promoter : Motif
     """
 
@@ -334,40 +315,36 @@ class StartModel:
         self,
         graph: OrfGraph,
         shard: OrfShard,
-        chosen: NDArray[np.int8],
+        chosen: Chosen,
         scores: FloatArray | None,
         is_open: bool,
         beside: FloatArray | None = None,
-    ) -> tuple[NDArray[np.int8], FloatArray | None]:
+    ) -> tuple[Chosen, FloatArray | None]:
         """The same genes with the starts that the model gives them, and the probabilities of these.
 
-        Neighbours overlap by no more than the graph allows. Where genes may begin before their sequence
-        (`is_open`), those that do stay as they are. `scores` are probabilities of candidates, if those are
-        known; `beside` are log odds of candidates that count, too.
+        Genes that begin before their sequence stay as they are, if it `is_open`. `scores` are probabilities
+        of candidates, if those are known; `beside` are log odds of candidates that count, too.
         """
         # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it
         # can, with the most probable starts.
         at_end = shard.begin_before if is_open else np.zeros(chosen.size, bool)
-        fixed = chosen.astype(bool) & at_end
-        free = (chosen.astype(bool) & ~at_end).astype(np.int8)
-        odds, found = np.full(chosen.size, -np.inf), np.zeros(chosen.size, np.int8)
+        fixed, free = chosen.astype(bool) & at_end, (chosen.astype(bool) & ~at_end).astype(np.int8)
+        odds, found = np.where(fixed, _FRAME, -np.inf), np.zeros(chosen.size, np.int8)
         shares = fixed.astype(float)
-        odds[fixed] = _FRAME
         if free.any():
-            of = Choices.of(shard, graph.weights, free, chosen)
+            of = Choices.of(shard, free, chosen)
             known = weighed(self.parts(of, self.class_odds(of)))
             known += 0.0 if beside is None else beside[of.places]
-            own = of.shares(np.where(at_end[of.places], -np.inf, known))
+            is_fixed = at_end[of.places]
+            own = of.shares(np.where(is_fixed, -np.inf, known))
             shares[of.places] = own
-            log_shares = np.log(np.maximum(own, 1e-300))
-            odds[of.places] = np.where(at_end[of.places], -np.inf, _FRAME + log_shares)
+            odds[of.places] = np.where(is_fixed, -np.inf, _FRAME + np.log(np.maximum(own, 1e-300)))
         kernels.best(*shard.ends, graph.gaps(), odds, found, np.empty(len(shard)))
         return found, None if scores is None else (shard.frame_sums(scores) * shares).clip(0.0, 1.0)
 
 
 def weighed(parts: dict[str, FloatArray]) -> FloatArray:
-    """Scores: sums of parts times their `WEIGHTS`."""
     return np.asarray(sum(WEIGHTS[name] * part for name, part in parts.items()))
 
 
@@ -375,20 +352,13 @@ def weighed(parts: dict[str, FloatArray]) -> FloatArray:
 
 
 def learn_starts(
-    graph: OrfGraph,
-    shard: OrfShard,
-    chosen: NDArray[np.int8],
-    letters: Sequence[Letters],
-    trust: float = 0.0,
+    graph: OrfGraph, shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
 ) -> StartModel | None:
-    """Learn from genes whose stops are right, wherever they begin; None of fewer than 200 genes.
-
-    `chosen` marks the genes, `letters` are the sequences of the shard, and `trust` are log odds of the genes'
-    own starts, beside what is seen there.
-    """
+    """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
+    and `trust` are log odds of the genes' own starts, beside what is seen there."""
     if np.count_nonzero(chosen) < _FEWEST:
         return None
-    of = Choices.of(shard, graph.weights, chosen)
+    of = Choices.of(shard, chosen)
     # words at any place of both strands: what genes differ from
     everywhere = sum(map(count_words, letters), np.full(_N_WORDS - 1, _FEW_WORDS))
     everywhere /= everywhere.sum()
@@ -439,7 +409,6 @@ def learn_starts(
 
 
 def _log_odds(kind: Any, used: FloatArray, n: int) -> FloatArray:
-    """Of each kind among starts, against all candidates."""
     return _odds(np.bincount(kind, used, minlength=n), np.bincount(kind, minlength=n))
 
 
@@ -452,16 +421,11 @@ def _odds(counts: Any, every: Any) -> FloatArray:
     return np.asarray(np.log(counts / counts.sum(axis=-1, keepdims=True) / shares))
 
 
-# --- files ------------------------------------------------------------------------------------------------
-
-
 def pack(model: StartModel | None, prefix: str) -> Arrays:
     """A model as arrays with names of that prefix; no arrays of none."""
-    if model is None:
-        return {}
-    found = {name: getattr(model, name) for name in _TABLES}
-    for name in _MOTIFS:
-        motif: Motif = getattr(model, name)
+    found = {} if model is None else dict(vars(model))
+    for name in _MOTIFS if found else ():
+        motif: Motif = found.pop(name)
         found |= {f"{name}_bases": motif.bases, f"{name}_places": motif.places}
         found[f"{name}_share"] = np.array([motif.share])
     return {f"{prefix}{name}": array for name, array in found.items()}
@@ -472,19 +436,14 @@ def unpack(every: Arrays, prefix: str) -> StartModel | None:
     arrays = {name.removeprefix(prefix): array for name, array in every.items() if name.startswith(prefix)}
     if not arrays:
         return None
-    shapes: dict[str, tuple[int, ...]] = dict(_TABLES)
-    for name, (text, first, last, _) in _MOTIFS.items():
-        shapes |= {f"{name}_bases": (len(text), 4), f"{name}_places": (last - first + 1,)}
-        shapes[f"{name}_share"] = (1,)
-    if arrays.keys() != shapes.keys():
-        raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(shapes)}")
-    for name, shape in shapes.items():
+    if arrays.keys() != _SHAPES.keys():
+        raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(_SHAPES)}")
+    for name, shape in _SHAPES.items():
         check_array(arrays, name, np.float64, shape)
-        is_share = name in ("classes", "background") or name not in _TABLES
-        if is_share and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
+        if name not in _LOG_ODDS and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
             raise ModelFileError(f"found {name!r} of starts that are no probabilities")
-    known: dict[str, Any] = {name: arrays[name] for name in _TABLES}
+    known: dict[str, Any] = arrays
     for name, (_, first, *_) in _MOTIFS.items():
-        bases, places, (share,) = (arrays[f"{name}_{part}"] for part in ("bases", "places", "share"))
+        bases, places, (share,) = (known.pop(f"{name}_{part}") for part in ("bases", "places", "share"))
         known[name] = Motif(first, bases, places, float(share))
     return StartModel(**known)

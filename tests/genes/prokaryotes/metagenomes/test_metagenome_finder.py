@@ -31,7 +31,7 @@ NEAR, FAR = simulated.genome(11, n_contigs=3), simulated.genome(12, codons=OTHER
 @pytest.fixture(scope="module", autouse=True)
 def few_pieces():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contigs, "_SIZES", {250: 60, 500: 40, 1000: 20, 3000: 8})
+        patch.setattr(contigs, "_SIZES", {250: 40, 500: 25, 1000: 12, 3000: 5})
         yield
 
 
@@ -189,7 +189,7 @@ def test_starts_are_chosen_as_in_the_organism_that_a_contig_is_like(tmp_path):
     shard = model.completed(model.graph_.of_letters(letters_, is_open=True), letters_)
     (k,) = shard.organism
     chosen, scores = OrfFinder._found(model, shard)
-    words = shard.columns @ model.graph_.weights.part(model.coef_, "words")
+    words = shard.columns @ model.graph_.part(model.coef_, "words")
     expected, scores = model.starts_[k].found(model.graph_, shard, chosen, scores, True, words)
     assert sorted(t.score for t in genes) == sorted(scores[expected > 0].tolist())
     model.save(tmp_path / "m.structune")

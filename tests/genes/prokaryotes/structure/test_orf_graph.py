@@ -14,15 +14,15 @@ import simulated_orfs as simulated
 from laws import hold
 from structune.errors import DataError
 from structune.genes.prokaryotes.examples import cut_between, cut_genomes
-from structune.genes.prokaryotes.structure import shard as shard_of_orfs
-from structune.genes.prokaryotes.structure.candidates import OrfRules
+from structune.genes.prokaryotes.structure import candidates
+from structune.genes.prokaryotes.structure.candidates import OrfRules, site_notes
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 
 GRAPH = OrfGraph(OrfRules())
 TEXT = "ATGGCCTTGCATTAATCATTACATGGATGACATTGATAA"
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=orf_graphs.problems())
 def test_laws(problem):
     hold(problem)
@@ -84,7 +84,7 @@ def test_candidates_of_genomes_take_little_memory(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 * letters.size
-    monkeypatch.setattr(shard_of_orfs, "_AT_ONCE", 7)
+    monkeypatch.setattr(candidates, "_AT_ONCE", 7)
     assert_array_equal(GRAPH.of_letters([letters], is_open=True).words, found.words)
 
 
@@ -119,7 +119,7 @@ def test_what_is_told_of_ribosome_sites():
     ]:
         shard = GRAPH.encode(["C" * 20 + before + gene])
         (place,) = np.flatnonzero((shard.bounds[:, 0] == 35) & ~shard.reverse)
-        assert GRAPH.weights.site_notes(shard.signals[place]) == expected
+        assert site_notes(shard.signals[place]) == expected
 
 
 @given(st.integers(0, 10**6), st.integers(0, 12))

@@ -30,14 +30,6 @@ class Ends(NamedTuple):
     right_of: Any  # the right end of each candidate
 
 
-class Begins(NamedTuple):
-    """Where those of each sequence begin, and behind the last."""
-
-    candidates: Any
-    lefts: Any
-    rights: Any
-
-
 class Gaps(NamedTuple):
     """Scores of neighbours by the distance between them."""
 
@@ -55,27 +47,19 @@ class Words(NamedTuple):
     skipped: Any  # words before the start of each candidate, rising within a frame
 
 
-class Sums(NamedTuple):
-    """Logs of the sums of the sets up to each end, that included on the right; filled by `_forward`."""
-
-    left: Any
-    right: Any
-    far: Any  # (n_lefts, 2): of those that end far from the left end, by strand
-
-
 @part_of_kernel
 def _ends_of(ends, begins, s):
-    """Those of one of the sequences."""
-    left, end_left = begins.lefts[s], begins.lefts[s + 1]
-    right, end_right = begins.rights[s], begins.rights[s + 1]
+    """Those of one of the sequences; `begins` are the first candidate, left and right end of each."""
+    candidates, lefts, rights = begins
+    left, right = slice(lefts[s], lefts[s + 1]), slice(rights[s], rights[s + 1])
     return Ends(
-        ends.left_position[left:end_left],
-        ends.left_strand[left:end_left],
-        ends.first_candidate[left:end_left],
-        ends.last_candidate[left:end_left],
-        ends.right_position[right:end_right],
-        ends.right_strand[right:end_right],
-        ends.right_of[begins.candidates[s] : begins.candidates[s + 1]],
+        ends.left_position[left],
+        ends.left_strand[left],
+        ends.first_candidate[left],
+        ends.last_candidate[left],
+        ends.right_position[right],
+        ends.right_strand[right],
+        ends.right_of[candidates[s] : candidates[s + 1]],
     )
 
 
@@ -177,20 +161,23 @@ def sum_sets(ends, begins, gaps, scores, factors, values, used, counts):
     """Logs of the sums over the sets of each sequence, to `values`; add the probabilities of candidates to
     `used`, and of gaps to `counts`, as `Gaps.scores`, times the factors of the sequences."""
     for s in range(values.size):
-        of, a, b = _ends_of(ends, begins, s), begins.candidates[s], begins.candidates[s + 1]
+        of, a, b = _ends_of(ends, begins, s), begins[0][s], begins[0][s + 1]
         n_lefts, n_rights = of.left_position.size, of.right_position.size
+        # logs of the sums of the sets up to each end, that included on the right; and of those that end far
+        # from a left end, by strand
         left, right = np.empty(n_lefts, scores.dtype), np.empty(n_rights, scores.dtype)
+        far = np.empty((n_lefts, 2), scores.dtype)
+        values[s] = _forward(of, gaps, scores[a:b], left, right, far)
         # gaps are counted apart, for the factor of the sequence is multiplied on the sum of its own
-        sums, own = Sums(left, right, np.empty((n_lefts, 2), scores.dtype)), np.zeros_like(counts)
-        values[s] = _forward(of, gaps, scores[a:b], sums)
-        _backward(of, gaps, scores[a:b], sums, values[s], used[a:b], own)
+        own = np.zeros_like(counts)
+        _backward(of, gaps, scores[a:b], left, right, far, values[s], used[a:b], own)
         used[a:b] *= factors[s]
         counts += factors[s] * own
 
 
 @part_of_kernel
-def _forward(ends, gaps, scores, sums):
-    """Fill `sums`; the log of the sum over all sets."""
+def _forward(ends, gaps, scores, left, right, far):
+    """Fill the logs of sums; that over all sets."""
     # With R(r) the sum of exp(score) over sets whose last gene ends at the right end r, and L(x) that over
     # sets that a gene which begins at x may follow,
     #
@@ -206,32 +193,32 @@ def _forward(ends, gaps, scores, sums):
     zero = 0.0 * gaps.scores[0, 0]
     plus = minus = value = zero + _NOTHING
     terms = np.empty(n_rights + 3, scores.dtype)
-    sums.right[:] = _NOTHING
+    right[:] = _NOTHING
     for x in range(ends.left_position.size):
         strand = ends.left_strand[x]
         # right ends before `near` are far from x, and from all left ends behind it
         while near < n_rights and _is_far(ends, gaps, near, x):
             if ends.right_strand[near] == 0:
-                plus = add_logs(plus, sums.right[near])
+                plus = add_logs(plus, right[near])
             else:
-                minus = add_logs(minus, sums.right[near])
+                minus = add_logs(minus, right[near])
             near += 1
         # right ends from `last` on overlap with x by more than is allowed
         while last < n_rights and _is_near(ends, gaps, last, x):
             last += 1
-        sums.far[x, 0], sums.far[x, 1] = plus, minus
+        far[x, 0], far[x, 1] = plus, minus
         terms[0] = zero
         terms[1] = plus + gaps.scores[_kind(0, strand), -1]
         terms[2] = minus + gaps.scores[_kind(1, strand), -1]
         for r in range(near, last):
             kind, bin_ = _gap(ends, gaps, r, x)
-            terms[3 + r - near] = sums.right[r] + gaps.scores[kind, bin_]
-        sums.left[x] = _log_sum(terms, 3 + last - near)
+            terms[3 + r - near] = right[r] + gaps.scores[kind, bin_]
+        left[x] = _log_sum(terms, 3 + last - near)
         for c in range(ends.first_candidate[x], ends.last_candidate[x]):
             r = ends.right_of[c]
-            sums.right[r] = add_logs(sums.right[r], sums.left[x] + scores[c])
+            right[r] = add_logs(right[r], left[x] + scores[c])
     for r in range(n_rights):
-        value = add_logs(value, sums.right[r])
+        value = add_logs(value, right[r])
     return add_logs(value, zero)
 
 
@@ -248,7 +235,7 @@ def _log_sum(terms, n):
 
 
 @part_of_kernel
-def _backward(ends, gaps, scores, sums, value, used, counts):
+def _backward(ends, gaps, scores, left, right, far, value, used, counts):
     """Add the probability of each candidate to `used`, and of each gap to `counts`, as `Gaps.scores`."""
     n_lefts, n_rights = ends.left_position.size, ends.right_position.size
     # follow[r] becomes the probability that some gene of the set ends at r; with P(c) that of a candidate,
@@ -259,7 +246,7 @@ def _backward(ends, gaps, scores, sums, value, used, counts):
     # where P(x) is the sum of P(c) over the candidates that begin at x, and R(r) / Z the case that r is the
     # last end of all. Left ends come from the last to the first: follow(r) is complete when it is used.
     near = last = n_rights
-    follow = np.exp(sums.right - value)  # how probable each right end is: first, as the last of all
+    follow = np.exp(right - value)  # how probable each right end is: first, as the last of all
     after = np.full(2, 0.0 * value + _NOTHING)  # logs of what far left ends pass on to right ends, by strand
     for x in range(n_lefts - 1, -1, -1):
         strand = ends.left_strand[x]
@@ -267,25 +254,25 @@ def _backward(ends, gaps, scores, sums, value, used, counts):
             # `near` leaves the far ones: from here on its gaps are counted one by one, and what later left
             # ends passed to all far right ends of its strand is added now
             near -= 1
-            follow[near] += np.exp(sums.right[near] + after[ends.right_strand[near]])
+            follow[near] += np.exp(right[near] + after[ends.right_strand[near]])
         while last > 0 and not _is_near(ends, gaps, last - 1, x):
             last -= 1
         total = 0.0 * value
         for c in range(ends.first_candidate[x], ends.last_candidate[x]):
             r = ends.right_of[c]
-            probability = follow[r] * np.exp(sums.left[x] + scores[c] - sums.right[r])
+            probability = follow[r] * np.exp(left[x] + scores[c] - right[r])
             used[c] += probability
             total += probability
         if total == 0.0:
             continue
         # of the far right ends of either strand, which have one score and one sum
         for s in range(2):
-            kind, log = _kind(s, strand), np.log(total) - sums.left[x]
-            counts[kind, -1] += np.exp(sums.far[x, s] + gaps.scores[kind, -1] + log)
+            kind, log = _kind(s, strand), np.log(total) - left[x]
+            counts[kind, -1] += np.exp(far[x, s] + gaps.scores[kind, -1] + log)
             after[s] = add_logs(after[s], gaps.scores[kind, -1] + log)
         for r in range(near, last):
             kind, bin_ = _gap(ends, gaps, r, x)
-            share = total * np.exp(sums.right[r] + gaps.scores[kind, bin_] - sums.left[x])
+            share = total * np.exp(right[r] + gaps.scores[kind, bin_] - left[x])
             counts[kind, bin_] += share
             follow[r] += share
 
@@ -296,49 +283,42 @@ def _backward(ends, gaps, scores, sums, value, used, counts):
 @kernel
 def best(ends, begins, gaps, scores, chosen, values):
     """Mark the candidates of the best set of each sequence in `chosen`; its score, to `values`."""
-    for s in range(values.size):
-        a, b = begins.candidates[s], begins.candidates[s + 1]
-        values[s] = _best(_ends_of(ends, begins, s), gaps, scores[a:b], chosen[a:b])
-
-
-@part_of_kernel
-def _best(ends, gaps, scores, chosen):
-    """Mark the candidates of the best set in `chosen`; its score."""
     # The recursion of `_forward` with maxima for sums. `most` begins at 0, the score of the empty set before;
     # of the far ends the best one of each strand is enough.
-    n_lefts, n_rights, near, last = ends.left_position.size, ends.right_position.size, 0, 0
-    right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to a right end; its candidate
-    came_from, left_of = np.full(n_lefts, -1), np.full(scores.size, -1)
-    far = np.full(2, -1)  # best right end that is far, by strand
-    for x in range(n_lefts):
-        while near < n_rights and _is_far(ends, gaps, near, x):
-            s = ends.right_strand[near]
-            if far[s] < 0 or right[near] > right[far[s]]:
-                far[s] = near
-            near += 1
-        while last < n_rights and _is_near(ends, gaps, last, x):
-            last += 1
-        most = 0.0
-        for s in range(2):
-            if far[s] >= 0:
-                value = right[far[s]] + gaps.scores[_kind(s, ends.left_strand[x]), -1]
+    for s in range(values.size):
+        of, a, b = _ends_of(ends, begins, s), begins[0][s], begins[0][s + 1]
+        n_lefts, n_rights, near, last = of.left_position.size, of.right_position.size, 0, 0
+        right, by = np.full(n_rights, -np.inf), np.full(n_rights, -1)  # best set up to it; its candidate
+        came_from, left_of = np.full(n_lefts, -1), np.full(b - a, -1)
+        far = np.full(2, -1)  # best right end that is far, by strand
+        for x in range(n_lefts):
+            while near < n_rights and _is_far(of, gaps, near, x):
+                k = of.right_strand[near]
+                if far[k] < 0 or right[near] > right[far[k]]:
+                    far[k] = near
+                near += 1
+            while last < n_rights and _is_near(of, gaps, last, x):
+                last += 1
+            most = 0.0
+            for k in range(2):
+                if far[k] >= 0:
+                    value = right[far[k]] + gaps.scores[_kind(k, of.left_strand[x]), -1]
+                    if value > most:
+                        most, came_from[x] = value, far[k]
+            for r in range(near, last):
+                kind, bin_ = _gap(of, gaps, r, x)
+                value = right[r] + gaps.scores[kind, bin_]
                 if value > most:
-                    most, came_from[x] = value, far[s]
-        for r in range(near, last):
-            kind, bin_ = _gap(ends, gaps, r, x)
-            value = right[r] + gaps.scores[kind, bin_]
-            if value > most:
-                most, came_from[x] = value, r
-        for c in range(ends.first_candidate[x], ends.last_candidate[x]):
-            r, left_of[c] = ends.right_of[c], x
-            if most + scores[c] > right[r]:
-                right[r], by[r] = most + scores[c], c
-    end, most = -1, 0.0
-    for r in range(n_rights):
-        if right[r] > most:
-            end, most = r, right[r]
-    # back from the last gene: its candidate, the left end of this, and what came before
-    while end >= 0:
-        chosen[by[end]] = 1
-        end = came_from[left_of[by[end]]]
-    return most
+                    most, came_from[x] = value, r
+            for c in range(of.first_candidate[x], of.last_candidate[x]):
+                r, left_of[c] = of.right_of[c], x
+                if most + scores[a + c] > right[r]:
+                    right[r], by[r] = most + scores[a + c], c
+        end, values[s] = -1, 0.0
+        for r in range(n_rights):
+            if right[r] > values[s]:
+                end, values[s] = r, right[r]
+        # back from the last gene: its candidate, the left end of this, and what came before
+        while end >= 0:
+            chosen[a + by[end]] = 1
+            end = came_from[left_of[by[end]]]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from structune.errors import DataError
@@ -20,24 +20,22 @@ from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.starts import learn_starts
 from structune.genes.prokaryotes.structure.candidates import (
     BACTERIAL,
-    CODON,
-    LENGTHS,
-    WORD,
-    OrfRules,
-    OrfWeights,
-    count_words,
-    numbers,
-)
-from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
-from structune.genes.prokaryotes.structure.shard import (
     CANDIDATES,
+    CODON,
     FRAMES,
+    LENGTHS,
     LEVELS,
+    UNKNOWN,
+    WORD,
     WORDS,
     Gene,
+    OrfRules,
     OrfShard,
+    count_words,
     mark_genes,
+    numbers_at,
 )
+from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.structure import Array, FloatArray, IntArray
 
 N_WORDS, _N_CODONS = 4**WORD, 4**CODON
@@ -62,48 +60,12 @@ _ENDS = ("before", "behind", "both")  # where a gene goes on beyond its contig
 _KNOWN = np.append(np.ones(N_WORDS), 0.0)  # words with an unknown base are none
 
 
-# --- the graph --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ContigWeights(OrfWeights):
-    """The weights, in this order: of sums over words; of how much is seen of genes that go on beyond an end;
-    of signals and of gaps, as `OrfWeights` has them.
-    """
-
-    @cached_property
-    def labels(self) -> dict[str, list[str]]:
-        ends = [f"{kind} {length}" for kind in _ENDS for length in LENGTHS]
-        known = {
-            name: labels for name, labels in super().labels.items() if name not in ("codons", "hexamers")
-        }
-        return {"words": list(_WORD_COLUMNS), "ends": ends, **known}
-
-    def ends(self, before: NDArray[np.bool_], behind: NDArray[np.bool_], seen: Array) -> NDArray[np.int16]:
-        """Places among the weights of ends, by the bases that are `seen`; that of none for whole ones."""
-        # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
-        bins = np.searchsorted(LENGTHS, seen, side="right") - 1
-        kind = before.astype(np.int16) + 2 * behind
-        places = (kind - 1) * len(LENGTHS) + bins
-        return np.where(kind > 0, places, len(_ENDS) * len(LENGTHS)).astype(np.int16)
-
-    def end_table(self, w: Array) -> Array:
-        """Scores by place, with one of 0 for none."""
-        return np.append(self.part(w, "ends"), 0.0)
-
-    def add_ends(self, ends: NDArray[np.int16], used: FloatArray, out: Array) -> None:
-        """Add the places of candidates, as often as they are used, to the weights."""
-        counts = self.end_table(np.zeros_like(out))
-        np.add.at(counts, ends, used)
-        self.part(out, "ends")[:] += counts[:-1]
-
-
 @dataclass(frozen=True)
 class ContigShard(OrfShard):
     """Encoded contigs."""
 
     columns: FloatArray  # (n_candidates, 3): sums over words of each candidate, as `_WORD_COLUMNS` names them
-    beyond: NDArray[np.int16]  # of each candidate: its place among the weights of ends
+    beyond: NDArray[np.int16]  # of each candidate: its place among the weights of ends; behind them, if whole
     organism: IntArray  # of each contig: that whose words its own are most like
 
     levels: ClassVar = {**LEVELS, CANDIDATES: (*LEVELS[CANDIDATES], "columns", "beyond")}
@@ -113,16 +75,14 @@ class ContigShard(OrfShard):
 
 
 class ContigGraph(OrfGraph):
-    """Sets of candidate genes of contigs, which may go on beyond their ends.
-
-    Parameters
-    ----------
-    rules : OrfRules
-    """
+    """Sets of candidate genes of contigs, which may go on beyond their ends."""
 
     name = "contig-graph"
-    _weights = ContigWeights
-    weights: ContigWeights
+
+    def _word_labels(self) -> dict[str, list[str]]:
+        """Those of sums over words, and of how much is seen of genes that go on beyond an end."""
+        ends = [f"{kind} {length}" for kind in _ENDS for length in LENGTHS]
+        return {"words": list(_WORD_COLUMNS), "ends": ends}
 
     def of_contigs(self, shard: OrfShard) -> ContigShard:
         """What is seen at the ends of contigs; of words nothing yet but how many they are."""
@@ -131,28 +91,29 @@ class ContigGraph(OrfGraph):
         signals, seen = shard.signals.copy(), shard.bounds[:, 1] - shard.bounds[:, 0]
         n_words = np.repeat(shard.n_words, shard.n_candidates) - shard.skipped
         before, behind = shard.begin_before, seen < CODON * (n_words + 2)
-        self.weights.forget(signals, before, behind)
+        signals[before | behind, 2], signals[before, 3:] = UNKNOWN, UNKNOWN
         columns, number = np.zeros((seen.size, len(_WORD_COLUMNS))), np.zeros(seen.size)
         kernels.score_words(shard.frames, _KNOWN, number)
         columns[:, _WORD_COLUMNS.index("number")] = number
+        # kind: 1 goes on before, 2 behind, 3 both; each has a weight for every bin of what is seen
+        kind = before.astype(np.int16) + 2 * behind
+        places = (kind - 1) * len(LENGTHS) + np.searchsorted(LENGTHS, seen, side="right") - 1
         return ContigShard(
             **{**vars(shard), "signals": signals},
             columns=columns,
-            beyond=self.weights.ends(before, behind, seen),
+            beyond=np.where(kind > 0, places, len(_ENDS) * len(LENGTHS)).astype(np.int16),
             organism=np.zeros(len(shard), np.int64),
         )
 
     def _word_scores(self, w: Array, shard: Any) -> Array:
-        return np.asarray(
-            shard.columns @ self.weights.part(w, "words") + self.weights.end_table(w)[shard.beyond]
-        )
+        ends = np.append(self.part(w, "ends"), 0.0)  # that of whole ones
+        return np.asarray(shard.columns @ self.part(w, "words") + ends[shard.beyond])
 
     def _add_words(self, shard: Any, used: Array, out: Array) -> None:
-        self.weights.part(out, "words")[:] += used @ shard.columns
-        self.weights.add_ends(shard.beyond, used, out)
-
-
-# --- words ------------------------------------------------------------------------------------------------
+        self.part(out, "words")[:] += used @ shard.columns
+        ends = np.zeros(len(_ENDS) * len(LENGTHS) + 1, out.dtype)
+        np.add.at(ends, shard.beyond, used)
+        self.part(out, "ends")[:] += ends[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +136,8 @@ class Composition:
         return cls(solver @ genes, solver @ everywhere, genes - design @ (solver @ genes))
 
     def at(self, share: float) -> tuple[FloatArray, FloatArray]:
-        """Logs of words where there is so much G and C.
-
-        In genes as all organisms have them and as each of them would, shape (n_organisms + 1, 4096); and
-        anywhere, shape (4096,).
-        """
+        """Logs of words where there is so much G and C: in genes as all organisms have them and as each of
+        them would, shape (n_organisms + 1, 4096); and anywhere, shape (4096,)."""
         # an organism as it would be with another share: its residuals go along with the line
         row = _design(np.array([share]))
         genes = row @ self.genes + np.vstack((np.zeros(N_WORDS), self.own))
@@ -187,11 +145,8 @@ class Composition:
 
 
 def log_odds(genes: FloatArray, everywhere: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of words in genes against anywhere, and of the pairs of amino acids that they mean.
-
-    The logs have the shape (4096,). Both results have the shape (4097,), with 0 for words with a stop codon
-    of the usual code or an unknown base.
-    """
+    """Of words in genes against anywhere, and of the pairs of amino acids that they mean; shape (4097,), with
+    0 for words with a stop codon of the usual code or an unknown base."""
     # probabilities of pairs of amino acids: sums over the words that mean them
     in_genes, anywhere = (np.bincount(_PAIR, np.exp(logs)) + _RARE for logs in (genes, everywhere))
     words, amino_acids = (
@@ -228,9 +183,6 @@ def log_words(counts: IntArray) -> FloatArray:
     return np.asarray(np.log(np.maximum(shares, _RARE)))
 
 
-# --- of contigs -------------------------------------------------------------------------------------------
-
-
 def with_own_words(
     graph: ContigGraph, w: FloatArray, shard: ContigShard, shares: FloatArray, composition: Composition
 ) -> ContigShard:
@@ -246,18 +198,15 @@ def with_own_words(
 def with_words(
     shard: ContigShard, shares: FloatArray, composition: Composition, used: FloatArray | None = None
 ) -> ContigShard:
-    """Words as in genes of all organisms with as much G and C as each contig.
-
-    `used` says how probable candidates are, if that is known: then as `with_own_words` has them.
-    """
+    """Words as in genes of all organisms with as much G and C as each contig; or as `with_own_words` has
+    them, if `used` says how probable candidates are."""
     columns, organism = shard.columns.copy(), np.zeros(len(shard), np.int64)
-    alike: dict[float, list[int]] = defaultdict(list)
-    for s, share in enumerate(np.round(shares, _DIGITS).tolist()):
-        alike[share].append(s)
-    for share, contigs in alike.items():
+    rounded = np.round(shares, _DIGITS)
+    for share in np.unique(rounded).tolist():
+        # log odds and probabilities of words, of all organisms together, row 0, and of each
         genes, everywhere = composition.at(share)
         odds, chances = np.where(_HAS_STOP, 0.0, genes - everywhere), np.exp(genes)
-        for s in contigs:
+        for s in np.flatnonzero(rounded == share).tolist():
             part, frames = shard.part(s, CANDIDATES), shard.part(s, FRAMES)
             if part.start == part.stop:
                 continue
@@ -265,7 +214,16 @@ def with_words(
             words = kernels.Words(shard.words[shard.part(s, WORDS)], *in_frames, shard.skipped[part])
             own = genes[0]
             if used is not None:
-                own, organism[s] = _own(words, used[part], odds, chances)
+                # Bayes: the log odds of all words of the expected genes say how likely each organism is. The
+                # words are those of the mixture and of the contig itself.
+                counts = np.zeros(N_WORDS + 1)
+                kernels.count_words(words, used[part], counts)
+                known = counts[:-1]
+                likely = odds @ known
+                organisms = np.exp(likely - likely.max())
+                others = organisms @ chances / organisms.sum()
+                own = np.log((_OWN * others + known) / (_OWN + known.sum()))
+                organism[s] = np.argmax(likely[1:])
             for k, table in enumerate(log_odds(own, everywhere)):
                 sums = np.zeros(part.stop - part.start)
                 kernels.score_words(words, table, sums)
@@ -273,34 +231,10 @@ def with_words(
     return replace(shard, columns=columns, organism=organism)
 
 
-def _own(
-    words: kernels.Words, used: FloatArray, odds: FloatArray, chances: FloatArray
-) -> tuple[FloatArray, int]:
-    """Logs of the words of a contig's genes, and which organism they are most like.
-
-    `odds` and `chances` are log odds and probabilities of words, of all organisms and of each.
-    """
-    counts = np.zeros(N_WORDS + 1)
-    kernels.count_words(words, used, counts)
-    # Bayes: the log odds of all words of the expected genes say how likely each organism is, and row 0, of
-    # all organisms together, is one of them. The words are those of the mixture and of the contig itself.
-    known = counts[:-1]
-    likely = odds @ known
-    organisms = np.exp(likely - likely.max())
-    others = organisms @ chances / organisms.sum()
-    own = np.log((_OWN * others + known) / (_OWN + known.sum()))
-    return own, int(np.argmax(likely[1:]))
-
-
-# --- organisms --------------------------------------------------------------------------------------------
-
-
 class Organism:
     """An annotated genome: its words, where its genes begin, and pieces of it at random places."""
 
-    def __init__(
-        self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, genome: Sequence[AnnotatedSequence], graph: OrfGraph, rng: Generator) -> None:
         texts = [encode_letters(each.sequence, each.name) for each in genome]
         examples = cut_genomes(genome, graph.rules)
         if not examples.sequences:
@@ -311,8 +245,8 @@ class Organism:
         for text, genes in zip(letters, examples.genes, strict=True):
             for start, end, strand in genes:
                 own = text[start:end] if strand == "+" else reverse_complement(text[start:end])
-                words = numbers(own, WORD)[CODON : -2 * CODON + 1 : CODON]  # behind the start codon
-                counts += np.bincount(words, minlength=N_WORDS + 1)
+                places = np.arange(CODON, own.size - 3 * CODON, CODON)  # behind the start codon
+                counts += np.bincount(numbers_at(own, places, WORD), minlength=N_WORDS + 1)
         # logs of words of two codons, shape (4096,): in genes, and at any place of both strands
         self.in_genes = log_words(counts[:-1])
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
@@ -324,10 +258,8 @@ class Organism:
 
 def composition_of(organisms: Sequence[Organism]) -> Composition:
     """How words follow the share of G and C among organisms."""
-    in_genes, everywhere = (
-        np.array([getattr(each, name) for each in organisms]) for name in ("in_genes", "everywhere")
-    )
-    return Composition.fitted_to(in_genes, everywhere, np.array([each.share for each in organisms]))
+    names = "in_genes", "everywhere", "share"
+    return Composition.fitted_to(*(np.array([getattr(each, name) for each in organisms]) for name in names))
 
 
 def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[int]]:
@@ -335,49 +267,38 @@ def labelled(graph: OrfGraph, pieces: Sequence[_Piece]) -> tuple[OrfShard, list[
     shard, kept = graph.of_letters([letters for letters, _ in pieces], is_open=True), list[int]()
     chosen = np.zeros(len(shard.bounds), np.int8)
     for s, (_, genes) in enumerate(pieces):
-        try:
+        with suppress(DataError):
             mark_genes(shard, s, genes, f"piece {s}", chosen)
-        except DataError:
-            continue
-        kept.append(s)
+            kept.append(s)
     return replace(shard, chosen=chosen).take(kept), kept
 
 
 def _pieces(
-    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: np.random.Generator
+    genome: Sequence[AnnotatedSequence], texts: Sequence[Letters], rules: OrfRules, rng: Generator
 ) -> Iterator[_Piece]:
-    """Pieces with the genes that are seen in them, from their first whole codon to their stop or the end.
-
-    None where there is anything else: genes in several parts, or of which not all is known.
-    """
+    """Pieces with the genes that are seen in them; none where there is anything else: genes in several parts,
+    or of which not all is known."""
     sizes = np.array([text.size for text in texts], np.float64)
-    whole = [[t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)] for each in genome]
-    spans = [_spans([(t.start, t.end) for t in some]) for some in whole]
-    others = []
+    whole, spans, others = [], [], []
     for each in genome:
-        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
-        others.append(_spans(unsound + [one.span for one in each.skipped if one.span is not None]))
+        sound = {t: len(t.exons) == 1 and not any(t.partial) for t in each.transcripts}
+        whole.append([t for t, is_so in sound.items() if is_so])
+        unsound = [(t.start, t.end) for t, is_so in sound.items() if not is_so]
+        unsound += [one.span for one in each.skipped if one.span is not None]
+        others.append(np.array(unsound, np.int64).reshape(-1, 2))
+        spans.append(np.array([(t.start, t.end) for t in whole[-1]], np.int64).reshape(-1, 2))
     # about a hundred thousand bases of each size
     for size, n in _SIZES.items():
         for s in rng.choice(len(genome), n, p=sizes / sizes.sum()).tolist():
             start = int(rng.integers(0, max(texts[s].size - size, 0) + 1))
             letters = texts[s][start : start + size]
             end = start + letters.size
-            if _inside(others[s], start, end).size:
+            of_others, inside = ((of[:, 0] < end) & (of[:, 1] > start) for of in (others[s], spans[s]))
+            if of_others.any():
                 continue
-            genes = sorted({_seen(whole[s][k], start, end) for k in _inside(spans[s], start, end).tolist()})
+            genes = sorted({_seen(whole[s][k], start, end) for k in np.flatnonzero(inside).tolist()})
             if all(b[0] >= a[1] - rules.overlap for a, b in pairwise(genes)):
                 yield letters, [gene for gene in genes if gene[1] - gene[0] >= rules.shortest]
-
-
-def _spans(given: Sequence[tuple[int, int]]) -> IntArray:
-    """Starts and ends as an array, shape (n, 2)."""
-    return np.array(given, np.int64).reshape(-1, 2)
-
-
-def _inside(spans: IntArray, start: int, end: int) -> IntArray:
-    """Which spans have a base between two places."""
-    return np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
 
 
 def _seen(t: Transcript, start: int, end: int) -> Gene:

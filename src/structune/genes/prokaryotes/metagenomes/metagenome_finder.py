@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +16,15 @@ from structune.genes.examples import report
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences, of_examples
 from structune.genes.nucleotides import Letters
-from structune.genes.prokaryotes.metagenomes.contigs import (
-    N_WORDS,
-    Composition,
-    ContigGraph,
-    ContigShard,
-    Organism,
-    composition_of,
-    gc_share,
-    labelled,
-    with_own_words,
-    with_words,
-)
+from structune.genes.prokaryotes.metagenomes import contigs
+from structune.genes.prokaryotes.metagenomes.contigs import Composition, ContigGraph, ContigShard, gc_share
 from structune.genes.prokaryotes.orf_finder import OrfFinder, suited_code
 from structune.genes.prokaryotes.starts import StartModel, pack, unpack
-from structune.genes.prokaryotes.structure.candidates import OrfRules
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, OrfShard
+from structune.genes.prokaryotes.structure.candidates import CANDIDATES, OrfRules, OrfShard
 from structune.learning.parameters import parameters
 from structune.running.monitor import STOPPED
-from structune.structure import FloatArray, Groups, segment_indices
+from structune.structure import FloatArray, segment_indices
 
-_PRECISIONS = {"gaps": 3.0}  # of others 1
 _FEWEST = 3  # organisms: two are on any line
 _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 
@@ -44,11 +33,10 @@ _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 class MetagenomeFinder(OrfFinder):
     """Genes of contigs of many bacteria and archaea, none of which is known.
 
-    How words of two codons in genes follow the share of G and C, and what is an organism's own, is counted in
-    the genomes that are learned from. The words of a contig are those at its share, as in the organisms that
-    its genes are like, and its own; its genes begin by the signals of the organism that it is most like. How
-    much words and signals count is learned from pieces of the genomes, each with the words of all others, as
-    they are of an organism that nobody knows.
+    Genomes tell how words of two codons in genes follow the share of G and C, and what is an organism's own.
+    The words of a contig are those at its share, as in the organisms that its genes are like, and its own;
+    its genes begin by the signals of the organism that it is most like. How much words and signals count is
+    learned from pieces of the genomes, each with the words of all others.
 
     Parameters
     ----------
@@ -105,12 +93,11 @@ class MetagenomeFinder(OrfFinder):
     """
 
     is_of_many = True
+    _usual_penalty: ClassVar = {"gaps": 3.0}
     penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
     starts_: tuple[StartModel | None, ...] = field(init=False)
-
-    # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Learn from annotated genomes, all genes of which are known.
@@ -136,46 +123,45 @@ class MetagenomeFinder(OrfFinder):
         loss, graph, sequences = self._make_loss(), self._graph(), annotated_sequences(X, y)
         every = range(len(sequences))
         given = of_examples(groups, sequences, "groups", every)
-        genomes: dict[Any, list[AnnotatedSequence]] = {}
+        genomes: dict[Any, list[AnnotatedSequence]] = defaultdict(list)
         for organism, sequence in zip(every if given is None else given.tolist(), sequences, strict=True):
-            genomes.setdefault(organism, []).append(sequence)
+            genomes[organism].append(sequence)
         organisms = [
-            Organism(genome, graph, np.random.default_rng((self.random_state, k)))
+            contigs.Organism(genome, graph, np.random.default_rng((self.random_state, k)))
             for k, genome in enumerate(genomes.values())
         ]
         if len(organisms) < _FEWEST:
             raise DataError(f"found {len(organisms)} organisms, expected at least {_FEWEST}")
         pieces = [piece for each in organisms for piece in each.pieces]
-        shard, kept = labelled(graph, pieces)
+        shard, kept = contigs.labelled(graph, pieces)
         of = np.repeat(np.arange(len(organisms)), [len(each.pieces) for each in organisms])[kept]
         skipped = [one for each in organisms for one in each.skipped]
         report(len(shard), skipped)
-        contigs, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
+        encoded, shares = graph.of_contigs(shard), np.array([gc_share(pieces[k][0]) for k in kept])
 
-        def parts() -> Iterator[tuple[ContigShard, FloatArray, Composition]]:
+        def known(w: FloatArray | None) -> ContigShard:
+            columns = list[FloatArray]()
             for k in range(len(organisms)):
-                mine = np.flatnonzero(of == k)
-                yield contigs.take(mine), shares[mine], composition_of(organisms[:k] + organisms[k + 1 :])
-
-        def joined(found: Iterator[ContigShard]) -> ContigShard:
-            return replace(contigs, columns=np.concatenate([part.columns for part in found]))
+                mine, others = np.flatnonzero(of == k), organisms[:k] + organisms[k + 1 :]
+                part = encoded.take(mine), shares[mine], contigs.composition_of(others)
+                found = contigs.with_words(*part) if w is None else contigs.with_own_words(graph, w, *part)
+                columns.append(found.columns)
+            return replace(encoded, columns=np.concatenate(columns))
 
         # Two fits. In the first, contigs have the words of other organisms only; its genes tell the words of
         # contigs' own, with which the second fit goes on. Both leave out the organism that a contig is from:
         # the finder meets contigs of organisms that it has not seen.
-        known = joined(with_words(*part) for part in parts())
         run = self.run
         self.run = run and replace(run, checkpoint=None)  # that is of the fit which goes on from this one
         try:
-            self._learn(graph, loss, known, self._start(graph), of)
+            self._learn(graph, loss, known(None), self._start(graph), of)
         finally:
             self.run = run
         if self.status_ not in STOPPED:
             history, passes = self.history_, self.passes_
-            own = joined(with_own_words(graph, self.coef_, *part) for part in parts())
-            self._learn(graph, loss, own, self.coef_, of)
+            self._learn(graph, loss, known(self.coef_), self.coef_, of)
             self.history_, self.passes_ = history + self.history_, passes + self.passes_
-        self.graph_, self.skipped_, self.composition_ = graph, skipped, composition_of(organisms)
+        self.graph_, self.skipped_, self.composition_ = graph, skipped, contigs.composition_of(organisms)
         self.starts_ = tuple(each.starts for each in organisms)
         return self
 
@@ -186,32 +172,25 @@ class MetagenomeFinder(OrfFinder):
     def _graph(self) -> ContigGraph:
         return ContigGraph(OrfRules(self.code))
 
-    def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:
-            return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])
-        return super()._precisions(groups)
-
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> ContigShard:
         shares = np.array([gc_share(part) for part in letters])
-        contigs = self.graph_.of_contigs(shard)
-        return with_own_words(self.graph_, self.coef_, contigs, shares, self.composition_)
+        encoded = self.graph_.of_contigs(shard)
+        return contigs.with_own_words(self.graph_, self.coef_, encoded, shares, self.composition_)
 
     def _found(self, shard: Any) -> tuple[NDArray[np.int8], FloatArray | None]:
         chosen, scores = super()._found(shard)
-        words = shard.columns @ self.graph_.weights.part(self.coef_, "words")
+        words = shard.columns @ self.graph_.part(self.coef_, "words")
         for k in np.unique(shard.organism).tolist():
             model = self.starts_[k]
             if model is not None:
-                contigs = np.flatnonzero(shard.organism == k)
-                part, places = shard.take(contigs), segment_indices(shard.offsets[CANDIDATES], contigs)
+                mine = np.flatnonzero(shard.organism == k)
+                part, places = shard.take(mine), segment_indices(shard.offsets[CANDIDATES], mine)
                 own = None if scores is None else scores[places]
-                found = model.found(self.graph_, part, chosen[places], own, not self.closed, words[places])
-                chosen[places] = found[0]
+                more = not self.closed, words[places]
+                chosen[places], own = model.found(self.graph_, part, chosen[places], own, *more)
                 if scores is not None:
-                    scores[places] = found[1]
+                    scores[places] = own
         return chosen, scores
-
-    # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
     def pretrained(cls, X: Any = None) -> MetagenomeFinder:
@@ -221,11 +200,6 @@ class MetagenomeFinder(OrfFinder):
         ----------
         X : list of str or AnnotatedSequence, optional
             A genome: the model is for the genetic code that suits it (`suited_code`).
-
-        Raises
-        ------
-        ModelFileError
-            The installation is without it.
         """
         finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
         finder.set_params(n_jobs=-1)
@@ -244,7 +218,7 @@ class MetagenomeFinder(OrfFinder):
         words = {each.name: arrays[f"words_{each.name}"] for each in fields(Composition)}
         for name, array in words.items():
             rows = max(array.shape[0], 1) if name == "own" and array.ndim else 2
-            check_array(arrays, f"words_{name}", np.float64, (rows, N_WORDS))
+            check_array(arrays, f"words_{name}", np.float64, (rows, contigs.N_WORDS))
             if np.abs(array).max(initial=0.0) > _MOST_LOG:
                 raise ModelFileError(
                     f"found logs of words above {_MOST_LOG}, expected those of probabilities"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,33 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.genes.nucleotides import encode_letters
+from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import N_PLACES, NEIGHBOURS, WORD, OrfRules, OrfWeights
-from structune.genes.prokaryotes.structure.shard import CANDIDATES, Gene, OrfShard, encode_frames, mark_genes
+from structune.genes.prokaryotes.structure.candidates import (
+    BASES,
+    CANDIDATES,
+    CODON,
+    SIGNALS,
+    UNKNOWN,
+    WORD,
+    Gene,
+    OrfRules,
+    OrfShard,
+    encode_frames,
+    mark_genes,
+)
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
+_NEIGHBOURS = ("same strand", "convergent", "divergent")
+# overlaps of 4 bases, as in ATGA, and of 1, as in TAATG, have bins of their own: operons have many
+_GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
 class OrfGraph(Structure):
     """Sets of candidate genes on both strands.
 
-    An output marks the candidates that are genes. Candidates are start codons, each with the next stop codon
-    in its frame; neighbours overlap by no more than `rules` allow.
+    An output marks the candidates that are genes; neighbours overlap by no more than `rules` allow.
 
     Parameters
     ----------
@@ -33,20 +47,37 @@ class OrfGraph(Structure):
 
     name = "orf-graph"
     capabilities = frozenset({"log_partition", "best", "cost", "complex", "marginals"})
-    _weights: type[OrfWeights] = OrfWeights
 
     def __init__(self, rules: OrfRules) -> None:
-        self.rules, self.weights = rules, self._weights(rules)
+        # the least distance of each bin, rising; and the bin of each from the largest overlap to what is far
+        inside = (-rules.overlap < _GAPS) & (rules.far > _GAPS)
+        gap_starts = np.concatenate(([-rules.overlap], _GAPS[inside], [rules.far]))
+        self.rules = rules
+        self.gap_bins = np.searchsorted(gap_starts, np.arange(-rules.overlap, rules.far), side="right") - 1
+        gaps = [f"{kind} {start}" for kind in _NEIGHBOURS for start in gap_starts]
+        self._labels = {**self._word_labels(), **SIGNALS, "gaps": gaps}
+        ends = np.cumsum([len(labels) for labels in self._labels.values()]).tolist()
+        self._slices = dict(zip(self._labels, map(slice, [0, *ends], ends), strict=False))
+        first = self._slices["starts"].start
+        self._signals = slice(first, first + UNKNOWN)
+
+    def _word_labels(self) -> dict[str, list[str]]:
+        """Names of the weights of words, by group: those of codons, and of words of two, by number."""
+        groups = {"codons": CODON, "hexamers": WORD}
+        return {name: ["".join(word) for word in product(BASES, repeat=n)] for name, n in groups.items()}
 
     @property
     def n_weights(self) -> int:
-        return len(self.weights)
+        return int(self._slices["gaps"].stop)
 
     def weight_names(self) -> list[str]:
-        return self.weights.names()
+        return [f"{group}: {label}" for group, labels in self._labels.items() for label in labels]
 
     def groups(self) -> Groups:
-        return self.weights.groups()
+        return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
+
+    def part(self, w: Array, name: str) -> Array:
+        return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -62,7 +93,7 @@ class OrfGraph(Structure):
         Parameters
         ----------
         inputs : list of str
-            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+            Nucleotides; U counts as T, other letters of IUPAC as N.
         outputs : list of lists of (int, int, str), optional
             First base, the one behind the last, and strand of the genes of each sequence.
         is_open : bool
@@ -83,12 +114,10 @@ class OrfGraph(Structure):
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
         return shard
 
-    def of_letters(
-        self, letters: Sequence[NDArray[np.int8]], is_open: bool, weights: FloatArray | None = None
-    ) -> OrfShard:
+    def of_letters(self, letters: Sequence[Letters], is_open: bool, weights: Any = None) -> OrfShard:
         """The same of letters as `encode_letters` has them, without outputs."""
         weights = np.ones(len(letters)) if weights is None else weights
-        return encode_frames(letters, self.weights, is_open, weights)
+        return encode_frames(letters, self.rules, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         shard.check(self.rules)
@@ -101,8 +130,8 @@ class OrfGraph(Structure):
     ) -> None:
         chosen = shard.chosen if outputs is None else outputs
         factors = shard.weights if weights is None else weights
-        self._add(shard, chosen * shard.by_candidate(factors), out)
-        self.weights.part(out, "gaps")[:] += self._count_gaps(shard, chosen, factors)
+        gaps = self._count_gaps(shard, chosen, factors)
+        self._add(shard, chosen * shard.by_candidate(factors), gaps, out)
 
     def feature_rows(self, shard: OrfShard, outputs: Any = None) -> scipy.sparse.csr_array:
         chosen = shard.chosen if outputs is None else outputs
@@ -113,17 +142,20 @@ class OrfGraph(Structure):
             rows.append(scipy.sparse.csr_array(row[None]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
-    def _add(self, shard: Any, used: Array, out: Array) -> None:
-        """Add the features of candidates, as often as they are `used`, to `out`."""
+    def _add(self, shard: Any, used: Array, gaps: Array, out: Array) -> None:
+        """Add the features of candidates, as often as they are `used`, and those of gaps, to `out`."""
+        self.part(out, "gaps")[:] += gaps.ravel()
         self._add_words(shard, used, out)
-        signals = np.zeros(N_PLACES, out.dtype)
+        signals = np.zeros(UNKNOWN + 1, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
-        self.weights.add_signals(signals, out)
+        out[self._signals] += signals[:-1]
 
     def _add_words(self, shard: Any, used: Array, out: Array) -> None:
-        words = np.zeros(4**WORD + 1, out.dtype)
-        kernels.count_words(shard.frames, used, words)
-        self.weights.add_words(words, out)
+        counts = np.zeros(4**WORD + 1, out.dtype)
+        kernels.count_words(shard.frames, used, counts)
+        words = counts[:-1].reshape(4**CODON, 4**CODON)
+        self.part(out, "hexamers")[:] += words.ravel()
+        self.part(out, "codons")[:] += words.sum(axis=0)
 
     def _count_gaps(
         self, shard: OrfShard, chosen: Chosen, factors: FloatArray, check: bool = False
@@ -142,29 +174,32 @@ class OrfGraph(Structure):
                 f"sequence {sequence[wrong]}: found a gene at {start}-{end} that overlaps the one before it "
                 f"by more than {self.rules.overlap} bases"
             )
-        bins, counts = self.weights.gap_bins, np.zeros(self.gaps().scores.shape)
+        bins, counts = self.gap_bins, np.zeros(self.gaps().scores.shape)
         strands = shard.reverse[before], shard.reverse[after]
         kinds = np.where(strands[0] == strands[1], 0, 1 + strands[0])
         of_pairs = np.append(bins, counts.shape[1] - 1)[np.clip(distances, 0, bins.size)]
         np.add.at(counts, (kinds, of_pairs), factors[sequence[before]])
-        return counts.ravel()
+        return counts
 
     # --- scores -------------------------------------------------------------------------------------------
 
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
         """Scores of neighbours; zeros without weights."""
         w = np.zeros(self.n_weights) if w is None else w
-        scores = self.weights.part(w, "gaps").reshape(len(NEIGHBOURS), -1)
-        return kernels.Gaps(self.rules.overlap, self.weights.gap_bins, scores)
+        scores = self.part(w, "gaps").reshape(len(_NEIGHBOURS), -1)
+        return kernels.Gaps(self.rules.overlap, self.gap_bins, scores)
 
     def _scores(self, w: Array, shard: Any) -> Array:
         scores = self._word_scores(w, shard)
-        kernels.score_signals(self.weights.signal_table(w), shard.signals, scores)
+        kernels.score_signals(np.append(w[self._signals], 0.0), shard.signals, scores)  # 0: of the unknown
         return scores
 
     def _word_scores(self, w: Array, shard: Any) -> Array:
+        # A word of two codons scores by itself and by its second codon, on which rare words fall back. The
+        # first codon is the second of the word before. A word with an unknown base scores 0.
+        words = self.part(w, "hexamers").reshape(4**CODON, 4**CODON) + self.part(w, "codons")
         scores = np.zeros(len(shard.bounds), w.dtype)
-        kernels.score_words(shard.frames, self.weights.word_table(w), scores)
+        kernels.score_words(shard.frames, np.append(words.ravel(), 0.0), scores)
         return scores
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -180,19 +215,19 @@ class OrfGraph(Structure):
         if within:
             raise self._cannot("within")
         factors = shard.weights if weights is None else weights
-        values, used, gaps = self._sums(w, shard, self._scores(w, shard), factors)
+        values, used, gaps = self._sums(w, shard, factors)
         if expected is not None:
-            self._add(shard, used, expected)
-            self.weights.part(expected, "gaps")[:] += gaps.ravel()
+            self._add(shard, used, gaps, expected)
         return values
 
-    def _sums(
-        self, w: Array, shard: OrfShard, scores: Array, factors: FloatArray
-    ) -> tuple[Array, Array, Array]:
+    def _sums(self, w: Array, shard: OrfShard, factors: FloatArray) -> tuple[Array, Array, Array]:
         """Log partition functions, and the probabilities of candidates and counts of gaps, times factors."""
-        gaps = self.gaps(w)
-        values, used = np.empty(len(shard), w.dtype), np.zeros_like(scores)
-        counts = np.zeros_like(gaps.scores)
+        gaps, scores = self.gaps(w), self._scores(w, shard)
+        values, used, counts = (
+            np.empty(len(shard), w.dtype),
+            np.zeros_like(scores),
+            np.zeros_like(gaps.scores),
+        )
         kernels.sum_sets(*shard.ends, gaps, scores, factors, values, used, counts)
         return values, used, counts
 
@@ -207,7 +242,7 @@ class OrfGraph(Structure):
 
     def marginals(self, w: FloatArray, shard: OrfShard) -> FloatArray:
         """The probability of each candidate, shape (n_candidates,)."""
-        return self._sums(w, shard, self._scores(w, shard), np.ones(len(shard)))[1]
+        return self._sums(w, shard, np.ones(len(shard)))[1]
 
     # --- decoding -----------------------------------------------------------------------------------------
 
@@ -240,6 +275,5 @@ class OrfGraph(Structure):
 
 
 def _sums_by_sequence(shard: OrfShard, values: Array) -> FloatArray:
-    """Sums over the candidates of each sequence."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     return np.asarray(np.diff(sums[shard.offsets[CANDIDATES]]))
