@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import emissions, sums
-from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Scores, Sums
+from structune.genes.eukaryotes.kernels.nodes import EDGES, GENE, TYPES, Counts, Nodes, Scores, Sums
 from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
@@ -46,25 +46,87 @@ class Evidence(NamedTuple):
     coding: FloatArray
 
 
+class NodeColumns(NamedTuple):
+    """What begins and ends at the nodes of a sequence: places of columns in a flat array of positions by
+    columns, and the edges of left nodes."""
+
+    begins: IntArray  # at left nodes: the column of their exons
+    before: IntArray  # and what ends there: an intron, or what is between genes
+    ends: IntArray  # at right nodes: the column of their exons
+    after: IntArray  # and what begins there
+    edges: IntArray
+
+
 class ScoredSequence(NamedTuple):
     """A sequence of a shard, with the scores that some weights give it."""
 
-    n: int
     nodes: Nodes
+    columns: NodeColumns
     letters: emissions.Letters
     scores: Scores
 
     def no_counts(self) -> Counts:
-        sums, scores = self.no_sums(), self.scores
-        like = scores.prefix, scores.sites, scores.edges, scores.exons, scores.introns
-        return Counts(*map(np.zeros_like, (*like, sums.left, sums.exits, sums.entries)))
+        scores, openings, closings = self.scores, self.nodes.opening_position, self.nodes.closing_position
+        shapes = (of.shape for of in (scores.left, scores.right, scores.exons, scores.introns))
+        types = (openings.size, TYPES), (closings.size, TYPES)
+        return Counts(*(np.zeros(shape, scores.left.dtype) for shape in (*shapes, *types)))
 
-    def no_sums(self) -> Sums:
-        """Arrays for `forward` to fill."""
-        nodes, dtype = self.nodes, self.scores.prefix.dtype
-        openings, closings = ((of.size, TYPES) for of in (nodes.opening_position, nodes.closing_position))
-        shapes = nodes.left_position.size, nodes.right_position.size, openings, closings, closings
-        return Sums(*(np.empty(shape, dtype) for shape in shapes))
+    def forward(self, is_best: bool = False) -> tuple[Any, Sums]:
+        """The log-partition or the best score, which must be finite, and the sums that it is found by."""
+        left, right, _, _, opened, closed = self.no_counts()
+        filled = Sums(left, right, opened, closed, np.zeros_like(closed))
+        value = sums.forward(self.nodes, self.scores, filled, is_best)
+        if not np.isfinite(value):
+            raise DataError("the weights of the model are not finite")
+        return value, filled
+
+    def backward(self, value: Any, filled: Sums) -> Counts:
+        """Expected counts, by the log-partition and the sums of `forward`."""
+        counts = self.no_counts()
+        sums.backward(self.nodes, self.scores, filled, value, counts)
+        return counts
+
+    def exon_places(self, lefts: Any, rights: Any) -> tuple[Array, Array]:
+        """Kinds of exons by their nodes, and the places of their lengths."""
+        nodes = self.nodes
+        outer = 1 * (nodes.left_closing[lefts] < 0), 1 * (nodes.right_opening[rights] < 0)
+        lengths = nodes.right_position[rights] - nodes.left_position[lefts]
+        longest = self.scores.exons.shape[1] - 1
+        return _KINDS[nodes.right_column[rights] // 3, *outer], np.minimum(lengths, longest)
+
+    def intron_places(self, lengths: IntArray) -> IntArray:
+        return np.minimum(lengths - self.scores.shortest, self.scores.introns.size - 1)
+
+    def best_exons(self, filled: Sums) -> tuple[IntArray, IntArray]:
+        """The left and right nodes of the best set, from what `forward` filled for it."""
+        # each maximum is found again among what it was taken of
+        nodes, scores, found = self.nodes, self.scores, list[tuple[int, int]]()
+        worth, outer = filled.right - scores.after, np.flatnonzero(nodes.right_opening < 0)
+        # ends[k]: at which right node the best genes end of those before the k-th outer one; -1 for none
+        best = np.maximum.accumulate(np.append(0.0, worth[outer]))
+        ends = np.maximum.accumulate(np.append(-1, np.where(best[1:] > best[:-1], outer, -1)))
+        outer_positions, r = nodes.right_position[outer], int(ends[-1])
+        while r >= 0:
+            some = np.arange(nodes.right_first[r], nodes.right_last[r])
+            x = int(some[np.argmax(filled.left[some] + scores.exons[self.exon_places(some, r)])])
+            found.append((x, r))
+            c, strand = nodes.left_closing[x], nodes.left_column[x] // 3
+            if c < 0:
+                r = int(ends[np.searchsorted(outer_positions, nodes.left_position[x])])
+                continue
+            types = np.flatnonzero(nodes.left_mask[x] >> np.arange(TYPES) & 1)
+            k = types[np.argmax(filled.entries[c, types])]
+            first, last = nodes.strand_opening[strand : strand + 2]
+            lengths = nodes.closing_position[c] - nodes.opening_position[first:last]
+            places = self.intron_places(lengths[lengths >= scores.shortest])  # those of the first openings
+            o = first + np.argmax(filled.exits[first : first + places.size, k] + scores.introns[places])
+            # right nodes of an opening are at its position
+            place = nodes.opening_position[o]
+            some = np.arange(*np.searchsorted(nodes.right_position, [place, place + 1]))
+            some = some[(nodes.right_opening[some] == o) & (nodes.right_mask[some] >> k & 1 > 0)]
+            r = int(some[np.argmax(worth[some])])
+        lefts, rights = np.array(found[::-1], np.int64).reshape(-1, 2).T
+        return lefts, rights
 
 
 class ExonGraph(Structure):
@@ -87,9 +149,17 @@ class ExonGraph(Structure):
         self._learned = weights if scaling is None else scaling
         # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
         # last what is between genes; labels are rows of tables, which both strands share
-        phases = np.arange(3) * (weights.n_introns > 1)
-        by_strand = weights.n_introns * np.arange(2)[:, None] * (weights.n_strands - 1)
-        self._intron_columns = 3 * weights.n_strands + phases + by_strand
+        n_strands, n_introns, n_coding = weights.n_strands, weights.n_introns, 3 * weights.n_strands
+        by_strand = n_introns * np.arange(2)[:, None] * (n_strands - 1)
+        self._intron_columns = n_coding + np.arange(3) * (n_introns > 1) + by_strand
+        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand, where codons are
+        # read from the right, number 2 less that
+        place = (np.arange(3)[:, None] - np.arange(n_coding)) % 3
+        coding = emissions.CODING + np.where(np.arange(n_coding) < 3, place, 2 - place)
+        introns = np.tile(emissions.INTRON + np.arange(n_introns), n_strands)
+        self._rows = np.column_stack([coding, np.tile([*introns, emissions.BETWEEN], (3, 1))])
+        strands = np.arange(n_strands)
+        self._is_reverse = np.concatenate([np.repeat(strands, 3), np.repeat(strands, n_introns), [0]]) > 0
 
     @property
     def n_weights(self) -> int:
@@ -207,7 +277,7 @@ class ExonGraph(Structure):
             lefts, rights = path_nodes(self.weights, nodes, path)
             wrong = wrong_exon(nodes, lefts, rights, self.rules.introns[0])
             if wrong < 0:
-                known = self._walked(nodes, lefts, rights, path.size)
+                known = self._walked(self._columns_of(nodes), lefts, rights, path.size)
                 differ = np.flatnonzero(known != path)
                 if not differ.size:
                     continue
@@ -217,17 +287,24 @@ class ExonGraph(Structure):
                 position = int(np.flatnonzero(coding[1:] & ~coding[:-1])[wrong])  # where exons begin
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
-    def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
+    def _columns_of(self, nodes: Nodes) -> NodeColumns:
+        found, phases, n_columns = list[IntArray](), list[IntArray](), self.weights.n_columns
+        left = nodes.left_position, nodes.left_column, nodes.left_mask, nodes.left_closing
+        right = nodes.right_position, nodes.right_column, nodes.right_mask, nodes.right_opening
+        for position, column, mask, splice in (left, right):
+            # bit 0 is the type of phase 0, bits 1 to 3 (14) are those of phase 1, the others of phase 2
+            phases.append(np.where(mask & 1, 0, np.where(mask & 14, 1, 2)))
+            beyond = np.where(splice < 0, n_columns - 1, self._intron_columns[column // 3, phases[-1]])
+            first = position.astype(np.int64) * n_columns
+            found += first + column, first + beyond
+        return NodeColumns(*found, np.where(nodes.left_closing < 0, GENE, phases[0]))
+
+    def _walked(self, columns: NodeColumns, lefts: IntArray, rights: IntArray, n: int) -> Path:
         """The path of n positions of exons by their left and right nodes."""
-        path = np.full(n, self.weights.n_columns - 1, np.int8)
-        for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
-            a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]
-            path[a:b] = column
-            if nodes.left_closing[x] >= 0:
-                before = nodes.right_position[rights[k - 1]]
-                phase = sums.phase_of.py_func(nodes.left_mask[x])
-                path[before:a] = self._intron_columns[column // 3, phase]
-        return path
+        places = np.stack([columns.begins[lefts], columns.after[rights]], 1).ravel()
+        positions, begun = np.divmod(places, self.weights.n_columns)
+        sizes = np.diff(np.concatenate([[0], positions, [n]]))
+        return np.repeat(np.append(self.weights.n_columns - 1, begun).astype(np.int8), sizes)
 
     def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
         """That of a sequence."""
@@ -263,9 +340,12 @@ class ExonGraph(Structure):
                 # decoding the same recursion
                 own = self.labels(shard.paths[a:b])[:, None]
                 extra = extra + cost[s] * (np.arange(len(weights.labels)) != own)
-            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
-            prefix = np.empty((b - a + 1, weights.n_columns), w.dtype)
-            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
+            reverse = shard.reverse_words[a:b]
+            letters = emissions.Letters(
+                shard.words[a:b], reverse, extra, self._rows, self._is_reverse, weights.n_strands
+            )
+            prefix = np.zeros((b - a + 1, weights.n_columns), w.dtype)
+            emissions.add_up(table, letters, prefix)
             sites = np.zeros(nodes.site_signal.size + 1, w.dtype)
             emissions.score_sites(nodes, letters, weights.around, w, sites)
             if evidence is not None:
@@ -274,20 +354,16 @@ class ExonGraph(Structure):
                     # all frames of a strand gain alike, so that hints leave the frame open
                     gain = np.cumsum(evidence[s].coding[:, strand])
                     prefix[1:, 3 * strand : 3 * strand + 3] += gain[:, None]
-            shortest, longest = self.rules.introns
-            columns = self._intron_columns
-            scores = Scores(prefix, sites, edges, exons, introns, _KINDS, columns, shortest, longest)
-            yield ScoredSequence(b - a, nodes, letters, scores)
+            columns, flat = self._columns_of(nodes), prefix.ravel()
+            left = sites[nodes.left_site] - flat[columns.begins] + edges[columns.edges] + flat[columns.before]
+            right = flat[columns.ends] + sites[nodes.right_site] + np.append(edges, 0.0)[nodes.right_edge]
+            of_nodes = left, right, flat[columns.after], prefix[-1, -1]
+            scores = Scores(*of_nodes, exons, introns, _KINDS, *self.rules.introns)
+            yield ScoredSequence(nodes, columns, letters, scores)
 
     def labels(self, path: Path) -> Array:
         """The label of each position of one sequence: a row of the tables of words."""
-        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand number 2 less
-        # that
-        place, n_coding = (np.arange(path.size) - path) % 3, 3 * self.weights.n_strands
-        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
-        intron = emissions.INTRON + (path - n_coding) % self.weights.n_introns
-        between = path == self.weights.n_columns - 1
-        return np.where(path < n_coding, coding, np.where(between, emissions.BETWEEN, intron))
+        return np.asarray(self._rows[np.arange(path.size) % 3, path])
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -298,22 +374,13 @@ class ExonGraph(Structure):
         # sums by table, of all weights: scales and deviations of these are gathered once, at the end
         totals = np.zeros_like(self._learned.spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scored(shard, totals.copy())):
-            nodes, path = sequence.nodes, self._path(shard, s, outputs)
-            counts = sequence.no_counts()
-            lefts, rights = path_nodes(self.weights, nodes, path)
-            # 1 where a column emits a position; differences of that, as `Counts.cover` has them
-            used = np.zeros((path.size + 2, self.weights.n_columns))
-            used[np.arange(1, path.size + 1), path] = 1.0
-            counts.cover[:] += np.diff(used, axis=0)
-            np.add.at(counts.sites, nodes.left_site[lefts], 1.0)
-            np.add.at(counts.sites, nodes.right_site[rights], 1.0)
-            edges = nodes.right_edge[rights]
-            np.add.at(counts.edges, edges[edges >= 0], 1.0)
-            inner = lefts[nodes.left_closing[lefts] >= 0]
-            phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
-            np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
-            counts.edges[GENE] += lefts.size - inner.size
-            sums.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
+            nodes, counts = sequence.nodes, sequence.no_counts()
+            lefts, rights = path_nodes(self.weights, nodes, self._path(shard, s, outputs))
+            counts.left[lefts] = counts.right[rights] = 1.0
+            np.add.at(counts.exons, sequence.exon_places(lefts, rights), 1.0)
+            lengths = nodes.left_position[lefts[1:]] - nodes.right_position[rights[:-1]]
+            introns = lengths[nodes.left_closing[lefts[1:]] >= 0]
+            np.add.at(counts.introns, sequence.intron_places(introns), 1.0)
             self._add(shard, s, sequence, counts, factors[s], totals)
         self._learned.gather(totals, out)
 
@@ -336,19 +403,34 @@ class ExonGraph(Structure):
         squared: bool = False,
     ) -> None:
         """Add counts of a sequence, `factor` times, to those of its table; of tracks squares if asked for."""
-        weights, dtype, out = self.weights, totals.dtype, totals[shard.tables[s]]
-        n_labels, n_words = len(weights.labels), weights.no_word
-        table, running = np.zeros((n_labels, n_words + 1), dtype), np.empty(weights.n_columns, dtype)
-        rows = np.zeros((sequence.n if weights.n_tracks else 0, n_labels), dtype)
-        shape = weights.n_strands, weights.n_introns
-        emissions.count_up(counts.cover, sequence.letters, *shape, factor, running, table, rows)
+        weights, nodes, letters, dtype = self.weights, sequence.nodes, sequence.letters, totals.dtype
+        out, n_labels = totals[shard.tables[s]], len(weights.labels)
+        table, uses = np.zeros((n_labels, weights.no_word + 1), dtype), self._uses(sequence, counts)
+        rows = np.zeros((letters.word.size if weights.n_tracks else 0, n_labels), dtype)
+        emissions.count_up(uses, letters, factor, table, rows)
         weights.add_words(table, out)
-        emissions.count_sites(sequence.nodes, sequence.letters, weights.around, counts.sites, factor, out)
-        weights.part(out, "edges")[:] += factor * counts.edges
+        sites, edges = np.zeros(nodes.site_signal.size + 1, dtype), np.zeros(len(EDGES) + 1, dtype)
+        of_edges = edges, sequence.columns.edges, nodes.right_edge  # -1, the last, for none
+        for found, of_left, of_right in ((sites, nodes.left_site, nodes.right_site), of_edges):
+            np.add.at(found, of_left, counts.left)
+            np.add.at(found, of_right, counts.right)
+        emissions.count_sites(nodes, letters, weights.around, sites, factor, out)
+        weights.part(out, "edges")[:] += factor * edges[:-1]
         weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
         if weights.n_tracks:
             tracks = shard.tracks[shard.starts[s] : shard.starts[s + 1]]
             weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
+
+    def _uses(self, sequence: ScoredSequence, counts: Counts) -> Array:
+        """How often each column emits each position, by how often nodes are used; and one position more."""
+        # sums of differences from one position to the next: columns begin and end at nodes
+        changes = np.zeros((sequence.letters.word.size + 1, self.weights.n_columns), counts.left.dtype)
+        changes[0, -1], flat, columns = 1.0, changes.ravel(), sequence.columns
+        np.add.at(flat, columns.begins, counts.left)
+        np.subtract.at(flat, columns.before, counts.left)
+        np.subtract.at(flat, columns.ends, counts.right)
+        np.add.at(flat, columns.after, counts.right)
+        return np.cumsum(changes, axis=0)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows and flanks alone are not zero."""
@@ -379,27 +461,13 @@ class ExonGraph(Structure):
         spread, values = self._learned.spread(w), np.empty(len(shard), w.dtype)
         totals = np.zeros_like(spread)
         for s, sequence in enumerate(self._scored(shard, spread)):
-            values[s], filled = self._forward(sequence)
+            values[s], filled = sequence.forward()
             if out is not None:
-                counts = self._backward(sequence, filled, values[s])
+                counts = sequence.backward(values[s], filled)
                 self._add(shard, s, sequence, counts, factors[s], totals, squared)
         if out is not None:
             self._learned.gather(totals, out, squared)
         return values
-
-    def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
-        """The log-partition or the best score, which must be finite, and the sums that it is found by."""
-        filled = sequence.no_sums()
-        value = sums.forward(sequence.nodes, sequence.scores, sequence.n, filled, is_best)
-        if not np.isfinite(value):
-            raise DataError("the weights of the model are not finite")
-        return value, filled
-
-    def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
-        """Expected counts, by the sums of `_forward` and the log-partition."""
-        counts = sequence.no_counts()
-        sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
-        return counts
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
@@ -415,8 +483,7 @@ class ExonGraph(Structure):
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
         for sequence in self._scored(shard, self._learned.spread(w), None, evidence):
-            value, filled = self._forward(sequence)
-            found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
+            found.append(self._uses(sequence, sequence.backward(*sequence.forward()))[:-1])
         return np.concatenate(found)
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -430,13 +497,9 @@ class ExonGraph(Structure):
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
         for s, sequence in enumerate(self._scored(shard, self._learned.spread(w), cost, evidence)):
-            nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
-            # exons of the best set do not overlap: marked nodes in the order of positions are pairs
-            left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
-            values[s], filled = self._forward(sequence, is_best=True)
-            sums.trace_best(nodes, sequence.scores, filled, left, right)
-            lefts = nodes.left_order[left[nodes.left_order]]
-            paths[part] = self._walked(nodes, lefts, np.flatnonzero(right), sequence.n)
+            values[s], filled = sequence.forward(is_best=True)
+            walked = self._walked(sequence.columns, *sequence.best_exons(filled), sequence.letters.word.size)
+            paths[shard.starts[s] : shard.starts[s + 1]] = walked
         return paths, values
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:

@@ -146,11 +146,11 @@ def find_nodes(letters: Letters, rules: GeneRules) -> Nodes:
     order = order[np.isin(order, some, assume_unique=True)]
     rights, first, last = replace(rights, edge=edge).take(order), first[order], last[order]
     opening, opening_first, openings, opening_masks = _groups(rights)
-    closing, closing_first, closings, closing_masks = _groups(lefts)
+    closing, _, closings, closing_masks = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
     left = lefts.position, lefts.column, closing, lefts.mask, left_site, np.lexsort((closing, lefts.position))
     right = rights.position, rights.column, opening, rights.mask, right_site, rights.edge, first, last
-    splices = openings, opening_masks, closings, closing_masks, opening_first, closing_first
+    splices = openings, opening_masks, closings, closing_masks, opening_first
     return Nodes(*left, *right, *splices, *sites)
 
 

@@ -40,7 +40,6 @@ class NodeArrays:
     closing_position: IntArray
     closing_mask: IntArray
     strand_opening: IntArray
-    strand_closing: IntArray
     site_position: IntArray
     site_reverse: NDArray[np.bool_]
     site_signal: IntArray
