@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import emissions, sums
 from structune.genes.eukaryotes.kernels.nodes import EDGES, GENE, TYPES, Counts, Nodes, Scores, Sums
-from structune.genes.eukaryotes.structure.nodes import find_nodes
 from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
 from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
+from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays, find_nodes
 from structune.genes.eukaryotes.structure.weights import ExonWeights
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
