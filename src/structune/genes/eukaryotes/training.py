@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, load_shipped
-from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
-from structune.genes.eukaryotes.structure.shard import ExonShard
-from structune.genes.eukaryotes.structure.weights import MOST_INTRON
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph, checked_track
+from structune.genes.eukaryotes.structure.shard import ExonShard, gene_path
+from structune.genes.eukaryotes.structure.weights import MOST_INTRON, Scaling, log_odds
 from structune.genes.examples import GeneExamples
 from structune.genes.formats.record import AnnotatedSequence
 from structune.structure import FloatArray
@@ -169,17 +167,6 @@ def checked_tracks(
         raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
     values = list[FloatArray]()
     for track, sequence in zip(tracks, sequences, strict=True):
-        try:
-            values.append(np.asarray(track, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise DataError(
-                f"{sequence.name}: found tracks {track!r:.60}, expected an array of numbers"
-            ) from None
-    if n_tracks is None and values:
-        n_tracks = values[0].shape[-1] if values[0].ndim else 0
-    for track, sequence in zip(values, sequences, strict=True):
-        if track.shape != (expected := (len(sequence.sequence), n_tracks)):
-            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
-        if not np.isfinite(track).all():
-            raise DataError(f"{sequence.name}: found a track that is not finite")
+        values.append(checked_track(track, sequence.name, len(sequence.sequence), n_tracks))
+        n_tracks = values[0].shape[1]
     return values

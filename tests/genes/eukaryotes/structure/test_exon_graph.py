@@ -11,7 +11,7 @@ import gene_graphs as genes
 from laws import hold
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
+from structune.genes.eukaryotes.structure.shard import gene_path, path_genes
 
 SHAPES = list(enumerate(genes.ALL_SHAPES))
 

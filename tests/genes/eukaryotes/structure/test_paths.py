@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import gene_graphs as genes
 from structune.errors import DataError
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path, path_genes
+from structune.genes.eukaryotes.structure.shard import gene_path, path_genes
 from structune.genes.formats.record import Transcript, coding_problems
 
 BOTH = genes.exon_weights("both")

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import gene_graphs as genes
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.shard import gene_path
+from structune.genes.eukaryotes.structure.weights import Scaling, log_odds
 from structune.genes.eukaryotes.training import FOLDS, Tally, drawn_parts
 
 TEXTS = ["CCATGGTCAGCTAACCTTACATG", "ATGGTGTACAGGTAAGCATGTAA", "TTACTGACACATCATATGTAAC"]

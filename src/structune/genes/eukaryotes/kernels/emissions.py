@@ -86,33 +86,25 @@ def _span(part, nodes, windows, s, n):
 
 
 @bare_kernel
-def score_sites(nodes, letters, windows, w, out):
-    """Add the scores of sites to ``out``, which has a place more, for what is no site."""
-    n = letters.word.size
-    for s in range(nodes.site_signal.size):
-        words = letters.reverse_word if nodes.site_reverse[s] else letters.word
-        signal, total = nodes.site_signal[s], out[s]
-        for part in range(windows.start[signal], windows.start[signal + 1]):
-            begin, end = _span(part, nodes, windows, s, n)
-            weights, last_word = windows.weights[part], windows.last_word[part]
-            for p in range(begin, end):
-                # a shorter word is the end of a longer one, so its number is the last bits of that
-                if words[p] != windows.none:
-                    total += w[weights + (words[p] & last_word)]
-        out[s] = total
+def add_sites(nodes, letters, windows, sites, w, counts, factor):
+    """Add to each of ``sites`` its weights ``w``; or its use, times ``factor``, to the ``counts`` of these.
 
-
-@bare_kernel
-def count_sites(nodes, letters, windows, used, factor, out):
-    """Add how often each weight of a window is used."""
-    n = letters.word.size
+    ``sites`` has a place more, for what is no site; of ``w`` and ``counts`` the other one is empty.
+    """
+    n, is_scored = letters.word.size, w.size > 0
     for s in range(nodes.site_signal.size):
-        if abs(used[s]) > _NEGLIGIBLE:
+        if is_scored or abs(sites[s]) > _NEGLIGIBLE:
             words = letters.reverse_word if nodes.site_reverse[s] else letters.word
-            signal, each = nodes.site_signal[s], factor * used[s]
+            signal, total, used = nodes.site_signal[s], sites[s], factor * sites[s]
             for part in range(windows.start[signal], windows.start[signal + 1]):
                 begin, end = _span(part, nodes, windows, s, n)
                 weights, last_word = windows.weights[part], windows.last_word[part]
                 for p in range(begin, end):
+                    # a shorter word is the end of a longer one, so its number is the last bits of that
                     if words[p] != windows.none:
-                        out[weights + (words[p] & last_word)] += each
+                        if is_scored:
+                            total += w[weights + (words[p] & last_word)]
+                        else:
+                            counts[weights + (words[p] & last_word)] += used
+            if is_scored:
+                sites[s] = total

@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import emissions, sums
 from structune.genes.eukaryotes.kernels.nodes import EDGES, GENE, TYPES, Counts, Nodes, Scores, Sums
-from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
-from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays, find_nodes
-from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.genes.eukaryotes.structure.shard import (
+    ExonShard,
+    NodeArrays,
+    Path,
+    find_nodes,
+    path_nodes,
+    wrong_exon,
+)
+from structune.genes.eukaryotes.structure.weights import ExonWeights, Scaling
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
 from structune.structure import (
@@ -30,6 +35,7 @@ from structune.structure import (
     check_range,
     check_weights,
     offsets_of,
+    place_of,
 )
 
 _KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
@@ -45,20 +51,37 @@ class Evidence(NamedTuple):
     coding: FloatArray
 
 
+def checked_track(track: Any, name: str, n: int, n_tracks: int | None = None) -> FloatArray:
+    """Numbers that come with each base of a sequence; by default of any number of tracks."""
+    try:
+        values = np.asarray(track, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: found tracks {track!r:.60}, expected an array of numbers") from None
+    if n_tracks is None:
+        n_tracks = values.shape[-1] if values.ndim else 0
+    if values.shape != (n, n_tracks):
+        raise DataError(f"{name}: found tracks of shape {values.shape}, expected {(n, n_tracks)}")
+    if not np.isfinite(values).all():
+        raise DataError(f"{name}: found a track that is not finite")
+    return values
+
+
 class NodeColumns(NamedTuple):
     """What begins and ends at the nodes of a sequence: places of columns in a flat array of positions by
     columns, and the edges of left nodes."""
 
+    edges: IntArray
     begins: IntArray  # at left nodes: the column of their exons
     before: IntArray  # and what ends there: an intron, or what is between genes
     ends: IntArray  # at right nodes: the column of their exons
     after: IntArray  # and what begins there
-    edges: IntArray
 
 
 class ScoredSequence(NamedTuple):
-    """A sequence of a shard, with the scores that some weights give it."""
+    """A sequence of a shard, with the scores that some weights, those of a table, give it."""
 
+    table: int
+    tracks: FloatArray
     nodes: Nodes
     columns: NodeColumns
     letters: emissions.Letters
@@ -93,8 +116,8 @@ class ScoredSequence(NamedTuple):
         longest = self.scores.exons.shape[1] - 1
         return _KINDS[nodes.right_column[rights] // 3, *outer], np.minimum(lengths, longest)
 
-    def intron_places(self, lengths: IntArray) -> IntArray:
-        return np.minimum(lengths - self.scores.shortest, self.scores.introns.size - 1)
+    def intron_places(self, lengths: Array) -> Array:
+        return np.asarray(np.minimum(lengths - self.scores.shortest, self.scores.introns.size - 1))
 
     def best_exons(self, filled: Sums) -> tuple[IntArray, IntArray]:
         """The left and right nodes of the best set, from what `forward` filled for it."""
@@ -202,26 +225,23 @@ class ExonGraph(Structure):
         pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
         letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
         sizes = np.array([part.size for part in letters], np.int64)
-        tracks = [np.empty((0, self.weights.n_tracks))]
-        for s, ((_, values), n) in enumerate(zip(pairs, sizes.tolist(), strict=True)):
-            track = np.zeros((n, 0)) if values is None else np.asarray(values, np.float64)
-            shape = (n, self.weights.n_tracks)
-            if track.shape != shape:
-                raise DataError(f"sequence {s}: found tracks of shape {track.shape}, expected {shape}")
-            if not np.isfinite(track).all():
-                raise DataError(f"sequence {s}: found a track that is not finite")
-            tracks.append(track)
-        read = [self._words(part) for part in letters]
+        tracks = [
+            checked_track(
+                np.zeros((n, 0)) if track is None else track, f"sequence {s}", n, self.weights.n_tracks
+            )
+            for s, ((_, track), n) in enumerate(zip(pairs, sizes.tolist(), strict=True))
+        ]
+        own, reverse, nodes = self._read(letters)
         shard = ExonShard(
             check_weights(weights, len(pairs)),
             offsets_of(sizes),
             _joined(letters, np.int8),
-            _joined([a for a, _ in read], np.int16),
-            _joined([b for _, b in read], np.int16),
-            np.concatenate(tracks),
+            own,
+            reverse,
+            np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
             np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
             np.zeros(len(pairs), np.int8),
-            NodeArrays.joined([find_nodes(part, self.rules) for part in letters]),
+            nodes,
         )
         if outputs is not None:
             self._check_paths(shard)
@@ -239,23 +259,23 @@ class ExonGraph(Structure):
         check_range("words", shard.reverse_words, np.int16, (n,), *n_words)
         check_finite("tracks", shard.tracks, (n, self.weights.n_tracks))
         check_range("columns", shard.paths, np.int8, (n,), 0, self.weights.n_columns)
-        parts = [shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())]
-        nodes = NodeArrays.joined([find_nodes(part, self.rules) for part in parts])
-        for s, (part, a) in enumerate(zip(parts, shard.starts.tolist(), strict=False)):
-            own = shard.words[a : a + part.size], shard.reverse_words[a : a + part.size]
-            if not all(map(np.array_equal, own, self._words(part))):
-                raise DataError(f"sequence {s}: found words that are not those of its letters")
+        own, reverse, nodes = self._read([shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())])
+        for position in np.flatnonzero((own != shard.words) | (reverse != shard.reverse_words))[:1].tolist():
+            s, _ = place_of(position, shard.sizes())
+            raise DataError(f"sequence {s}: found words that are not those of its letters")
         for name, expected in vars(nodes).items():
             found = getattr(shard.nodes, name)
             if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
                 raise DataError(f"found {name} that are not those of the letters")
         self._check_paths(shard)
 
-    def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
-        """The numbers of words of both strands."""
-        both = np.empty((2, letters.size), np.int16)
-        words(letters, self.weights.word_length, *both)
-        return both[0], both[1]
+    def _read(self, letters: Sequence[NDArray[np.int8]]) -> tuple[Array, Array, NodeArrays]:
+        """What follows from the letters of sequences: words of both strands, joined, and nodes."""
+        both = [np.empty((2, part.size), np.int16) for part in letters]
+        for part, found in zip(letters, both, strict=True):
+            words(part, self.weights.word_length, *found)
+        own, reverse = np.concatenate([*both, np.empty((2, 0), np.int16)], axis=1)
+        return own, reverse, NodeArrays.joined([find_nodes(part, self.rules) for part in letters])
 
     def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
         """The paths of all sequences, one after the other; refuses sizes and columns that are not theirs."""
@@ -287,7 +307,7 @@ class ExonGraph(Structure):
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
     def _columns_of(self, nodes: Nodes) -> NodeColumns:
-        found, phases, n_columns = list[IntArray](), list[IntArray](), self.weights.n_columns
+        found, phases, n_columns = list[Any](), list[IntArray](), self.weights.n_columns
         left = nodes.left_position, nodes.left_column, nodes.left_mask, nodes.left_closing
         right = nodes.right_position, nodes.right_column, nodes.right_mask, nodes.right_opening
         for position, column, mask, splice in (left, right):
@@ -296,7 +316,7 @@ class ExonGraph(Structure):
             beyond = np.where(splice < 0, n_columns - 1, self._intron_columns[column // 3, phases[-1]])
             first = position.astype(np.int64) * n_columns
             found += first + column, first + beyond
-        return NodeColumns(*found, np.where(nodes.left_closing < 0, GENE, phases[0]))
+        return NodeColumns(np.where(nodes.left_closing < 0, GENE, phases[0]), *found)
 
     def _walked(self, columns: NodeColumns, lefts: IntArray, rights: IntArray, n: int) -> Path:
         """The path of n positions of exons by their left and right nodes."""
@@ -322,12 +342,8 @@ class ExonGraph(Structure):
         """Each sequence with its scores, by all weights by table."""
         weights = self.weights
         tables = {
-            k: (
-                weights.words(spread[k]),
-                weights.part(spread[k], "edges"),
-                *weights.length_scores(spread[k]),
-            )
-            for k in np.unique(shard.tables).tolist()
+            k: (weights.words(w), weights.part(w, "edges"), *weights.length_scores(w))
+            for k, w in ((k, spread[k]) for k in np.unique(shard.tables).tolist())
         }
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             w, (table, edges, exons, introns) = spread[shard.tables[s]], tables[int(shard.tables[s])]
@@ -339,14 +355,13 @@ class ExonGraph(Structure):
                 # decoding the same recursion
                 own = self.labels(shard.paths[a:b])[:, None]
                 extra = extra + cost[s] * (np.arange(len(weights.labels)) != own)
-            reverse = shard.reverse_words[a:b]
-            letters = emissions.Letters(
-                shard.words[a:b], reverse, extra, self._rows, self._is_reverse, weights.n_strands
-            )
+            emitted = shard.words[a:b], shard.reverse_words[a:b], extra
+            letters = emissions.Letters(*emitted, self._rows, self._is_reverse, weights.n_strands)
             prefix = np.zeros((b - a + 1, weights.n_columns), w.dtype)
-            emissions.add_up(table, letters, prefix)
             sites = np.zeros(nodes.site_signal.size + 1, w.dtype)
-            emissions.score_sites(nodes, letters, weights.around, w, sites)
+            if cost is not None or w.any():  # features alone need no scores
+                emissions.add_up(table, letters, prefix)
+                emissions.add_sites(nodes, letters, weights.around, sites, w, w[:0], 1.0)
             if evidence is not None:
                 sites[:-1] += evidence[s].sites
                 for strand in range(weights.n_strands):
@@ -358,7 +373,7 @@ class ExonGraph(Structure):
             right = flat[columns.ends] + sites[nodes.right_site] + np.append(edges, 0.0)[nodes.right_edge]
             of_nodes = left, right, flat[columns.after], prefix[-1, -1]
             scores = Scores(*of_nodes, exons, introns, _KINDS, *self.rules.introns)
-            yield ScoredSequence(nodes, columns, letters, scores)
+            yield ScoredSequence(int(shard.tables[s]), shard.tracks[a:b], nodes, columns, letters, scores)
 
     def labels(self, path: Path) -> Array:
         """The label of each position of one sequence: a row of the tables of words."""
@@ -380,7 +395,7 @@ class ExonGraph(Structure):
             lengths = nodes.left_position[lefts[1:]] - nodes.right_position[rights[:-1]]
             introns = lengths[nodes.left_closing[lefts[1:]] >= 0]
             np.add.at(counts.introns, sequence.intron_places(introns), 1.0)
-            self._add(shard, s, sequence, counts, factors[s], totals)
+            self._add(sequence, counts, factors[s], totals)
         self._learned.gather(totals, out)
 
     def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
@@ -392,18 +407,11 @@ class ExonGraph(Structure):
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
     def _add(
-        self,
-        shard: ExonShard,
-        s: int,
-        sequence: ScoredSequence,
-        counts: Counts,
-        factor: float,
-        totals: Array,
-        squared: bool = False,
+        self, sequence: ScoredSequence, counts: Counts, factor: float, totals: Array, squared: bool = False
     ) -> None:
         """Add counts of a sequence, `factor` times, to those of its table; of tracks squares if asked for."""
         weights, nodes, letters, dtype = self.weights, sequence.nodes, sequence.letters, totals.dtype
-        out, n_labels = totals[shard.tables[s]], len(weights.labels)
+        out, n_labels = totals[sequence.table], len(weights.labels)
         table, uses = np.zeros((n_labels, weights.no_word + 1), dtype), self._uses(sequence, counts)
         rows = np.zeros((letters.word.size if weights.n_tracks else 0, n_labels), dtype)
         emissions.count_up(uses, letters, factor, table, rows)
@@ -413,12 +421,12 @@ class ExonGraph(Structure):
         for found, of_left, of_right in ((sites, nodes.left_site, nodes.right_site), of_edges):
             np.add.at(found, of_left, counts.left)
             np.add.at(found, of_right, counts.right)
-        emissions.count_sites(nodes, letters, weights.around, sites, factor, out)
+        emissions.add_sites(nodes, letters, weights.around, sites, out[:0], out, factor)
         weights.part(out, "edges")[:] += factor * edges[:-1]
         weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
         if weights.n_tracks:
-            tracks = shard.tracks[shard.starts[s] : shard.starts[s + 1]]
-            weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
+            values = sequence.tracks**2 if squared else sequence.tracks
+            weights.part(out, "tracks")[:] += rows.T @ values
 
     def _uses(self, sequence: ScoredSequence, counts: Counts) -> Array:
         """How often each column emits each position, by how often nodes are used; and one position more."""
@@ -435,8 +443,8 @@ class ExonGraph(Structure):
         """What is at all sites, as if each were one: windows and flanks alone are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
         for sequence, factor in zip(self._scored(shard, nothing), shard.weights.tolist(), strict=True):
-            every = np.ones(sequence.nodes.site_signal.size)
-            emissions.count_sites(sequence.nodes, sequence.letters, self.weights.around, every, factor, found)
+            every, around = np.ones(sequence.nodes.site_signal.size + 1), self.weights.around
+            emissions.add_sites(sequence.nodes, sequence.letters, around, every, found[:0], found, factor)
         return found
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -462,8 +470,7 @@ class ExonGraph(Structure):
         for s, sequence in enumerate(self._scored(shard, spread)):
             values[s], filled = sequence.forward()
             if out is not None:
-                counts = sequence.backward(values[s], filled)
-                self._add(shard, s, sequence, counts, factors[s], totals, squared)
+                self._add(sequence, sequence.backward(values[s], filled), factors[s], totals, squared)
         if out is not None:
             self._learned.gather(totals, out, squared)
         return values
@@ -503,10 +510,9 @@ class ExonGraph(Structure):
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
         """The number of positions with another label."""
-        found = []
         # the Hamming distance of labels, which do not tell strands apart
-        for a, b in pairwise(shard.starts.tolist()):
-            found.append(np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])))
+        parts = pairwise(shard.starts.tolist())
+        found = [np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])) for a, b in parts]
         return np.array(found, np.float64)
 
 

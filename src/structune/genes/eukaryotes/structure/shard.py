@@ -3,18 +3,29 @@ introns may begin and end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, make_dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, make_dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structune.errors import DataError
 from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP, Nodes
-from structune.genes.eukaryotes.structure.weights import ACCEPTOR, SIGNALS, START, STOPS, GeneRules
+from structune.genes.eukaryotes.structure.weights import (
+    ACCEPTOR,
+    SIGNALS,
+    START,
+    STOPS,
+    ExonWeights,
+    GeneRules,
+)
+from structune.genes.formats.record import Exons, Transcript
 from structune.genes.nucleotides import LETTERS, Letters, reverse_complement
 from structune.structure import Array, FloatArray, IntArray, SequenceShard, offsets_of, take_segments
 
+Path = NDArray[np.int8]
 _GROUPS = {name.partition("_")[0]: name for name in Nodes._fields}  # rows of offsets, and an array of each
 _GROUP_OF = {name: list(_GROUPS).index(name.partition("_")[0]) for name in Nodes._fields}
 _START, _STOP, _DONOR, _ACCEPTOR = map(SIGNALS.index, ("start", "stop", "donor", "acceptor"))
@@ -112,8 +123,7 @@ class ExonShard(SequenceShard):
 # --- where exons begin and end ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(NamedTuple):
     """Left or right ends of exons, an entry each.
 
     ``position``: between bases; ``column``: the position of the first base of a codon modulo 3, and 3 more on
@@ -128,18 +138,11 @@ class Ends:
     pair: IntArray
     edge: IntArray
 
-    @classmethod
-    def joined(cls, parts: Sequence[Ends]) -> Ends:
-        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
-
-    def take(self, chosen: Array) -> Ends:
-        return Ends(*(array[chosen] for array in vars(self).values()))
-
     def mirrored(self, n: int) -> Ends:
         """The same of the reverse strand, in the order of the other: a frame is that of a codon's leftmost
         base."""
         pair = np.where(self.pair < 0, -1, self.pair + _N_SHORT)
-        return replace(self, position=n - self.position, column=3 + (n - self.column) % 3, pair=pair)
+        return self._replace(position=n - self.position, column=3 + (n - self.column) % 3, pair=pair)
 
     @property
     def inner(self) -> NDArray[np.bool_]:
@@ -225,24 +228,25 @@ def find_nodes(letters: Letters, rules: GeneRules) -> Nodes:
         left_parts += [each.mirrored(n) for each in ends]
         right_parts += [each.mirrored(n) for each in begins]
         stops.append(np.sort(n - 3 - motif_at(other, STOPS)))
-    lefts, rights = Ends.joined(left_parts), Ends.joined(right_parts)
+    lefts, rights = (Ends(*np.concatenate(parts, axis=1)) for parts in (left_parts, right_parts))
     # Left nodes: those of whole exons first, by column, position, and inner before outer ones, which is the
     # order of the keys of `_ranges`. A split codon is told at the right node: on the reverse strand it was
     # found at the left one.
-    lefts = lefts.take(np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole)))
+    order = np.lexsort((lefts.inner < 1, lefts.position, lefts.column, ~lefts.whole))
+    lefts = Ends(*(of[order] for of in lefts))
     first, last, edge = _ranges(lefts, rights, stops)
     some = np.flatnonzero(first < last)
     # right nodes by position, those of one splice site next to each other; without those that no exon ends at
     order = np.lexsort((~rights.whole, rights.column % 3, ~rights.inner, rights.column // 3, rights.position))
     order = order[np.isin(order, some, assume_unique=True)]
-    rights, first, last = replace(rights, edge=edge).take(order), first[order], last[order]
+    rights = Ends(*(of[order] for of in rights._replace(edge=edge)))
     opening, opening_first, openings, opening_masks = _groups(rights)
     closing, _, closings, closing_masks = _groups(lefts)
     left_site, right_site, sites = _sites(lefts, rights)
     left = lefts.position, lefts.column, closing, lefts.mask, left_site, np.lexsort((closing, lefts.position))
-    right = rights.position, rights.column, opening, rights.mask, right_site, rights.edge, first, last
+    right = rights.position, rights.column, opening, rights.mask, right_site, rights.edge
     splices = openings, opening_masks, closings, closing_masks, opening_first
-    return Nodes(*left, *right, *splices, *sites)
+    return Nodes(*left, *right, first[order], last[order], *splices, *sites)
 
 
 def _ranges(lefts: Ends, rights: Ends, stops: Sequence[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
@@ -291,10 +295,96 @@ def _groups(side: Ends) -> tuple[IntArray, IntArray, IntArray, IntArray]:
 def _sites(lefts: Ends, rights: Ends) -> tuple[IntArray, IntArray, tuple[Array, Array, Array]]:
     """The site of each node (the number of sites for none); position, strand and signal of each."""
     # the signal of several nodes at a position is one site: it is scored once
-    both, n_left = Ends.joined([lefts, rights]), lefts.position.size
+    both, n_left = Ends(*np.concatenate([lefts, rights], axis=1)), lefts.position.size
     most, some = 1 + int(both.position.max(initial=0)), both.signal >= 0
     all_keys = (both.signal * 2 + both.column // 3) * most + both.position
     keys, numbers = np.unique(all_keys[some], return_inverse=True)
     found, what = np.full(both.position.size, keys.size), keys // most
     found[some] = numbers.ravel()
     return found[:n_left], found[n_left:], (keys % most, what % 2 > 0, what // 2)
+
+
+# --- genes as paths, the column that emits each position ----------------------------------------------------
+
+
+def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -> Path:
+    """The column of each of n positions.
+
+    Refuses transcripts that overlap, reach beyond the sequence, or are of a strand that the model does not
+    have. What else is not a gene, such as introns without the right ends, `ExonGraph.encode` refuses.
+    """
+    path = np.full(n, weights.n_columns - 1, np.int8)
+    ordered = sorted(transcripts, key=lambda t: t.start)
+    for a, b in pairwise(ordered):
+        if b.start <= a.end:
+            raise DataError(f"transcripts {a.name} and {b.name} overlap or touch")
+    for t in ordered:
+        if t.end > n:
+            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {n}")
+        if t.strand not in weights.rules.signs:
+            raise DataError(
+                f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
+            )
+        # `seen` bases of the gene come before an exon, along its strand. The column is where codons begin
+        # modulo 3: `seen` bases before the exon, or on the reverse strand, where codons are read leftwards,
+        # behind it.
+        reverse, seen = t.strand == "-", 0
+        order = -1 if reverse else 1
+        for (start, end), intron in zip(t.exons[::order], [*t.introns[::order], (0, 0)], strict=True):
+            path[start:end] = 3 + (end + seen) % 3 if reverse else (start - seen) % 3
+            seen += end - start
+            phase = seen % 3 if weights.n_introns > 1 else 0
+            path[slice(*intron)] = 3 * weights.n_strands + weights.n_introns * reverse + phase
+    return path
+
+
+def path_genes(weights: ExonWeights, path: Path) -> list[tuple[str, Exons]]:
+    """The strand and coding parts of each gene on a path, by start."""
+    between, n_coding = weights.n_columns - 1, 3 * weights.n_strands
+    found = []
+    for a, b in _runs(path != between):
+        exons = tuple((a + c, a + d) for c, d in _runs(path[a:b] < n_coding))
+        found.append(("-" if path[a] >= 3 else "+", exons))
+    return found
+
+
+def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where runs of marked positions begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False]))))
+    return [(a, b) for a, b in edges.reshape(-1, 2).tolist()]
+
+
+def path_nodes(weights: ExonWeights, nodes: Nodes, path: Path) -> tuple[IntArray, IntArray]:
+    """The left and right nodes of the exons of a path, in order; -1 where there is none."""
+    found = list[tuple[int, int]]()
+    is_between = np.concatenate(([True], path == weights.n_columns - 1, [True]))
+    for a, b in _runs(path < 3 * weights.n_strands):
+        # one right node there alone is joined with a left one here, also of exons of one or two bases
+        for r in range(*np.searchsorted(nodes.right_position, np.array([b, b + 1], np.int32)).tolist()):
+            some = np.arange(nodes.right_first[r], nodes.right_last[r])
+            is_here = (nodes.left_position[some] == a) & ((nodes.left_closing[some] < 0) == is_between[a])
+            is_end = nodes.right_column[r] == path[a] and (nodes.right_opening[r] < 0) == is_between[b + 1]
+            if is_end and is_here.any():
+                found.append((int(some[np.argmax(is_here)]), r))
+                break
+        else:
+            found.append((-1, -1))
+    lefts, rights = np.array(found, np.int64).reshape(-1, 2).T
+    return lefts, rights
+
+
+def wrong_exon(nodes: Nodes, lefts: IntArray, rights: IntArray, shortest: int) -> int:
+    """The first exon of a walk that is none, or does not follow the one before it; -1 if all do."""
+    n, n_all = int(np.argmax(np.append(lefts, -1) < 0)), len(lefts)  # those before are exons
+    x, r = lefts[:n], rights[:n]
+    is_outer, ends_gene = nodes.left_closing[x] < 0, nodes.right_opening[r] < 0
+    wrong = is_outer != np.append(True, ends_gene)[:n]
+    later, before = x[1:], r[:-1]
+    same_type = (nodes.left_mask[later] & nodes.right_mask[before]) > 0
+    same_strand = nodes.left_column[later] // 3 == nodes.right_column[before] // 3
+    is_long = nodes.left_position[later] - nodes.right_position[before] >= shortest
+    wrong[1:] |= ~is_outer[1:] & ~(same_type & same_strand & is_long)
+    wrong = np.append(wrong, n < n_all)
+    if wrong.any():
+        return int(np.argmax(wrong))
+    return -1 if not n or ends_gene[-1] else n - 1
