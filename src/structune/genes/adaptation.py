@@ -93,8 +93,8 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
 def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
     """Of genes with introns: what a model expects in a genome is counted in place of known genes."""
     finder._check_fitted()
-    graph = finder.graph_
-    if graph.scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
+    graph, scaling = finder.graph_, finder.graph_.scaling
+    if scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
         raise CapabilityError(
             f"found features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks, "
             "expected a GeneFinder with features='full', loss='log' and no tracks"
@@ -126,11 +126,11 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
     with Monitor(finder.verbose) as monitor:
         for k in range(1, rounds + 1):
             # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
-            counts = counted(adapted.graph_.all_weights(finder.coef_))
+            counts = counted(scaling.spread(finder.coef_)[0])
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
                 raise DataError("found nothing that could be learned from: expected sequences with genes")
-            table = log_odds(graph.weights, counts, decoys)
-            adapted.graph_ = ExonGraph(graph.weights, Scaling(graph.weights, table[None]))
+            scaling = Scaling(graph.weights, log_odds(graph.weights, counts, decoys)[None])
+            adapted.graph_ = ExonGraph(graph.weights, scaling)
             new, before = float(np.abs(counts - before).sum() / counts.sum()), counts
             monitor.record("adapt", done=k / rounds, new=new)
             if new <= _SETTLED:

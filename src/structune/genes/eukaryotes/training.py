@@ -95,7 +95,8 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
     found = scaling.origin
     if center is None:
         return found
-    known = _known() if isinstance(center, str) else _weights_of(center)
+    center = _common() if isinstance(center, str) else center
+    known = dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
     # a name that the center does not have, as of a bin of lengths, keeps the mean that it would have without
     for k, name in enumerate(scaling.names()):
         if name.startswith(_KINDS):
@@ -104,14 +105,9 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
 
 
 @cache
-def _known() -> dict[str, float]:
-    """Weights by name of the model of what organisms have in common."""
-    return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
-
-
-def _weights_of(center: Any) -> dict[str, float]:
-    """Weights by name of a finder."""
-    return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
+def _common() -> Any:
+    """The model of what organisms have in common."""
+    return load_shipped("structune.genes.eukaryotes", IN_COMMON)
 
 
 def check_center(center: Any) -> None:

@@ -103,7 +103,7 @@ class ScoredSequence(NamedTuple):
         return value, filled
 
     def backward(self, value: Any, filled: Sums) -> Counts:
-        """Expected counts, by the log-partition and the sums of `forward`."""
+        """Expected counts, by what `forward` returned."""
         counts = self.no_counts()
         sums.backward(self.nodes, self.scores, filled, value, counts)
         return counts
@@ -198,10 +198,6 @@ class ExonGraph(Structure):
         if self.scaling is None:
             return self
         return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
-
-    def all_weights(self, w: FloatArray) -> FloatArray:
-        """Those that a model without a scaling would have, with the table of all examples."""
-        return np.asarray(self._learned.spread(w)[0])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
