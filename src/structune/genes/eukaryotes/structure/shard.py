@@ -107,17 +107,10 @@ class ExonShard(SequenceShard):
     def take(self, indices: Any) -> ExonShard:
         chosen = self._chosen(indices)
         starts, parts = take_segments(self.starts, chosen)
-        return ExonShard(
-            self.weights[chosen],
-            starts,
-            self.letters[parts],
-            self.words[parts],
-            self.reverse_words[parts],
-            self.tracks[parts],
-            self.paths[parts] if self.paths.size else self.paths,
-            self.tables[chosen],
-            self.nodes.take(chosen),
-        )
+        of_positions = (of[parts] for of in (self.letters, self.words, self.reverse_words, self.tracks))
+        paths = self.paths[parts] if self.paths.size else self.paths
+        of_examples = self.tables[chosen], self.nodes.take(chosen)
+        return ExonShard(self.weights[chosen], starts, *of_positions, paths, *of_examples)
 
 
 # --- where exons begin and end ----------------------------------------------------------------------------
@@ -165,15 +158,7 @@ def motif_at(letters: Letters, motifs: Sequence[str]) -> IntArray:
 
 def _ends(position: Array, frame: Array, signal: int, mask: Any = 0, pair: Any = -1, edge: int = -1) -> Ends:
     """Ends at positions, with their frames, of one signal; other numbers may be one for all."""
-    more = (np.broadcast_to(each, position.shape).astype(np.int64) for each in (mask, signal, pair, edge))
-    return Ends(position, np.asarray(frame % 3), *more)
-
-
-def _letter(letters: Letters, positions: IntArray) -> Letters:
-    """Letters at positions, unknown beyond the ends."""
-    # what lies before the start or behind the end reads the N behind the last letter
-    padded = np.concatenate((letters, np.full(3, 4, np.int8)))
-    return padded[np.where((positions < 0) | (positions >= letters.size), letters.size, positions)]
+    return Ends(*np.broadcast_arrays(position, frame % 3, mask, signal, pair, edge))
 
 
 def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], list[Ends]]:
@@ -183,8 +168,9 @@ def strand_ends(letters: Letters, donors: Sequence[str]) -> tuple[list[Ends], li
     donor = donor[donor > 0]  # an exon has a base at least
     acceptor = motif_at(letters, (ACCEPTOR,)) + 2
     acceptor = acceptor[acceptor < letters.size]
-    last, before = _letter(letters, donor - 1), _letter(letters, donor - 2)
-    here, after = _letter(letters, acceptor), _letter(letters, acceptor + 1)
+    # two letters before each donor, and two behind each acceptor: beyond the ends they are unknown
+    padded = np.concatenate(([4], letters, [4, 4]))
+    last, before, here, after = (padded[at] for at in (donor, donor - 1, acceptor + 1, acceptor + 2))
 
     # After T a codon is a stop with AA, AG or GA. Bits of masks are types of introns (`TYPES`): an acceptor
     # admits those after which its first bases make no stop codon, and no start but ATG.
