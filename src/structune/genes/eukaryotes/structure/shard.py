@@ -107,10 +107,11 @@ class ExonShard(SequenceShard):
     def take(self, indices: Any) -> ExonShard:
         chosen = self._chosen(indices)
         starts, parts = take_segments(self.starts, chosen)
-        of_positions = (of[parts] for of in (self.letters, self.words, self.reverse_words, self.tracks))
+        arrays: tuple[Any, ...] = self.letters, self.words, self.reverse_words, self.tracks
         paths = self.paths[parts] if self.paths.size else self.paths
-        of_examples = self.tables[chosen], self.nodes.take(chosen)
-        return ExonShard(self.weights[chosen], starts, *of_positions, paths, *of_examples)
+        of_positions = [array[parts] for array in arrays]
+        of_examples: Any = paths, self.tables[chosen], self.nodes.take(chosen)
+        return ExonShard(self.weights[chosen], starts, *of_positions, *of_examples)
 
 
 # --- where exons begin and end ----------------------------------------------------------------------------
