@@ -108,10 +108,12 @@ class ExonShard(SequenceShard):
         chosen = self._chosen(indices)
         starts, parts = take_segments(self.starts, chosen)
         arrays: tuple[Any, ...] = self.letters, self.words, self.reverse_words, self.tracks
+        letters, words, reverse, tracks = (array[parts] for array in arrays)
         paths = self.paths[parts] if self.paths.size else self.paths
-        of_positions = [array[parts] for array in arrays]
-        of_examples: Any = paths, self.tables[chosen], self.nodes.take(chosen)
-        return ExonShard(self.weights[chosen], starts, *of_positions, *of_examples)
+        of_positions = letters, words, reverse, tracks, paths
+        return ExonShard(
+            self.weights[chosen], starts, *of_positions, self.tables[chosen], self.nodes.take(chosen)
+        )
 
 
 # --- where exons begin and end ----------------------------------------------------------------------------
