@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from laws import Problem
 from simulated_genes import flip
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.shard import gene_path
 from structune.genes.eukaryotes.structure.weights import ExonWeights, GeneRules
 from structune.genes.formats.record import Transcript
 

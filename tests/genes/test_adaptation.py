@@ -12,7 +12,7 @@ from structune.errors import CapabilityError, DataError
 from structune.genes import adaptation
 from structune.genes.eukaryotes import gene_finder
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.scaling import log_odds
+from structune.genes.eukaryotes.structure.weights import log_odds
 from structune.running import Run
 
 OTHER = ["AAA", "GAA", "TTA", "ATT", "AAT", "TTT", "ACA", "TCA"]

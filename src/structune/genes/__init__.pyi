@@ -10,7 +10,7 @@ from .data import (
 )
 from .eukaryotes.gene_finder import GeneFinder as GeneFinder
 from .eukaryotes.structure.exon_graph import ExonGraph as ExonGraph
-from .eukaryotes.structure.scaling import Scaling as Scaling
+from .eukaryotes.structure.weights import Scaling as Scaling
 from .examples import SkippedGenesWarning as SkippedGenesWarning
 from .formats.dna import read_dna as read_dna
 from .formats.genbank import read_genbank as read_genbank

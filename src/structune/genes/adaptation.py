@@ -12,12 +12,13 @@ from structune.errors import CapabilityError, DataError
 from structune.genes.eukaryotes.gene_finder import GeneFinder
 from structune.genes.eukaryotes.kernels.nodes import GENE
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
+from structune.genes.eukaryotes.structure.weights import Scaling, log_odds
 from structune.genes.formats.record import AnnotatedSequence
 from structune.genes.inputs import annotated_sequences
 from structune.genes.prokaryotes import adaptation as prokaryotes
 from structune.genes.prokaryotes.orf_finder import OrfFinder
 from structune.genes.prokaryotes.prokaryotic_gene_finder import ProkaryoticGeneFinder
+from structune.learning.parameters import Range, check_number
 from structune.running.executors import make_executor
 from structune.running.memory import batches
 from structune.running.monitor import Monitor
@@ -43,19 +44,17 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     all sets of genes (Baum and Welch); scales and deviations stay. It ends when counts change no more. Of
     genomes of more than 16 million bases parts from everywhere are looked at.
 
-    Of bacteria and archaea, what is found in each round is taken for the annotation, also genes that go on
-    beyond the ends of contigs. All weights are learned from it by the ramp loss, which forgives mistakes,
-    with the default penalties. When no more than one gene in a hundred is new, weights are learned once more
-    by the log loss, so that genes have probabilities. Of genomes of more than two million bases as many are
-    learned from, in parts from everywhere. Then where genes begin is learned, from the stops alone of all
-    that cannot begin before their contig (`StartModel`), if there are 200 of them.
+    Of bacteria and archaea, what is found in each round is taken for the annotation, and all weights are
+    learned from it by the ramp loss, which forgives mistakes. When no more than one gene in a hundred is new,
+    weights are learned once more by the log loss, so that genes have probabilities. Of genomes of more than
+    two million bases as many are learned from, in parts from everywhere. Then where genes begin is learned,
+    from the stops alone of genes that cannot begin before their contig (`StartModel`), if there are 200.
 
     Parameters
     ----------
     finder : GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder
-        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`, or one of organisms not
-        too far away. Of genes with introns one with ``features="full"`` and without tracks, such as
-        `GeneFinder.pretrained`.
+        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`. Of genes with introns
+        one with ``features="full"`` and without tracks, such as `GeneFinder.pretrained`.
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
@@ -64,8 +63,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     Returns
     -------
     GeneFinder or ProkaryoticGeneFinder
-        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`,
-        but for the tolerance of one of metagenomes, which is 0.001.
+        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`.
 
     Raises
     ------
@@ -74,16 +72,15 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     CapabilityError
         Not such a finder.
     KeyboardInterrupt
-        A fit alone ends with the best weights so far. Here it is one of many, so the whole is interrupted.
+        One fit alone would end with the best weights so far; the whole is interrupted.
 
     Warns
     -----
     LittleToLearnWarning
         A genome without introns has less than 200,000 bases in contigs of 1,000 or more, and less than a
-        million in contigs of 500: what is learned there may find less than `finder` does.
+        million in contigs of 500.
     """
-    if isinstance(rounds, bool) or not isinstance(rounds, int | np.integer) or rounds < 1:
-        raise DataError(f"rounds={rounds!r}: expected a whole number > 0")
+    check_number("rounds", rounds, Range(0, whole=True, open=True))
     if isinstance(finder, GeneFinder):
         return _counted_anew(finder, X, int(rounds))
     if isinstance(finder, OrfFinder):
@@ -96,13 +93,20 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
 def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
     """Of genes with introns: what a model expects in a genome is counted in place of known genes."""
     finder._check_fitted()
-    graph = finder.graph_
-    if graph.scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
+    graph, scaling = finder.graph_, finder.graph_.scaling
+    if scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
         raise CapabilityError(
             f"found features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks, "
             "expected a GeneFinder with features='full', loss='log' and no tracks"
         )
-    pieces, plain, adapted = _sample(annotated_sequences(X, None)), ExonGraph(graph.weights), copy(finder)
+    # every k-th piece of the genome, with the least k that makes them no more than _ENOUGH bases
+    pieces = [
+        each.sequence[start : start + _AT_ONCE]
+        for each in annotated_sequences(X, None)
+        for start in range(0, len(each.sequence), _AT_ONCE)
+    ]
+    pieces = pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]
+    plain, adapted = ExonGraph(graph.weights), copy(finder)
 
     def counted(w: FloatArray | None) -> FloatArray:
         """How often each weight is expected to be used, or what decoys have, in all pieces."""
@@ -122,24 +126,13 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
     with Monitor(finder.verbose) as monitor:
         for k in range(1, rounds + 1):
             # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
-            counts = counted(adapted.graph_.all_weights(finder.coef_))
+            counts = counted(scaling.spread(finder.coef_)[0])
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
                 raise DataError("found nothing that could be learned from: expected sequences with genes")
-            table = log_odds(graph.weights, counts, decoys)
-            adapted.graph_ = ExonGraph(graph.weights, Scaling(graph.weights, table[None]))
+            scaling = Scaling(graph.weights, log_odds(graph.weights, counts, decoys)[None])
+            adapted.graph_ = ExonGraph(graph.weights, scaling)
             new, before = float(np.abs(counts - before).sum() / counts.sum()), counts
             monitor.record("adapt", done=k / rounds, new=new)
             if new <= _SETTLED:
                 break
     return adapted
-
-
-def _sample(sequences: Sequence[AnnotatedSequence]) -> list[str]:
-    """Pieces of all sequences, or every so many of them where there are more bases than enough."""
-    pieces = [
-        each.sequence[start : start + _AT_ONCE]
-        for each in sequences
-        for start in range(0, len(each.sequence), _AT_ONCE)
-    ]
-    # every k-th piece, with the least k that makes them no more than _ENOUGH bases
-    return pieces[:: 1 + sum(map(len, pieces)) // _ENOUGH]

@@ -3,6 +3,7 @@ that evaluations use, too."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -75,18 +76,15 @@ class ReadAhead:
         yield from self._source
         self._source.check()
 
-    def whole(self) -> list[AnnotatedSequence]:
-        self._held += self._source
-        self._source.check()
-        self.are_held = True
-        return self._held
-
-    def first(self) -> list[AnnotatedSequence]:
-        """As many as tell genetic codes apart."""
+    def ahead(self, n_bases: float = math.inf) -> list[AnnotatedSequence]:
+        """Sequences of so many bases, such as tell genetic codes apart, or all."""
         n = sum(len(each.sequence) for each in self._held)
-        while n < ENOUGH and (each := next(self._source, None)) is not None:
+        while n < n_bases and (each := next(self._source, None)) is not None:
             self._held.append(each)
             n += len(each.sequence)
+        if n_bases == math.inf:
+            self._source.check()
+            self.are_held = True
         return self._held
 
 
@@ -100,7 +98,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
     def nearest_node(tree: MultitaskEstimator) -> str:
         check_hints(tree.model_)
         try:
-            node, _ = nearest(tree, sequences.whole(), finding.code)
+            node, _ = nearest(tree, sequences.ahead(), finding.code)
         except CapabilityError as error:
             nodes = ", ".join(tree.tree_.nodes)
             raise CapabilityError(f"{model}: {error}; or --task with one of: {nodes}") from None
@@ -113,7 +111,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
     finder.set_params(closed=finding.closed or finder.closed)
     if not finder.has_introns:
         is_whole = adapts or (finder.is_of_many and not finding.meta) or sequences.are_held
-        some = sequences.whole() if is_whole else sequences.first()
+        some = sequences.ahead() if is_whole else sequences.ahead(ENOUGH)
         is_free = finding.code is None and (is_whole or finding.task is not None)
         finder = with_suiting_code(finder, some, file, is_free)
     if not finding.adapt:
@@ -121,13 +119,13 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
     if finder.has_introns:
         # a genome of bacteria is dense with long open reading frames, which a model of introns would learn
         # from
-        share = sure_share(MetagenomeFinder.pretrained(), sequences.whole())
+        share = sure_share(MetagenomeFinder.pretrained(), sequences.ahead())
         if share > _DENSE:
             what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
             say(f"{file}: {what}, for which is --model pretrained")
     finder.set_params(verbose=int(not finding.quiet))
     try:
-        return adapt(finder, sequences.whole(), finding.adapt)
+        return adapt(finder, sequences.ahead(), finding.adapt)
     except CapabilityError as error:
         raise CapabilityError(f"{model}: {error}") from None
 
@@ -136,11 +134,10 @@ class _Evidence:
     """What files tell of sequences beside them: hints, and what genes keep away from."""
 
     def __init__(self, finding: Finding) -> None:
-        self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {}
-        if finding.hints is not None:
-            self._read["hints"] = finding.hints, read_hints(finding.hints)
-        if finding.avoid is not None:
-            self._read["avoid"] = finding.avoid, read_regions(finding.avoid)
+        readers: Any = ("hints", finding.hints, read_hints), ("avoid", finding.avoid, read_regions)
+        self._read: dict[str, tuple[Path, Mapping[str, Any]]] = {
+            name: (path, read(path)) for name, path, read in readers if path is not None
+        }
         self._weight = {} if finding.hints is None else {"hint_weight": finding.hint_weight}
         self._unused: list[dict[str, Counter[str]]] = []  # one a call, each of which has a thread of its own
         self._names = list[str]()  # of sequences that came
@@ -148,12 +145,11 @@ class _Evidence:
     def of(self, sequences: Sequence[AnnotatedSequence]) -> dict[str, Any]:
         """What `predict` takes."""
         self._names += [each.name for each in sequences]
-        given = {
-            name: [found.get(each.name, []) for each in sequences] for name, (_, found) in self._read.items()
-        }
-        unused: dict[str, Counter[str]] = {}
-        self._unused.append(unused)
-        return given | self._weight | ({"unused": unused} if given else {})
+        if not self._read:
+            return {}
+        self._unused.append({})
+        of_each = {k: [found.get(s.name, []) for s in sequences] for k, (_, found) in self._read.items()}
+        return of_each | self._weight | {"unused": self._unused[-1]}
 
     def tell_left(self) -> None:
         """Say of which names no sequence came, and what has no effect on those that did."""
@@ -223,11 +219,9 @@ def open_finder(
     meta: bool = False,
     adapts: bool = False,
 ) -> Finder:
-    """A model that train or tune saved, or one that comes with structune: of any prokaryotes, of the tree of
-    them for a `node`, or of an organism with introns.
-
-    Of a tree of tasks that of the `node`, or the nearest. Whoever `adapts` it may have what organisms have in
-    common; for `meta` only one for metagenomes will do.
+    """A model that train or tune saved, or that comes with structune; of a tree of tasks that of the
+    `node`, or the nearest. Whoever `adapts` it may have what organisms have in common;
+    `meta` asks for one for metagenomes.
     """
     is_file = Path(path).is_file()
     if path == IN_COMMON and not (adapts or is_file):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import add, itemgetter
 from typing import NamedTuple
 
@@ -47,6 +48,8 @@ class GeneScores:
         For each of `GENE_LEVELS`: how many are annotated, how many predicted, how many of the annotated were
         found, and how many of the predicted are right. The last two differ for genes only, where two
         predicted ones may each match a transcript of one annotated gene.
+    nucleotide, exon, transcript, gene : GeneAccuracy
+        Accuracy at each level, all sequences together.
     """
 
     contigs: tuple[str, ...]
@@ -57,25 +60,10 @@ class GeneScores:
         sums = self.counts[:, _level(level)].sum(axis=0).astype(np.float64)
         return GeneAccuracy(*(float(_statistic(sums, measure)) for measure in _MEASURES))
 
-    @property
-    def nucleotide(self) -> GeneAccuracy:
-        """Accuracy of coding bases."""
-        return self.pooled("nucleotide")
-
-    @property
-    def exon(self) -> GeneAccuracy:
-        """Accuracy of the coding parts of exons, by both ends."""
-        return self.pooled("exon")
-
-    @property
-    def transcript(self) -> GeneAccuracy:
-        """Accuracy of transcripts, by all their exons."""
-        return self.pooled("transcript")
-
-    @property
-    def gene(self) -> GeneAccuracy:
-        """Accuracy of genes, by at least one of their transcripts."""
-        return self.pooled("gene")
+    nucleotide = cached_property[GeneAccuracy](lambda self: self.pooled("nucleotide"))
+    exon = cached_property[GeneAccuracy](lambda self: self.pooled("exon"))
+    transcript = cached_property[GeneAccuracy](lambda self: self.pooled("transcript"))
+    gene = cached_property[GeneAccuracy](lambda self: self.pooled("gene"))
 
 
 def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = None) -> GeneScores:
@@ -83,9 +71,8 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
 
     Sensitivity is the share of what is annotated that was found, precision (which the field calls
     specificity) the share of what was predicted that is right. All levels tell the strands apart, and count
-    coding parts only. At the nucleotide level the bases that are coding in any transcript count. Exons are
-    right if both ends are, transcripts if all their exons are; those that several transcripts share, or
-    transcripts with the same exons, count once. A gene is right if at least one of its transcripts is.
+    coding parts only. Exons are right if both ends are, transcripts if all their exons are; what several
+    transcripts share counts once. A gene is right if at least one of its transcripts is.
 
     Parameters
     ----------
@@ -94,8 +81,7 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
     regions : mapping of str to intervals, optional
         Where the annotation is known, by contig: 0-based half-open intervals. Nothing is scored on contigs
         that have none. Only bases within them count; exons and transcripts count, whole, if one of their
-        coding bases lies within, and genes if one of their transcripts counts. So a prediction across the
-        border of a region is right or wrong as anywhere, and one beyond it is of no account.
+        coding bases lies within, and genes if one of their transcripts counts.
     """
     both, counts = [counted(of, regions) for of in (annotated, predicted)], dict[str, list[tuple[int, ...]]]()
     for contig in dict.fromkeys([*both[0], *both[1]]):
@@ -142,18 +128,17 @@ def gene_difference(
     """
     if measure not in _MEASURES:
         raise DataError(f"found the measure {measure!r}, expected one of {_MEASURES}")
-    contigs = dict.fromkeys([*a.contigs, *b.contigs])
-    counts_a, counts_b = (_rows(scores, contigs, _level(level)) for scores in (a, b))
+    contigs, at, none = dict.fromkeys([*a.contigs, *b.contigs]), _level(level), np.zeros(4, np.int64)
+    known = [dict(zip(of.contigs, of.counts[:, at], strict=True)) for of in (a, b)]
+    counts_a, counts_b = (np.array([of.get(c, none) for c in contigs]).reshape(-1, 4) for of in known)
     if not np.array_equal(counts_a[:, 0], counts_b[:, 0]):
         raise DataError("found scores against two annotations, expected the same one")
     return paired_difference(counts_a, counts_b, lambda sums: _statistic(sums, measure), n, random_state)
 
 
 def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
-    """The last three bases of genes, in place of the genes.
-
-    Scores of these, at the exon level, tell how many genes of prokaryotes were found, wherever they start:
-    the start codons of many annotations are uncertain.
+    """The last three bases of genes, in place of the genes: scores of these, at the exon level, tell how many
+    genes were found, wherever they start. The start codons of many annotations are uncertain.
     """
     return {
         contig: [
@@ -177,11 +162,10 @@ def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Tran
 
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
     """Spans of annotated genes from the first to the last coding base, and `margin` bases on either side."""
-    spans = {
-        contig: [(max(t.start - margin, 0), t.end + margin) for t in transcripts]
+    return {
+        contig: _union((max(t.start - margin, 0), t.end + margin) for t in transcripts)
         for contig, transcripts in _by_contig(annotated).items()
     }
-    return {contig: _union(intervals) for contig, intervals in spans.items()}
 
 
 def _by_contig(genes: Genes) -> dict[str, list[Transcript]]:
@@ -226,12 +210,6 @@ def _level(level: str) -> int:
     if level not in GENE_LEVELS:
         raise DataError(f"found the level {level!r}, expected one of {GENE_LEVELS}")
     return GENE_LEVELS.index(level)
-
-
-def _rows(scores: GeneScores, contigs: Iterable[str], level: int) -> IntArray:
-    """Counts on each of some contigs, shape (n_contigs, 4)."""
-    known = dict(zip(scores.contigs, scores.counts[:, level], strict=True))
-    return np.array([known.get(contig, np.zeros(4, np.int64)) for contig in contigs]).reshape(-1, 4)
 
 
 def _statistic(counts: FloatArray, measure: str) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,9 @@ ENDINGS = {
     **dict.fromkeys([".gb", ".gbk", ".gbff", ".genbank"], "genbank"),
     ".tsv": "tsv",
 }
+
+
+_of_prediction = partial(option, panel="Prediction")
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,9 @@ class ProkaryoticLearning(Learning):
 class Scoring:
     """What is compared with annotations."""
 
-    task: str | None = option(
+    task: str | None = _of_prediction(
         None,
         metavar="NODE",
-        panel="Prediction",
         help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
     )
     code: int | None = option(
@@ -78,29 +81,25 @@ class Scoring:
 class Finding:
     """How genes are found, and where they go."""
 
-    task: str | None = option(
+    task: str | None = _of_prediction(
         None,
         metavar="NODE",
-        panel="Prediction",
         help="Leaf or inner node whose model to use, of pretrained or a model that train --tree wrote. By "
         "default the inner node of your own tree that is surest of most of the sequence.",
     )
-    adapt: int = option(
+    adapt: int = _of_prediction(
         0,
         min=0,
         metavar="ROUNDS",
-        panel="Prediction",
         help="First learn the genome itself from the genes that the model finds there, in at most so many "
         "rounds, such as 20. For whole genomes of organisms that are not those of the training.",
     )
-    meta: bool = option(
+    meta: bool = _of_prediction(
         False,
-        panel="Prediction",
         help="The sequences are contigs of many organisms. Needs a model for metagenomes, as pretrained is.",
     )
-    code: int | None = option(
+    code: int | None = _of_prediction(
         None,
-        panel="Prediction",
         help="NCBI's number of the genetic code, for prokaryotic models. By default that of the model; with "
         "--adapt, --task or pretrained it is 4 if the sequences show that TGA is no stop codon.",
     )
@@ -110,11 +109,10 @@ class Finding:
         help="Evidence for genes with introns: junctions of RNA reads and aligned proteins, in GFF as "
         "AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. Not used by --adapt.",
     )
-    hint_weight: float = option(
+    hint_weight: float = _of_prediction(
         6.0,
         min=0.0,
         max=1000.0,
-        panel="Prediction",
         help="What an intron of ten reads adds to the score of genes that have it, as log odds.",
     )
     avoid: Path | None = option(
@@ -123,9 +121,8 @@ class Finding:
         help="Regions that genes keep away from: RNA genes and repeats of a GFF file, or all regions of a "
         "BED file.",
     )
-    closed: bool = option(
+    closed: bool = _of_prediction(
         False,
-        panel="Prediction",
         help="Predict no genes beyond ends of sequences and, with prokaryotic models, beyond gaps.",
     )
     output: str = output_option()

@@ -22,6 +22,7 @@ from structune.genes.formats.gff import read_annotation
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript, skipped_text
 from structune.genes.metrics import GENE_LEVELS, GeneScores, counted, gene_regions, gene_scores, stop_codons
 from structune.genes.options import Scoring
+from structune.genes.prokaryotes.orf_finder import ENOUGH
 
 if TYPE_CHECKING:
     from structune.html_reports.page import Block, Section
@@ -66,7 +67,7 @@ class GeneEvaluation:
         if not finder.has_introns:
             known = ReadAhead(known)
             is_free = scoring.code is None and (scoring.task is not None or finder.is_of_many)
-            finder = with_suiting_code(finder, known.first(), "the annotated sequences", is_free)
+            finder = with_suiting_code(finder, known.ahead(ENOUGH), "the annotated sequences", is_free)
         true, found = dict[str, Sequence[Transcript]](), dict[str, Sequence[Transcript]]()
         for each, genes in chain.from_iterable(predicted(finder, known)):
             key = each.name if each.name not in true else f"{each.name} ({len(true)})"
@@ -110,20 +111,19 @@ class GeneEvaluation:
         every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
         of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
         yield Section("Errors", [of_each, every])
-        clusters = [[errors[0]]]  # of errors that lie near each other
-        for error in errors[1:]:
-            name, first, _ = clusters[-1][0]
-            last, t = clusters[-1][-1].transcript, error.transcript
-            is_near = t.start - last.end < _FAR and t.end - first.start < _WIDEST
-            if error.sequence == name and is_near:
+        clusters = list[list[_Error]]()  # of errors that lie near each other
+        for error in errors:
+            name, t, _ = error
+            first, last = (clusters[-1][0], clusters[-1][-1].transcript) if clusters else (error, t)
+            is_near = t.start - last.end < _FAR and t.end - first.transcript.start < _WIDEST
+            if clusters and first.sequence == name and is_near:
                 clusters[-1].append(error)
             else:
                 clusters.append([error])
         tracks: list[Block] = []
         for cluster in sorted(clusters, key=len, reverse=True)[:_MOST_DRAWN]:
-            name = cluster[0].sequence
-            start = min(e.transcript.start for e in cluster)
-            end = max(e.transcript.end for e in cluster)
+            name, genes = cluster[0].sequence, [error.transcript for error in cluster]
+            start, end = min(t.start for t in genes), max(t.end for t in genes)
             room = max(_FAR // 3, (end - start) // 10)
             start, end = max(0, start - room), end + room
             both = {"annotated": annotated.get(name, ()), "predicted": predicted.get(name, ())}

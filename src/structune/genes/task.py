@@ -299,11 +299,11 @@ def _annotated(n_genes: int, intron: str = "") -> AnnotatedSequence:
     """Genes, each with an intron if one is given."""
     from structune.genes.formats.record import AnnotatedSequence, Transcript
 
-    text, found, half = _BETWEEN, list[Transcript](), len(_CODING) // 2
-    for k in range(n_genes):
-        start, second = len(text), len(text) + half + len(intron)
-        text += _CODING[:half] + intron + _CODING[half:] + _BETWEEN
-        end = second + len(_CODING) - half
-        exons = ((start, start + half), (second, end)) if intron else ((start, end),)
-        found.append(Transcript("c", "+", exons, f"t{k}", f"g{k}"))
-    return AnnotatedSequence("c", text, tuple(found))
+    half, gene = len(_CODING) // 2, _CODING[: len(_CODING) // 2] + intron + _CODING[len(_CODING) // 2 :]
+    parts = ((0, half), (half + len(intron), len(gene))) if intron else ((0, len(gene)),)
+    starts = [len(_BETWEEN) + k * len(_BETWEEN + gene) for k in range(n_genes)]
+    found = [
+        Transcript("c", "+", tuple((a + start, b + start) for a, b in parts), f"t{k}", f"g{k}")
+        for k, start in enumerate(starts)
+    ]
+    return AnnotatedSequence("c", (_BETWEEN + gene) * n_genes + _BETWEEN, tuple(found))

@@ -14,7 +14,7 @@ from structune.genes import Hint, UnusedEvidenceWarning
 from structune.genes.eukaryotes import prediction
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
+from structune.genes.eukaryotes.structure.shard import gene_path
 from structune.genes.eukaryotes.structure.weights import GeneRules
 
 NOWHERE = np.zeros((0, 2), int)

@@ -17,14 +17,19 @@ from structune.files.models import Arrays, entries, load_shipped, pack_names, un
 from structune.genes.eukaryotes import prediction, training
 from structune.genes.eukaryotes.hints import WEIGHT, checked_hints, tell_unused
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.weights import SIGNALS, ExonWeights, GeneRules, intron_lengths
+from structune.genes.eukaryotes.structure.weights import (
+    SIGNALS,
+    ExonWeights,
+    GeneRules,
+    Scaling,
+    intron_lengths,
+)
 from structune.genes.examples import GeneExamples, cut_examples, report
 from structune.genes.formats.hints import Hint
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, exon_f1, of_examples
 from structune.learning.estimator import BlockEstimator, Blocks, ConstrainedEstimator, Encoded
-from structune.learning.parameters import parameters
+from structune.learning.parameters import Range, check_number, parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches
 from structune.structure import FloatArray, Groups, Structure
@@ -52,12 +57,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         bases with another label.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default what was best on fly, *A. thaliana* and *C. elegans*,
-        and 1 for other groups. Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for groups not named). By default what was best on three organisms. Ignored with
+        `tuning`. It may be 0 where `l1` is positive.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
-        signal, lengths of introns and of exons, ...; of the features "paper" words of each length in coding,
-        intron and intergenic sequence). "single": all. "separate": none. Or those that a function of a
+        signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
         weight's name gives the same group name.
     l1 : float or dict
         Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
@@ -69,24 +73,21 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     center : "pretrained", GeneFinder or None
         Gene finder whose weights the prior has its mean at. "pretrained": what three organisms have in
         common. It gives the means of scales, edges and lengths of exons, with the features "full" and a log
-        loss; others are zero: few genes tell little. None: half for scales, and zero. Trees of tasks have
-        none.
+        loss; others are zero. None: half for scales, and zero. Trees of tasks have none.
     features : {"full", "paper"}
         Set of features. "full": words of one, three and six bases, those around starts, stops and splice
-        sites, and lengths of exons by kind and of introns are counted in the training genes; what is learned
-        is how much each kind counts (`Scaling`), and how signals and lengths deviate. "paper": bases and
-        words of six by coding position, each with a weight of its own, and of introns and genes (figure 5 of
-        Chen et al. 2009).
+        sites, and lengths of exons and introns are counted in the training genes; what is learned is how much
+        each kind counts (`Scaling`), and how signals and lengths deviate. "paper": bases and words of six by
+        coding position, each with a weight of its own, and introns and genes (figure 5 of Chen et al. 2009).
     strands : {"both", "forward"}
         Strands on which genes are predicted and learned.
     donors : sequence of {"GT", "GC"}
         First two bases of introns; several may be given.
     constraints : None, "validation", or a ValidationConstraints
-        Constraints that training meets (Chen et al. 2009). "validation" bounds, for each of several random
-        parts of the training examples, by how much the score of the best genes exceeds that of the annotated
-        ones. Log loss only. Where no weights find all genes of a part, the weights shrink until their scores
-        differ by so little, and probabilities say nothing then. With `tuning`, precisions are tuned first,
-        without the constraints. Others are objects of `structune.learning.ValidationConstraints`.
+        Constraints that training meets (Chen et al. 2009): see `structune.learning.ValidationConstraints`.
+        "validation" is one with its defaults. Log loss only. Where no weights find all genes of a part, the
+        weights shrink, and probabilities say nothing then. With `tuning`, precisions are tuned first, without
+        the constraints.
     flank : int
         Number of bases around each gene that training uses. Use more if no gene is unknown there.
     closed : bool
@@ -117,13 +118,12 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         The structure.
     options_ : dict
         Features, strands and donors that it was made with.
-    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
-        "infeasible" if constraints could not be met.
     has_introns : bool
         Whether genes have introns: True. It is False for the other finders.
     genetic_code : (int, None)
         NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
+    constraint_values_, multipliers_
+        As `structune.learning.ConstrainedEstimator` has them.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 
@@ -202,11 +202,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         annotated = annotated_sequences(X, y)
         examples = self._examples(annotated)
         examples.report()
-        values, parts, n_tracks = training.checked_tracks(tracks, annotated), None, 0
-        if values is not None:
-            parts, n_tracks = [values[s][a:b] for s, a, b in examples.spans], values[0].shape[1]
-        introns = intron_lengths(examples.introns)
-        graph, source = self._graph(introns, n_tracks), [s for s, _, _ in examples.spans]
+        values, introns = training.checked_tracks(tracks, annotated), intron_lengths(examples.introns)
+        parts = None if values is None else [values[s][a:b] for s, a, b in examples.spans]
+        graph = self._graph(introns, 0 if values is None else values[0].shape[1])
+        source = [s for s, _, _ in examples.spans]
         weights = of_examples(sample_weight, annotated, "weights", source)
         kept = of_examples(groups, annotated, "groups", source)
         shard = training.encoded(graph, examples, parts, weights)
@@ -221,8 +220,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         self._keep_graph(examples.structure, self.introns_)  # with the tables of all parts of the examples
 
     def _examples(self, annotated: Iterable[AnnotatedSequence]) -> GeneExamples:
-        if not isinstance(self.flank, int | np.integer) or self.flank < 0:
-            raise DataError(f"flank={self.flank!r}: expected a whole number >= 0")
+        check_number("flank", self.flank, Range(0, whole=True))
         self._graph()  # refuses wrong options
         training.check_center(self.center)
         return cut_examples(annotated, self.flank, "+-" if self.strands == "both" else "+", self.donors)
@@ -318,14 +316,13 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         hints : list of lists of Hint, optional
             What else is known of each sequence, as `read_hints` reads it.
         hint_weight : float
-            What a hint adds to the score of the genes that have it, in log odds, up to 1000: an intron of ten
-            reads and more, or a hundred bases of a CDS, so much, with less support less, by its logarithm.
-            Several hints of a site or base count as the best of them.
+            What an intron of ten reads and more, or a hundred bases of a CDS, adds to the score of the genes
+            that have it, in log odds, up to 1000; with less support less, by its logarithm. Several hints of
+            a site or base count as the best of them.
         avoid : list of lists of (int, int), optional
             Start and end of what has no coding base, of each sequence, as `read_regions` reads them.
         unused : dict of str to Counter of str, optional
-            Gets how many of the "hints", and of the regions to "avoid", have no effect, by the reason. By
-            default there is a warning.
+            Gets how many "hints", and regions to "avoid", have no effect, by the reason, without a warning.
 
         Returns
         -------
@@ -337,8 +334,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Warns
         -----
         UnusedEvidenceWarning
-            Some hints or regions have no effect: genes of the model cannot have them, or they lie beyond
-            the end.
+            Some hints or regions have no effect.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)

@@ -18,7 +18,7 @@ from Bio.Seq import reverse_complement
 
 from structune.genes.eukaryotes.hints import Hints
 from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import path_genes
+from structune.genes.eukaryotes.structure.shard import path_genes
 from structune.genes.eukaryotes.structure.weights import SIGNALS, START, STOPS
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import AnnotatedSequence, Exons, Transcript

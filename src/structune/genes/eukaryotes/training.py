@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, load_shipped
-from structune.genes.eukaryotes.structure.exon_graph import ExonGraph
-from structune.genes.eukaryotes.structure.paths import gene_path
-from structune.genes.eukaryotes.structure.scaling import Scaling, log_odds
-from structune.genes.eukaryotes.structure.shard import ExonShard
-from structune.genes.eukaryotes.structure.weights import MOST_INTRON
+from structune.genes.eukaryotes.structure.exon_graph import ExonGraph, checked_track
+from structune.genes.eukaryotes.structure.shard import ExonShard, gene_path
+from structune.genes.eukaryotes.structure.weights import MOST_INTRON, Scaling, log_odds
 from structune.genes.examples import GeneExamples
 from structune.genes.formats.record import AnnotatedSequence
 from structune.structure import FloatArray
@@ -97,7 +95,8 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
     found = scaling.origin
     if center is None:
         return found
-    known = _known() if isinstance(center, str) else _weights_of(center)
+    center = _common() if isinstance(center, str) else center
+    known = dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
     # a name that the center does not have, as of a bin of lengths, keeps the mean that it would have without
     for k, name in enumerate(scaling.names()):
         if name.startswith(_KINDS):
@@ -106,14 +105,9 @@ def prior_mean(scaling: Scaling, center: Any) -> FloatArray:
 
 
 @cache
-def _known() -> dict[str, float]:
-    """Weights by name of the model of what organisms have in common."""
-    return _weights_of(load_shipped("structune.genes.eukaryotes", IN_COMMON))
-
-
-def _weights_of(center: Any) -> dict[str, float]:
-    """Weights by name of a finder."""
-    return dict(zip(center.graph_.weight_names(), np.asarray(center.coef_).tolist(), strict=True))
+def _common() -> Any:
+    """The model of what organisms have in common."""
+    return load_shipped("structune.genes.eukaryotes", IN_COMMON)
 
 
 def check_center(center: Any) -> None:
@@ -169,17 +163,6 @@ def checked_tracks(
         raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
     values = list[FloatArray]()
     for track, sequence in zip(tracks, sequences, strict=True):
-        try:
-            values.append(np.asarray(track, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise DataError(
-                f"{sequence.name}: found tracks {track!r:.60}, expected an array of numbers"
-            ) from None
-    if n_tracks is None and values:
-        n_tracks = values[0].shape[-1] if values[0].ndim else 0
-    for track, sequence in zip(values, sequences, strict=True):
-        if track.shape != (expected := (len(sequence.sequence), n_tracks)):
-            raise DataError(f"{sequence.name}: found tracks of shape {track.shape}, expected {expected}")
-        if not np.isfinite(track).all():
-            raise DataError(f"{sequence.name}: found a track that is not finite")
+        values.append(checked_track(track, sequence.name, len(sequence.sequence), n_tracks))
+        n_tracks = values[0].shape[1]
     return values

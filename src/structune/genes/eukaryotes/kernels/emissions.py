@@ -10,11 +10,15 @@ _NEGLIGIBLE = 1e-18
 
 class Letters(NamedTuple):
     """Of each position: words that end there, read along either strand; ``extra`` (n or 0, rows): logs of
-    more that each row emits."""
+    more that each row emits. ``rows`` (3, columns): by which row of the table each column emits positions,
+    by these modulo 3; ``is_reverse`` (columns,): whether along the other of ``n_strands`` strands."""
 
     word: Any
     reverse_word: Any
     extra: Any
+    rows: Any
+    is_reverse: Any
+    n_strands: Any
 
 
 class Windows(NamedTuple):
@@ -30,33 +34,17 @@ class Windows(NamedTuple):
     none: Any
 
 
-@part_of_bare_kernel
-def row_of(column, t, n_strands, n_introns, n_columns):
-    """The row of the table by which a column emits position t, and whether along the other strand."""
-    if column == n_columns - 1:
-        return BETWEEN, False
-    if column < 3 * n_strands:
-        # column f has codons whose leftmost base is at f modulo 3; the other strand reads them from the right
-        place = (t - column) % 3
-        return (CODING + place, False) if column < 3 else (CODING + 2 - place, True)
-    k = column - 3 * n_strands
-    return INTRON + k % n_introns, k >= n_introns
-
-
 @bare_kernel
-def add_up(table, letters, n_strands, n_introns, prefix):
-    """Fill ``prefix`` (n + 1, columns)."""
+def add_up(table, letters, prefix):
+    """Fill ``prefix`` (n + 1, columns), which begins with zeros."""
     # prefix[t, c] is the sum of what column c emits at 0, ..., t - 1, so that a stretch of one column from a
     # to b costs prefix[b, c] - prefix[a, c], however long it is
-    n, n_columns = letters.word.size, prefix.shape[1]
-    for c in range(n_columns):
-        prefix[0, c] = 0.0
-    for t in range(n):
+    for t in range(letters.word.size):
         word, reverse = letters.word[t], letters.reverse_word[t]
-        for c in range(n_columns):
-            row, other = row_of(c, t, n_strands, n_introns, n_columns)
-            value = table[row, reverse if other else word]
-            if row == BETWEEN and n_strands == 2:
+        for c in range(prefix.shape[1]):
+            row = letters.rows[t % 3, c]
+            value = table[row, reverse if letters.is_reverse[c] else word]
+            if row == BETWEEN and letters.n_strands == 2:
                 # on neither strand there is a gene: both words count, and a sequence and its reverse
                 # complement score alike
                 value += table[row, reverse]
@@ -66,28 +54,22 @@ def add_up(table, letters, n_strands, n_introns, prefix):
 
 
 @bare_kernel
-def count_up(cover, letters, n_strands, n_introns, factor, running, table, rows):
-    """Add how often each word is used: ``cover`` (n + 1, columns) are differences of the columns' uses.
+def count_up(used, letters, factor, table, rows):
+    """Add how often each word is used, by how often columns emit positions: ``used`` (n + 1, columns).
 
-    ``running`` (columns,) is lent; ``rows`` (n or 0, rows) takes how often each row emits each position.
+    ``rows`` (n or 0, rows) takes how often each row emits each position.
     """
-    # the transpose of `add_up`: running[c] is the probability that column c emits t, the sum of the
-    # differences up to there
-    n, n_columns = letters.word.size, cover.shape[1]
-    for c in range(n_columns):
-        running[c] = 0.0
-    for t in range(n):
+    # the transpose of `add_up`
+    for t in range(letters.word.size):
         word, reverse = letters.word[t], letters.reverse_word[t]
-        for c in range(n_columns):
-            running[c] += cover[t, c]
-            if abs(running[c]) > _NEGLIGIBLE:
-                row, other = row_of(c, t, n_strands, n_introns, n_columns)
-                used = factor * running[c]
-                table[row, reverse if other else word] += used
-                if row == BETWEEN and n_strands == 2:
-                    table[row, reverse] += used
+        for c in range(used.shape[1]):
+            if abs(used[t, c]) > _NEGLIGIBLE:
+                row, share = letters.rows[t % 3, c], factor * used[t, c]
+                table[row, reverse if letters.is_reverse[c] else word] += share
+                if row == BETWEEN and letters.n_strands == 2:
+                    table[row, reverse] += share
                 if rows.shape[0]:
-                    rows[t, row] += used
+                    rows[t, row] += share
 
 
 @part_of_bare_kernel
@@ -104,33 +86,25 @@ def _span(part, nodes, windows, s, n):
 
 
 @bare_kernel
-def score_sites(nodes, letters, windows, w, out):
-    """Add the scores of sites to ``out``, which has a place more, for what is no site."""
-    n = letters.word.size
-    for s in range(nodes.site_signal.size):
-        words = letters.reverse_word if nodes.site_reverse[s] else letters.word
-        signal, total = nodes.site_signal[s], out[s]
-        for part in range(windows.start[signal], windows.start[signal + 1]):
-            begin, end = _span(part, nodes, windows, s, n)
-            weights, last_word = windows.weights[part], windows.last_word[part]
-            for p in range(begin, end):
-                # a shorter word is the end of a longer one, so its number is the last bits of that
-                if words[p] != windows.none:
-                    total += w[weights + (words[p] & last_word)]
-        out[s] = total
+def add_sites(nodes, letters, windows, sites, w, counts, factor):
+    """Add to each of ``sites`` its weights ``w``; or its use, times ``factor``, to the ``counts`` of these.
 
-
-@bare_kernel
-def count_sites(nodes, letters, windows, used, factor, out):
-    """Add how often each weight of a window is used."""
-    n = letters.word.size
+    ``sites`` has a place more, for what is no site; of ``w`` and ``counts`` the other one is empty.
+    """
+    n, is_scored = letters.word.size, w.size > 0
     for s in range(nodes.site_signal.size):
-        if abs(used[s]) > _NEGLIGIBLE:
+        if is_scored or abs(sites[s]) > _NEGLIGIBLE:
             words = letters.reverse_word if nodes.site_reverse[s] else letters.word
-            signal, each = nodes.site_signal[s], factor * used[s]
+            signal, total, used = nodes.site_signal[s], sites[s], factor * sites[s]
             for part in range(windows.start[signal], windows.start[signal + 1]):
                 begin, end = _span(part, nodes, windows, s, n)
                 weights, last_word = windows.weights[part], windows.last_word[part]
                 for p in range(begin, end):
+                    # a shorter word is the end of a longer one, so its number is the last bits of that
                     if words[p] != windows.none:
-                        out[weights + (words[p] & last_word)] += each
+                        if is_scored:
+                            total += w[weights + (words[p] & last_word)]
+                        else:
+                            counts[weights + (words[p] & last_word)] += used
+            if is_scored:
+                sites[s] = total

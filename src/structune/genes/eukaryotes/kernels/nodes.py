@@ -46,32 +46,32 @@ class Nodes(NamedTuple):
     closing_position: Any
     closing_mask: Any
     strand_opening: Any  # the first of each strand, and the end
-    strand_closing: Any
     site_position: Any  # of starts, stops, donors and acceptors, each once
     site_reverse: Any
     site_signal: Any
 
 
 class Scores(NamedTuple):
-    """Logs. ``prefix`` (n + 1, columns): sums over what each column emits, of coding ones by strand and
-    frame, of introns by strand, and phase if they differ, and between genes; ``sites``: of each site;
-    ``edges``: of introns by phase, genes, and split codons; ``exons`` (kinds, lengths), the last for longer
-    ones; ``introns``: of lengths from ``shortest`` on, the last for those beyond ``longest``."""
+    """Logs. ``left``: what each left node adds to what comes before it, less its column's sum of emissions;
+    ``right``: what each right node adds to the sum over its exons, and ``after``, the sum of emissions of
+    what begins there; ``end``: that of what is between genes, at the end; ``exons`` (kinds, lengths), the
+    last for longer ones; ``introns``: of lengths from ``shortest`` on, the last for those beyond
+    ``longest``."""
 
-    prefix: Any
-    sites: Any
-    edges: Any
+    left: Any
+    right: Any
+    after: Any
+    end: Any
     exons: Any
     introns: Any
     kinds: Any  # (2, 2, 2): kind of exon by strand, and whether its ends are outer
-    intron_columns: Any  # (2, 3): by strand and phase
     shortest: Any
     longest: Any
 
 
 class Sums(NamedTuple):
-    """Filled by `forward`: logs of the sums of all paths up to a node, of left ones less their column's
-    prefix; of introns by opening (less the prefix of their column), and by closing.
+    """Filled by `forward`: logs of the sums of all paths up to a node, of left ones less their column's sum
+    of emissions; of introns by opening (less that of their column), and by closing.
 
     ``exits`` (openings, types); ``entries`` (closings, types); ``far``: of those from openings far before a
     closing.
@@ -85,15 +85,12 @@ class Sums(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What `backward` adds to: how often each of `Scores` is used; ``cover`` (n + 1, columns) as differences
-    from one position to the next; ``left``: probabilities of left nodes; ``opened``, ``closed``: of
-    introns by opening or closing, and type."""
+    """What `backward` fills: probabilities of left and right nodes, how often each length of `Scores` is
+    used, and ``opened``, ``closed``: introns by opening or closing, and type."""
 
-    cover: Any
-    sites: Any
-    edges: Any
+    left: Any
+    right: Any
     exons: Any
     introns: Any
-    left: Any
     opened: Any
     closed: Any

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.genes.eukaryotes.kernels import emissions, sums
-from structune.genes.eukaryotes.kernels.nodes import GENE, TYPES, Counts, Nodes, Scores, Sums
-from structune.genes.eukaryotes.structure.nodes import find_nodes
-from structune.genes.eukaryotes.structure.paths import Path, path_nodes, wrong_exon
-from structune.genes.eukaryotes.structure.scaling import Scaling
-from structune.genes.eukaryotes.structure.shard import ExonShard, NodeArrays
-from structune.genes.eukaryotes.structure.weights import ExonWeights
+from structune.genes.eukaryotes.kernels.nodes import EDGES, GENE, TYPES, Counts, Nodes, Scores, Sums
+from structune.genes.eukaryotes.structure.shard import (
+    ExonShard,
+    NodeArrays,
+    Path,
+    find_nodes,
+    path_nodes,
+    wrong_exon,
+)
+from structune.genes.eukaryotes.structure.weights import ExonWeights, Scaling
 from structune.genes.kernels.words import words
 from structune.genes.nucleotides import LETTERS, encode_letters
 from structune.structure import (
@@ -31,6 +35,7 @@ from structune.structure import (
     check_range,
     check_weights,
     offsets_of,
+    place_of,
 )
 
 _KINDS = np.array(  # of exons by strand, and whether their left and right ends are those of a gene
@@ -46,25 +51,104 @@ class Evidence(NamedTuple):
     coding: FloatArray
 
 
-class ScoredSequence(NamedTuple):
-    """A sequence of a shard, with the scores that some weights give it."""
+def checked_track(track: Any, name: str, n: int, n_tracks: int | None = None) -> FloatArray:
+    """Numbers that come with each base of a sequence; by default of any number of tracks."""
+    try:
+        values = np.asarray(track, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name}: found tracks {track!r:.60}, expected an array of numbers") from None
+    if n_tracks is None:
+        n_tracks = values.shape[-1] if values.ndim else 0
+    if values.shape != (n, n_tracks):
+        raise DataError(f"{name}: found tracks of shape {values.shape}, expected {(n, n_tracks)}")
+    if not np.isfinite(values).all():
+        raise DataError(f"{name}: found a track that is not finite")
+    return values
 
-    n: int
+
+class NodeColumns(NamedTuple):
+    """What begins and ends at the nodes of a sequence: places of columns in a flat array of positions by
+    columns, and the edges of left nodes."""
+
+    edges: IntArray
+    begins: IntArray  # at left nodes: the column of their exons
+    before: IntArray  # and what ends there: an intron, or what is between genes
+    ends: IntArray  # at right nodes: the column of their exons
+    after: IntArray  # and what begins there
+
+
+class ScoredSequence(NamedTuple):
+    """A sequence of a shard, with the scores that some weights, those of a table, give it."""
+
+    table: int
+    tracks: FloatArray
     nodes: Nodes
+    columns: NodeColumns
     letters: emissions.Letters
     scores: Scores
 
     def no_counts(self) -> Counts:
-        sums, scores = self.no_sums(), self.scores
-        like = scores.prefix, scores.sites, scores.edges, scores.exons, scores.introns
-        return Counts(*map(np.zeros_like, (*like, sums.left, sums.exits, sums.entries)))
+        scores, openings, closings = self.scores, self.nodes.opening_position, self.nodes.closing_position
+        shapes = (of.shape for of in (scores.left, scores.right, scores.exons, scores.introns))
+        types = (openings.size, TYPES), (closings.size, TYPES)
+        return Counts(*(np.zeros(shape, scores.left.dtype) for shape in (*shapes, *types)))
 
-    def no_sums(self) -> Sums:
-        """Arrays for `forward` to fill."""
-        nodes, dtype = self.nodes, self.scores.prefix.dtype
-        openings, closings = ((of.size, TYPES) for of in (nodes.opening_position, nodes.closing_position))
-        shapes = nodes.left_position.size, nodes.right_position.size, openings, closings, closings
-        return Sums(*(np.empty(shape, dtype) for shape in shapes))
+    def forward(self, is_best: bool = False) -> tuple[Any, Sums]:
+        """The log-partition or the best score, which must be finite, and the sums that it is found by."""
+        left, right, _, _, opened, closed = self.no_counts()
+        filled = Sums(left, right, opened, closed, np.zeros_like(closed))
+        value = sums.forward(self.nodes, self.scores, filled, is_best)
+        if not np.isfinite(value):
+            raise DataError("the weights of the model are not finite")
+        return value, filled
+
+    def backward(self, value: Any, filled: Sums) -> Counts:
+        """Expected counts, by what `forward` returned."""
+        counts = self.no_counts()
+        sums.backward(self.nodes, self.scores, filled, value, counts)
+        return counts
+
+    def exon_places(self, lefts: Any, rights: Any) -> tuple[Array, Array]:
+        """Kinds of exons by their nodes, and the places of their lengths."""
+        nodes = self.nodes
+        outer = 1 * (nodes.left_closing[lefts] < 0), 1 * (nodes.right_opening[rights] < 0)
+        lengths = nodes.right_position[rights] - nodes.left_position[lefts]
+        longest = self.scores.exons.shape[1] - 1
+        return _KINDS[nodes.right_column[rights] // 3, *outer], np.minimum(lengths, longest)
+
+    def intron_places(self, lengths: Array) -> Array:
+        return np.asarray(np.minimum(lengths - self.scores.shortest, self.scores.introns.size - 1))
+
+    def best_exons(self, filled: Sums) -> tuple[IntArray, IntArray]:
+        """The left and right nodes of the best set, from what `forward` filled for it."""
+        # each maximum is found again among what it was taken of
+        nodes, scores, found = self.nodes, self.scores, list[tuple[int, int]]()
+        worth, outer = filled.right - scores.after, np.flatnonzero(nodes.right_opening < 0)
+        # ends[k]: at which right node the best genes end of those before the k-th outer one; -1 for none
+        best = np.maximum.accumulate(np.append(0.0, worth[outer]))
+        ends = np.maximum.accumulate(np.append(-1, np.where(best[1:] > best[:-1], outer, -1)))
+        outer_positions, r = nodes.right_position[outer], int(ends[-1])
+        while r >= 0:
+            some = np.arange(nodes.right_first[r], nodes.right_last[r])
+            x = int(some[np.argmax(filled.left[some] + scores.exons[self.exon_places(some, r)])])
+            found.append((x, r))
+            c, strand = nodes.left_closing[x], nodes.left_column[x] // 3
+            if c < 0:
+                r = int(ends[np.searchsorted(outer_positions, nodes.left_position[x])])
+                continue
+            types = np.flatnonzero(nodes.left_mask[x] >> np.arange(TYPES) & 1)
+            k = types[np.argmax(filled.entries[c, types])]
+            first, last = nodes.strand_opening[strand : strand + 2]
+            lengths = nodes.closing_position[c] - nodes.opening_position[first:last]
+            places = self.intron_places(lengths[lengths >= scores.shortest])  # those of the first openings
+            o = first + np.argmax(filled.exits[first : first + places.size, k] + scores.introns[places])
+            # right nodes of an opening are at its position
+            place = nodes.opening_position[o]
+            some = np.arange(*np.searchsorted(nodes.right_position, [place, place + 1]))
+            some = some[(nodes.right_opening[some] == o) & (nodes.right_mask[some] >> k & 1 > 0)]
+            r = int(some[np.argmax(worth[some])])
+        lefts, rights = np.array(found[::-1], np.int64).reshape(-1, 2).T
+        return lefts, rights
 
 
 class ExonGraph(Structure):
@@ -87,9 +171,17 @@ class ExonGraph(Structure):
         self._learned = weights if scaling is None else scaling
         # columns: 3 coding ones a strand, then introns by strand, and by phase if they emit differently, and
         # last what is between genes; labels are rows of tables, which both strands share
-        phases = np.arange(3) * (weights.n_introns > 1)
-        by_strand = weights.n_introns * np.arange(2)[:, None] * (weights.n_strands - 1)
-        self._intron_columns = 3 * weights.n_strands + phases + by_strand
+        n_strands, n_introns, n_coding = weights.n_strands, weights.n_introns, 3 * weights.n_strands
+        by_strand = n_introns * np.arange(2)[:, None] * (n_strands - 1)
+        self._intron_columns = n_coding + np.arange(3) * (n_introns > 1) + by_strand
+        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand, where codons are
+        # read from the right, number 2 less that
+        place = (np.arange(3)[:, None] - np.arange(n_coding)) % 3
+        coding = emissions.CODING + np.where(np.arange(n_coding) < 3, place, 2 - place)
+        introns = np.tile(emissions.INTRON + np.arange(n_introns), n_strands)
+        self._rows = np.column_stack([coding, np.tile([*introns, emissions.BETWEEN], (3, 1))])
+        strands = np.arange(n_strands)
+        self._is_reverse = np.concatenate([np.repeat(strands, 3), np.repeat(strands, n_introns), [0]]) > 0
 
     @property
     def n_weights(self) -> int:
@@ -106,10 +198,6 @@ class ExonGraph(Structure):
         if self.scaling is None:
             return self
         return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
-
-    def all_weights(self, w: FloatArray) -> FloatArray:
-        """Those that a model without a scaling would have, with the table of all examples."""
-        return np.asarray(self._learned.spread(w)[0])
 
     # --- encoding -----------------------------------------------------------------------------------------
 
@@ -133,26 +221,23 @@ class ExonGraph(Structure):
         pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
         letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]
         sizes = np.array([part.size for part in letters], np.int64)
-        tracks = [np.empty((0, self.weights.n_tracks))]
-        for s, ((_, values), n) in enumerate(zip(pairs, sizes.tolist(), strict=True)):
-            track = np.zeros((n, 0)) if values is None else np.asarray(values, np.float64)
-            shape = (n, self.weights.n_tracks)
-            if track.shape != shape:
-                raise DataError(f"sequence {s}: found tracks of shape {track.shape}, expected {shape}")
-            if not np.isfinite(track).all():
-                raise DataError(f"sequence {s}: found a track that is not finite")
-            tracks.append(track)
-        read = [self._words(part) for part in letters]
+        tracks = [
+            checked_track(
+                np.zeros((n, 0)) if track is None else track, f"sequence {s}", n, self.weights.n_tracks
+            )
+            for s, ((_, track), n) in enumerate(zip(pairs, sizes.tolist(), strict=True))
+        ]
+        own, reverse, nodes = self._read(letters)
         shard = ExonShard(
             check_weights(weights, len(pairs)),
             offsets_of(sizes),
             _joined(letters, np.int8),
-            _joined([a for a, _ in read], np.int16),
-            _joined([b for _, b in read], np.int16),
-            np.concatenate(tracks),
+            own,
+            reverse,
+            np.concatenate([*tracks, np.empty((0, self.weights.n_tracks))]),
             np.empty(0, np.int8) if outputs is None else self._paths(outputs, sizes),
             np.zeros(len(pairs), np.int8),
-            NodeArrays.joined([find_nodes(part, self.rules) for part in letters]),
+            nodes,
         )
         if outputs is not None:
             self._check_paths(shard)
@@ -170,23 +255,23 @@ class ExonGraph(Structure):
         check_range("words", shard.reverse_words, np.int16, (n,), *n_words)
         check_finite("tracks", shard.tracks, (n, self.weights.n_tracks))
         check_range("columns", shard.paths, np.int8, (n,), 0, self.weights.n_columns)
-        parts = [shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())]
-        nodes = NodeArrays.joined([find_nodes(part, self.rules) for part in parts])
-        for s, (part, a) in enumerate(zip(parts, shard.starts.tolist(), strict=False)):
-            own = shard.words[a : a + part.size], shard.reverse_words[a : a + part.size]
-            if not all(map(np.array_equal, own, self._words(part))):
-                raise DataError(f"sequence {s}: found words that are not those of its letters")
+        own, reverse, nodes = self._read([shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())])
+        for position in np.flatnonzero((own != shard.words) | (reverse != shard.reverse_words))[:1].tolist():
+            s, _ = place_of(position, shard.sizes())
+            raise DataError(f"sequence {s}: found words that are not those of its letters")
         for name, expected in vars(nodes).items():
             found = getattr(shard.nodes, name)
             if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
                 raise DataError(f"found {name} that are not those of the letters")
         self._check_paths(shard)
 
-    def _words(self, letters: NDArray[np.int8]) -> tuple[Array, Array]:
-        """The numbers of words of both strands."""
-        both = np.empty((2, letters.size), np.int16)
-        words(letters, self.weights.word_length, *both)
-        return both[0], both[1]
+    def _read(self, letters: Sequence[NDArray[np.int8]]) -> tuple[Array, Array, NodeArrays]:
+        """What follows from the letters of sequences: words of both strands, joined, and nodes."""
+        both = [np.empty((2, part.size), np.int16) for part in letters]
+        for part, found in zip(letters, both, strict=True):
+            words(part, self.weights.word_length, *found)
+        own, reverse = np.concatenate([*both, np.empty((2, 0), np.int16)], axis=1)
+        return own, reverse, NodeArrays.joined([find_nodes(part, self.rules) for part in letters])
 
     def _paths(self, outputs: Sequence[Path], sizes: Array) -> Path:
         """The paths of all sequences, one after the other; refuses sizes and columns that are not theirs."""
@@ -207,7 +292,7 @@ class ExonGraph(Structure):
             lefts, rights = path_nodes(self.weights, nodes, path)
             wrong = wrong_exon(nodes, lefts, rights, self.rules.introns[0])
             if wrong < 0:
-                known = self._walked(nodes, lefts, rights, path.size)
+                known = self._walked(self._columns_of(nodes), lefts, rights, path.size)
                 differ = np.flatnonzero(known != path)
                 if not differ.size:
                     continue
@@ -217,17 +302,24 @@ class ExonGraph(Structure):
                 position = int(np.flatnonzero(coding[1:] & ~coding[:-1])[wrong])  # where exons begin
             raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
 
-    def _walked(self, nodes: Nodes, lefts: IntArray, rights: IntArray, n: int) -> Path:
+    def _columns_of(self, nodes: Nodes) -> NodeColumns:
+        found, phases, n_columns = list[Any](), list[IntArray](), self.weights.n_columns
+        left = nodes.left_position, nodes.left_column, nodes.left_mask, nodes.left_closing
+        right = nodes.right_position, nodes.right_column, nodes.right_mask, nodes.right_opening
+        for position, column, mask, splice in (left, right):
+            # bit 0 is the type of phase 0, bits 1 to 3 (14) are those of phase 1, the others of phase 2
+            phases.append(np.where(mask & 1, 0, np.where(mask & 14, 1, 2)))
+            beyond = np.where(splice < 0, n_columns - 1, self._intron_columns[column // 3, phases[-1]])
+            first = position.astype(np.int64) * n_columns
+            found += first + column, first + beyond
+        return NodeColumns(np.where(nodes.left_closing < 0, GENE, phases[0]), *found)
+
+    def _walked(self, columns: NodeColumns, lefts: IntArray, rights: IntArray, n: int) -> Path:
         """The path of n positions of exons by their left and right nodes."""
-        path = np.full(n, self.weights.n_columns - 1, np.int8)
-        for k, (x, r) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
-            a, b, column = nodes.left_position[x], nodes.right_position[r], nodes.right_column[r]
-            path[a:b] = column
-            if nodes.left_closing[x] >= 0:
-                before = nodes.right_position[rights[k - 1]]
-                phase = sums.phase_of.py_func(nodes.left_mask[x])
-                path[before:a] = self._intron_columns[column // 3, phase]
-        return path
+        places = np.stack([columns.begins[lefts], columns.after[rights]], 1).ravel()
+        positions, begun = np.divmod(places, self.weights.n_columns)
+        sizes = np.diff(np.concatenate([[0], positions, [n]]))
+        return np.repeat(np.append(self.weights.n_columns - 1, begun).astype(np.int8), sizes)
 
     def _path(self, shard: ExonShard, s: int, outputs: Path | None = None) -> Path:
         """That of a sequence."""
@@ -246,12 +338,8 @@ class ExonGraph(Structure):
         """Each sequence with its scores, by all weights by table."""
         weights = self.weights
         tables = {
-            k: (
-                weights.words(spread[k]),
-                weights.part(spread[k], "edges"),
-                *weights.length_scores(spread[k]),
-            )
-            for k in np.unique(shard.tables).tolist()
+            k: (weights.words(w), weights.part(w, "edges"), *weights.length_scores(w))
+            for k, w in ((k, spread[k]) for k in np.unique(shard.tables).tolist())
         }
         for s, (a, b) in enumerate(pairwise(shard.starts.tolist())):
             w, (table, edges, exons, introns) = spread[shard.tables[s]], tables[int(shard.tables[s])]
@@ -263,31 +351,29 @@ class ExonGraph(Structure):
                 # decoding the same recursion
                 own = self.labels(shard.paths[a:b])[:, None]
                 extra = extra + cost[s] * (np.arange(len(weights.labels)) != own)
-            letters = emissions.Letters(shard.words[a:b], shard.reverse_words[a:b], extra)
-            prefix = np.empty((b - a + 1, weights.n_columns), w.dtype)
-            emissions.add_up(table, letters, weights.n_strands, weights.n_introns, prefix)
+            emitted = shard.words[a:b], shard.reverse_words[a:b], extra
+            letters = emissions.Letters(*emitted, self._rows, self._is_reverse, weights.n_strands)
+            prefix = np.zeros((b - a + 1, weights.n_columns), w.dtype)
             sites = np.zeros(nodes.site_signal.size + 1, w.dtype)
-            emissions.score_sites(nodes, letters, weights.around, w, sites)
+            if cost is not None or w.any():  # features alone need no scores
+                emissions.add_up(table, letters, prefix)
+                emissions.add_sites(nodes, letters, weights.around, sites, w, w[:0], 1.0)
             if evidence is not None:
                 sites[:-1] += evidence[s].sites
                 for strand in range(weights.n_strands):
                     # all frames of a strand gain alike, so that hints leave the frame open
                     gain = np.cumsum(evidence[s].coding[:, strand])
                     prefix[1:, 3 * strand : 3 * strand + 3] += gain[:, None]
-            shortest, longest = self.rules.introns
-            columns = self._intron_columns
-            scores = Scores(prefix, sites, edges, exons, introns, _KINDS, columns, shortest, longest)
-            yield ScoredSequence(b - a, nodes, letters, scores)
+            columns, flat = self._columns_of(nodes), prefix.ravel()
+            left = sites[nodes.left_site] - flat[columns.begins] + edges[columns.edges] + flat[columns.before]
+            right = flat[columns.ends] + sites[nodes.right_site] + np.append(edges, 0.0)[nodes.right_edge]
+            of_nodes = left, right, flat[columns.after], prefix[-1, -1]
+            scores = Scores(*of_nodes, exons, introns, _KINDS, *self.rules.introns)
+            yield ScoredSequence(int(shard.tables[s]), shard.tracks[a:b], nodes, columns, letters, scores)
 
     def labels(self, path: Path) -> Array:
         """The label of each position of one sequence: a row of the tables of words."""
-        # the base at t is number (t - column) mod 3 of its codon, and on the reverse strand number 2 less
-        # that
-        place, n_coding = (np.arange(path.size) - path) % 3, 3 * self.weights.n_strands
-        coding = emissions.CODING + np.where(path < 3, place, 2 - place)
-        intron = emissions.INTRON + (path - n_coding) % self.weights.n_introns
-        between = path == self.weights.n_columns - 1
-        return np.where(path < n_coding, coding, np.where(between, emissions.BETWEEN, intron))
+        return np.asarray(self._rows[np.arange(path.size) % 3, path])
 
     # --- features -----------------------------------------------------------------------------------------
 
@@ -298,23 +384,14 @@ class ExonGraph(Structure):
         # sums by table, of all weights: scales and deviations of these are gathered once, at the end
         totals = np.zeros_like(self._learned.spread(np.zeros(self.n_weights)))
         for s, sequence in enumerate(self._scored(shard, totals.copy())):
-            nodes, path = sequence.nodes, self._path(shard, s, outputs)
-            counts = sequence.no_counts()
-            lefts, rights = path_nodes(self.weights, nodes, path)
-            # 1 where a column emits a position; differences of that, as `Counts.cover` has them
-            used = np.zeros((path.size + 2, self.weights.n_columns))
-            used[np.arange(1, path.size + 1), path] = 1.0
-            counts.cover[:] += np.diff(used, axis=0)
-            np.add.at(counts.sites, nodes.left_site[lefts], 1.0)
-            np.add.at(counts.sites, nodes.right_site[rights], 1.0)
-            edges = nodes.right_edge[rights]
-            np.add.at(counts.edges, edges[edges >= 0], 1.0)
-            inner = lefts[nodes.left_closing[lefts] >= 0]
-            phases = [sums.phase_of.py_func(mask) for mask in nodes.left_mask[inner].tolist()]
-            np.add.at(counts.edges, np.array(phases, np.int64), 1.0)
-            counts.edges[GENE] += lefts.size - inner.size
-            sums.count_walk(nodes, sequence.scores, lefts, rights, counts.exons, counts.introns)
-            self._add(shard, s, sequence, counts, factors[s], totals)
+            nodes, counts = sequence.nodes, sequence.no_counts()
+            lefts, rights = path_nodes(self.weights, nodes, self._path(shard, s, outputs))
+            counts.left[lefts] = counts.right[rights] = 1.0
+            np.add.at(counts.exons, sequence.exon_places(lefts, rights), 1.0)
+            lengths = nodes.left_position[lefts[1:]] - nodes.right_position[rights[:-1]]
+            introns = lengths[nodes.left_closing[lefts[1:]] >= 0]
+            np.add.at(counts.introns, sequence.intron_places(introns), 1.0)
+            self._add(sequence, counts, factors[s], totals)
         self._learned.gather(totals, out)
 
     def feature_rows(self, shard: ExonShard, outputs: Any = None) -> scipy.sparse.csr_array:
@@ -326,36 +403,44 @@ class ExonGraph(Structure):
         return scipy.sparse.csr_array(scipy.sparse.vstack(rows))
 
     def _add(
-        self,
-        shard: ExonShard,
-        s: int,
-        sequence: ScoredSequence,
-        counts: Counts,
-        factor: float,
-        totals: Array,
-        squared: bool = False,
+        self, sequence: ScoredSequence, counts: Counts, factor: float, totals: Array, squared: bool = False
     ) -> None:
         """Add counts of a sequence, `factor` times, to those of its table; of tracks squares if asked for."""
-        weights, dtype, out = self.weights, totals.dtype, totals[shard.tables[s]]
-        n_labels, n_words = len(weights.labels), weights.no_word
-        table, running = np.zeros((n_labels, n_words + 1), dtype), np.empty(weights.n_columns, dtype)
-        rows = np.zeros((sequence.n if weights.n_tracks else 0, n_labels), dtype)
-        shape = weights.n_strands, weights.n_introns
-        emissions.count_up(counts.cover, sequence.letters, *shape, factor, running, table, rows)
+        weights, nodes, letters, dtype = self.weights, sequence.nodes, sequence.letters, totals.dtype
+        out, n_labels = totals[sequence.table], len(weights.labels)
+        table, uses = np.zeros((n_labels, weights.no_word + 1), dtype), self._uses(sequence, counts)
+        rows = np.zeros((letters.word.size if weights.n_tracks else 0, n_labels), dtype)
+        emissions.count_up(uses, letters, factor, table, rows)
         weights.add_words(table, out)
-        emissions.count_sites(sequence.nodes, sequence.letters, weights.around, counts.sites, factor, out)
-        weights.part(out, "edges")[:] += factor * counts.edges
+        sites, edges = np.zeros(nodes.site_signal.size + 1, dtype), np.zeros(len(EDGES) + 1, dtype)
+        of_edges = edges, sequence.columns.edges, nodes.right_edge  # -1, the last, for none
+        for found, of_left, of_right in ((sites, nodes.left_site, nodes.right_site), of_edges):
+            np.add.at(found, of_left, counts.left)
+            np.add.at(found, of_right, counts.right)
+        emissions.add_sites(nodes, letters, weights.around, sites, out[:0], out, factor)
+        weights.part(out, "edges")[:] += factor * edges[:-1]
         weights.add_lengths(factor * counts.introns, factor * counts.exons, out)
         if weights.n_tracks:
-            tracks = shard.tracks[shard.starts[s] : shard.starts[s + 1]]
-            weights.part(out, "tracks")[:] += rows.T @ (tracks**2 if squared else tracks)
+            values = sequence.tracks**2 if squared else sequence.tracks
+            weights.part(out, "tracks")[:] += rows.T @ values
+
+    def _uses(self, sequence: ScoredSequence, counts: Counts) -> Array:
+        """How often each column emits each position, by how often nodes are used; and one position more."""
+        # sums of differences from one position to the next: columns begin and end at nodes
+        changes = np.zeros((sequence.letters.word.size + 1, self.weights.n_columns), counts.left.dtype)
+        changes[0, -1], flat, columns = 1.0, changes.ravel(), sequence.columns
+        np.add.at(flat, columns.begins, counts.left)
+        np.subtract.at(flat, columns.before, counts.left)
+        np.subtract.at(flat, columns.ends, counts.right)
+        np.add.at(flat, columns.after, counts.right)
+        return np.cumsum(changes, axis=0)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows and flanks alone are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
         for sequence, factor in zip(self._scored(shard, nothing), shard.weights.tolist(), strict=True):
-            every = np.ones(sequence.nodes.site_signal.size)
-            emissions.count_sites(sequence.nodes, sequence.letters, self.weights.around, every, factor, found)
+            every, around = np.ones(sequence.nodes.site_signal.size + 1), self.weights.around
+            emissions.add_sites(sequence.nodes, sequence.letters, around, every, found[:0], found, factor)
         return found
 
     # --- sums ---------------------------------------------------------------------------------------------
@@ -379,27 +464,12 @@ class ExonGraph(Structure):
         spread, values = self._learned.spread(w), np.empty(len(shard), w.dtype)
         totals = np.zeros_like(spread)
         for s, sequence in enumerate(self._scored(shard, spread)):
-            values[s], filled = self._forward(sequence)
+            values[s], filled = sequence.forward()
             if out is not None:
-                counts = self._backward(sequence, filled, values[s])
-                self._add(shard, s, sequence, counts, factors[s], totals, squared)
+                self._add(sequence, sequence.backward(values[s], filled), factors[s], totals, squared)
         if out is not None:
             self._learned.gather(totals, out, squared)
         return values
-
-    def _forward(self, sequence: ScoredSequence, is_best: bool = False) -> tuple[Any, Sums]:
-        """The log-partition or the best score, which must be finite, and the sums that it is found by."""
-        filled = sequence.no_sums()
-        value = sums.forward(sequence.nodes, sequence.scores, sequence.n, filled, is_best)
-        if not np.isfinite(value):
-            raise DataError("the weights of the model are not finite")
-        return value, filled
-
-    def _backward(self, sequence: ScoredSequence, filled: Sums, value: Any) -> Counts:
-        """Expected counts, by the sums of `_forward` and the log-partition."""
-        counts = sequence.no_counts()
-        sums.backward(sequence.nodes, sequence.scores, sequence.n, filled, value, counts)
-        return counts
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
         """Expected squares, use by use: a little more than variances, where features are rare."""
@@ -415,8 +485,7 @@ class ExonGraph(Structure):
         """The probability of each column at each position, shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
         for sequence in self._scored(shard, self._learned.spread(w), None, evidence):
-            value, filled = self._forward(sequence)
-            found.append(np.cumsum(self._backward(sequence, filled, value).cover, axis=0)[:-1])
+            found.append(self._uses(sequence, sequence.backward(*sequence.forward()))[:-1])
         return np.concatenate(found)
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -430,21 +499,16 @@ class ExonGraph(Structure):
     ) -> tuple[Path, FloatArray]:
         values, paths = np.empty(len(shard)), np.empty(shard.n_parts, np.int8)
         for s, sequence in enumerate(self._scored(shard, self._learned.spread(w), cost, evidence)):
-            nodes, part = sequence.nodes, slice(shard.starts[s], shard.starts[s + 1])
-            # exons of the best set do not overlap: marked nodes in the order of positions are pairs
-            left, right = np.zeros(nodes.left_position.size, bool), np.zeros(nodes.right_position.size, bool)
-            values[s], filled = self._forward(sequence, is_best=True)
-            sums.trace_best(nodes, sequence.scores, filled, left, right)
-            lefts = nodes.left_order[left[nodes.left_order]]
-            paths[part] = self._walked(nodes, lefts, np.flatnonzero(right), sequence.n)
+            values[s], filled = sequence.forward(is_best=True)
+            walked = self._walked(sequence.columns, *sequence.best_exons(filled), sequence.letters.word.size)
+            paths[shard.starts[s] : shard.starts[s + 1]] = walked
         return paths, values
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
         """The number of positions with another label."""
-        found = []
         # the Hamming distance of labels, which do not tell strands apart
-        for a, b in pairwise(shard.starts.tolist()):
-            found.append(np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])))
+        parts = pairwise(shard.starts.tolist())
+        found = [np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])) for a, b in parts]
         return np.array(found, np.float64)
 
 
