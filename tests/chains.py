@@ -45,6 +45,14 @@ def log_domain():
     return mock.patch.object(Chain, "_safe_range", 0.0)
 
 
+def is_linear(chain, w, shard, within=False):
+    """Whether the sums over a shard in one block are taken in the linear domain."""
+    found = chain._posterior(
+        chain.pairs.open(w), chain._move_scores(w), shard, slice(0, len(shard)), within, shard.weights
+    )
+    return not isinstance(found, posterior.LogPosterior)
+
+
 def small_blocks(cells=1):
     return mock.patch.multiple(Chain, _cache_cells=cells, _block_cells=cells)
 

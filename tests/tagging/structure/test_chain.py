@@ -19,6 +19,7 @@ from chains import (
     draw_rules,
     draw_sequences,
     everything,
+    is_linear,
     log_domain,
     poisoned_memory,
     small_blocks,
@@ -29,7 +30,6 @@ from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure import posterior as chain_posterior
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.posterior import LinearPosterior
 from structune.tagging.structure.second_order import SecondOrderChain
 
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
@@ -91,13 +91,6 @@ def test_segment_probability_is_enumerated(problem, seed):
     assert found == pytest.approx(p[is_match].sum(), rel=1e-10, abs=1e-12)
 
 
-def is_linear(chain, w, shard, within):
-    posterior = chain._posterior(
-        chain.pairs.open(w), chain._move_scores(w), shard, slice(0, len(shard)), within
-    )
-    return isinstance(posterior, LinearPosterior)
-
-
 def largest_linear_scale(chain, direction, shard, within, most=300.0):
     """The largest multiple of a direction that the chain still trusts to the linear domain."""
     low, high = 0.0, most
@@ -143,7 +136,7 @@ def test_the_linear_domain_is_safe_to_its_edge(seed, n_labels, length, moves, pa
         direction = np.repeat(direction, 5)[: direction.size]  # lags compound
     w = largest_linear_scale(chain, direction, shard, within) * direction
     assert is_linear(chain, w, shard, within)
-    with mock.patch.object(chain_posterior.log, "forward_backward", side_effect=AssertionError):
+    with mock.patch.object(chain_posterior.log, "expectations", side_effect=AssertionError):
         linear = everything(chain, w, shard, within)
     with log_domain():
         log = everything(chain, w, shard, within)
@@ -203,7 +196,7 @@ def test_partial_labels_may_close_the_way_back():
     scores, transition, start, end = hand_scores(chain, w, 400)
     expected = chain_by_hand(scores[:, :2], transition[:2, :2], start[:2], end[:2])
     assert_allclose(everything(chain, w, shard, within=True)["log_z"], expected, rtol=1e-12)
-    assert is_linear(chain, w, shard, False)
+    assert is_linear(chain, w, shard)
 
 
 def test_a_lone_path_beside_very_many():
@@ -223,7 +216,7 @@ def test_ten_thousand_tokens():
     chain, inputs = positional_chain(3, 10_000, None)
     shard = chain.encode(inputs, [rng.choice(chain.labels, 10_000).tolist()])
     w = rng.normal(size=chain.n_weights)
-    assert is_linear(chain, w, shard, False)
+    assert is_linear(chain, w, shard)
     found = everything(chain, w, shard)
     assert_allclose(found["log_z"], chain_by_hand(*hand_scores(chain, w, 10_000)), rtol=1e-12)
     assert_allclose(found["marginals"].sum(axis=1), 1.0, rtol=1e-10)
@@ -263,7 +256,7 @@ def test_many_labels(n_labels):
     assert shard.rows.pairs.indices.size
     assert shard.rows.dense.indices.size
     w = rng.normal(size=chain.n_weights)
-    assert is_linear(chain, w, shard, False)
+    assert is_linear(chain, w, shard)
     linear = everything(chain, w, shard)
     with log_domain():
         assert_same(everything(chain, w, shard), linear, 1e-11)

@@ -87,7 +87,6 @@ class Chain(Structure):
     order = 1
     _most_labels, _growth = 4096, "square"
     _tables = (0, 3)  # of states, of a sequence: to find its best labels, and for sums
-    _posteriors: tuple[Any, Any] = (LinearPosterior, LogPosterior)  # in the linear, and in the log domain
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
@@ -392,17 +391,12 @@ class Chain(Structure):
                 scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
-    def _no_moves(self, dtype: Any) -> Array:
-        """Counts of 0, of all that neighbouring labels can have weights for."""
-        return np.zeros((self.n_labels, self.n_labels), dtype)
-
     def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
         """Counts in given labels, (n_tokens,), by the weight of each token."""
-        counts = self._no_moves(np.float64)
         # All tokens but the first of each sequence have one before them.
-        later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
-        np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
-        return counts
+        n, later = self.n_labels, np.setdiff1d(np.arange(labels.size), offsets[:-1])
+        keys = labels[later - 1] * n + labels[later]
+        return np.bincount(keys, weights[later], n * n).reshape(n, n)
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         """Add counts of starts, ends and transitions to a weight vector."""
@@ -507,57 +501,75 @@ class Chain(Structure):
     # --- sums ---------------------------------------------------------------------------------------------
 
     def _reach(self, within: bool) -> int:
-        """Steps after which every state has been reached from any other; see `fits_double`."""
+        """Steps after which every state has been reached from any other; see `kernels.shift_rows`."""
         # Masks of partial labels may close the way between labels, unless every label follows every other.
         if self._mixing is None or (within and self._mixing > 1):
             return int(np.iinfo(np.int64).max)
         return self._mixing + self.order - 1
 
-    def _posterior(
-        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
-    ) -> Posterior:
-        offsets, scores = self._scores_of(w, shard, block, within)
-        peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
-        # The linear domain serves blocks for which a bound shows that no value leaves the range of a double.
-        kernels.shift_rows(offsets, scores, peaks, spreads)
-        is_linear = kernels.fits_double(
-            offsets, spreads, moves.spread, self._reach(within), self.n_labels, self._safe_range
-        )
-        posterior: Posterior = self._posteriors[0 if is_linear else 1](moves, offsets, scores, peaks)
-        return posterior
-
-    def _at_once(
+    def _linear_sums(
         self,
-        moves: MoveScores,
         opened: OpenWeights,
+        moves: MoveScores,
         shard: ChainShard,
+        blocks: list[slice],
         within: bool,
         weights: FloatArray,
-        tokens: OpenWeights | None,
-        expected: Array | None,
-    ) -> tuple[Array, list[slice]]:
-        """Logs of sums in the linear domain, in one call; and the blocks whose scores leave its range."""
-        blocks = list(self._blocks(shard, self._cache_cells))
+        tables: tuple[Array, Array],
+        tokens: OpenWeights | None = None,
+    ) -> tuple[Array, BoolArray, Array, Array]:
+        """Logs of sums of neighbouring blocks in the linear domain, and which blocks do not leave its range.
+
+        Also the counts of starts and ends and of transitions, if `weights` has those of the sequences.
+        `tables` get what `kernels.expectations` says, and `tokens`, if given, the counts of attributes.
+        """
         n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
-        bounds = np.array([0, *(block.stop for block in blocks)])
-        longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
-        # One row more than the longest sequence has: a shard may have no sequences.
-        peaks, log_z, fits = np.zeros(len(shard)), np.zeros(len(shard), dtype), np.empty(len(blocks), bool)
-        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
-        written = opened if tokens is None else tokens  # not written to where there are none
+        start, stop = blocks[0].start, blocks[-1].stop
+        bounds = np.array([start, *(block.stop for block in blocks)]) - start
+        log_z, fits = np.zeros(stop - start, dtype), np.empty(len(blocks), bool)
+        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n) if weights.size else (0, n), dtype)
+        nothing = np.empty((0, n), dtype)
+        counts = (nothing, nothing[:, 0]) if tokens is None else (tokens.dense, tokens.w)
         kernels.expectations(
-            bounds, shard.offsets, self.pairs.arrays(shard.rows),
-            shard.allowed if within else np.empty((0, n), bool), weights,
-            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
-            self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
-            np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
-            tokens is not None, (written.dense, written.w), edges, transitions,
+            bounds, shard.offsets[start : stop + 1], self.pairs.arrays(shard.rows),
+            shard.allowed if within else np.empty((0, n), bool), weights, (opened.dense, opened.w),
+            moves.potentials, moves.spread, self._reach(within), self._safe_range, lanes_for(dtype, n),
+            *tables, np.empty((int(lengths[start:stop].max()), n), dtype), log_z, fits, counts, 1, edges,
+            transitions,
         )  # fmt: skip
-        log_z += moves.shift(peaks, lengths)
-        if expected is not None:
-            # The kernel counts transitions relative to their potential, exp(score - peak).
-            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
-        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+        log_z += moves.shift(lengths[start:stop])
+        # The kernel counts transitions relative to their potential, exp(score - peak).
+        return log_z, fits, edges, moves.potentials[0] * transitions if weights.size else transitions
+
+    def _posterior(
+        self,
+        opened: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        block: slice,
+        within: bool,
+        weights: FloatArray,
+    ) -> Posterior:
+        """Sums over the labellings of a block: in the linear domain, unless its scores leave the range."""
+        if self.n_labels == 1:  # nothing to sum over: the kernels are not compiled for rows of one cell
+            return LogPosterior(moves, *self._scores_of(opened, shard, block, within), weights)
+        offsets = shard.offsets[block.start : block.stop + 1] - shard.offsets[block.start]
+        shape = int(offsets[-1]), self.n_labels
+        tables, rows = np.empty((3, *shape), opened.w.dtype), np.empty(shape, opened.w.dtype)
+        log_z, fits, _, counts = self._linear_sums(
+            opened, moves, shard, [block], within, weights, (tables, rows)
+        )
+        if fits[0]:
+            return LinearPosterior(log_z, rows, counts, moves, offsets, weights, tables)
+        return LogPosterior(moves, *self._scores_of(opened, shard, block, within), weights)
+
+    def _posteriors(
+        self, w: Array, shard: ChainShard, weights: FloatArray, within: bool = False
+    ) -> Iterator[tuple[slice, Any]]:
+        """The posterior of each block."""
+        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
+        for block in self._blocks(shard, self._block_cells):
+            yield block, self._posterior(opened, moves, shard, block, within, weights[block])
 
     def log_partition(
         self,
@@ -570,53 +582,67 @@ class Chain(Structure):
         self._check_room(shard, self._tables[1])
         within = within and shard.is_partly_known
         weights = shard.weights if weights is None else weights
+        weights = np.empty(0) if expected is None else weights
         moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        log_z, left = self._at_once(moves, opened, shard, within, weights, tokens, expected)
+        log_z, left = self._at_once(opened, moves, shard, within, weights, tokens, expected)
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within)
+            posterior = self._posterior(opened, moves, shard, block, within, weights[block])
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
-                counts = self._no_moves(w.dtype)
-                rows = posterior.expectations(weights[block], counts)
-                self._add_block(expected, tokens, shard, block, rows, counts)
+                self._add_block(expected, tokens, shard, block, posterior.rows, posterior.counts)
         if tokens is not None:
             self.pairs.close_counts(tokens)
         return log_z
 
+    def _at_once(
+        self,
+        opened: OpenWeights,
+        moves: MoveScores,
+        shard: ChainShard,
+        within: bool,
+        weights: FloatArray,
+        tokens: OpenWeights | None,
+        expected: Array | None,
+    ) -> tuple[Array, list[slice]]:
+        """Log-partitions in the linear domain, by one call of a kernel; and the blocks that it is not for."""
+        blocks = list(self._blocks(shard, self._cache_cells))
+        if not blocks or self.n_labels == 1:
+            return np.empty(len(shard), opened.w.dtype), blocks
+        longest = max(int(shard.offsets[block.stop] - shard.offsets[block.start]) for block in blocks)
+        tables = np.empty((3, longest, self.n_labels), opened.w.dtype)
+        log_z, fits, edges, transitions = self._linear_sums(
+            opened, moves, shard, blocks, within, weights, (tables, tables[0]), tokens
+        )
+        if expected is not None:
+            self._add_moves(expected, *edges, transitions)
+        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
-        within = within and shard.is_partly_known
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        blocks = list(self._blocks(shard, self._block_cells))
-        posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
-        for block, posterior in zip(blocks, posteriors, strict=True):
-            posterior.keep(shard.weights[block])
+        posteriors = list(self._posteriors(w, shard, shard.weights, within and shard.is_partly_known))
+        for _, posterior in posteriors:
+            posterior.rows = None
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
-            direction, v_pairs = self._move_scores(v, fill=0.0), self.pairs.open(v)
+            direction, opened = self._move_scores(v, fill=0.0), self.pairs.open(v)
             tokens = self.pairs.open_counts(out)
-            for block, posterior in zip(blocks, posteriors, strict=True):
-                _, scores = self._scores_of(v_pairs, shard, block, within=False)
-                counts = np.zeros((self.n_labels, self.n_labels))
-                rows = posterior.tangent(direction, scores, counts)
-                self._add_block(out, tokens, shard, block, rows, counts)
+            for block, posterior in posteriors:
+                _, scores = self._scores_of(opened, shard, block, within=False)
+                self._add_block(out, tokens, shard, block, *posterior.tangent(direction, scores))
             self.pairs.close_counts(tokens)
             return out
 
         return product
 
     def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         out = np.zeros(self.n_weights)
         tokens = self.pairs.open_counts(out)
-        for block in self._blocks(shard, self._block_cells):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
+        for block, posterior in self._posteriors(w, shard, shard.weights):
             weights = np.repeat(shard.weights[block], shard.sizes()[block])[:, None]
-            counts = self._no_moves(w.dtype)
-            rows = posterior.expectations(shard.weights[block], counts)
+            rows, counts = posterior.rows, posterior.counts
             # A label is there or not: p (1 - p), and the weight of the example once, not squared. Transitions
             # are pooled over the block, as if they were one draw of many.
             rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
@@ -628,13 +654,8 @@ class Chain(Structure):
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
         self._check_room(shard, self._tables[1], 1)
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        out = np.empty((shard.n_parts, self.n_labels))
-        for block in self._blocks(shard, self._block_cells):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
-            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-            out[rows] = posterior.expectations(np.ones(block.stop - block.start))
-        return out
+        found = [posterior.rows for _, posterior in self._posteriors(w, shard, np.ones(len(shard)))]
+        return np.concatenate([np.empty((0, self.n_labels)), *found])
 
     def segment_probability(
         self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]

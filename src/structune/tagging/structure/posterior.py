@@ -1,13 +1,9 @@
-"""Distributions over the label sequences of one block, in the linear or in the log domain.
-
-Both classes answer the same questions: `log_z`, weighted `expectations`, and their `tangent`.
-"""
+"""Distributions over the label sequences of one block, in the linear or in the log domain."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -28,7 +24,10 @@ class MoveScores:
     @cached_property
     def peaks(self) -> tuple[float, float, float]:
         """Largest transition, start and end score: what the potentials are scaled by."""
-        return _peak(self.transition), _peak(self.start), _peak(self.end)
+        highs = (float(scores.real.max()) for scores in (self.transition, self.start, self.end))
+        # Exponentials of (score - peak) are at most 1 and one of them is 1, unless all are forbidden.
+        transition, start, end = (high if high > -np.inf else 0.0 for high in highs)
+        return transition, start, end
 
     @cached_property
     def spread(self) -> float:
@@ -39,8 +38,8 @@ class MoveScores:
     @cached_property
     def potentials(self) -> tuple[Array, Array, Array, Array]:
         """exp(score - peak) of transitions, their transpose, starts and ends."""
-        transition = np.exp(self.transition - self.peaks[0])
-        start, end = np.exp(self.start - self.peaks[1]), np.exp(self.end - self.peaks[2])
+        scores = self.transition, self.start, self.end
+        transition, start, end = (np.exp(a - peak) for a, peak in zip(scores, self.peaks, strict=True))
         return transition, np.ascontiguousarray(transition.swapaxes(-1, -2)), start, end
 
     @property
@@ -48,125 +47,69 @@ class MoveScores:
         """Starts, moves and ends as kernels of the log domain take them, by contexts; here there is one."""
         return self.start, self.transition[:, None], self.end[None]
 
-    def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:
-        """Add counts of such moves to `counts`, (L, L); ends are counted by marginals of last tokens."""
-        counts += moves[:, 0]
+    def counts(self, moves: Array, ends: Array) -> Array:
+        """Counts of such moves by the keys of weights; ends are counted by marginals of last tokens."""
+        return moves.reshape(self.transition.shape)
 
-    def shift(self, peaks: FloatArray, lengths: IntArray) -> FloatArray:
-        """What the potentials leave out of each sequence's log-partition; `peaks` of the token scores."""
+    def shift(self, lengths: IntArray) -> FloatArray:
+        """What the potentials leave out of each sequence's log-partition."""
         # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
         transition, start, end = self.peaks
-        return peaks + start + end + transition * (lengths - 1)
+        return start + end + transition * (lengths - 1)
 
 
-def _peak(scores: Array) -> float:
-    """Largest score; 0 where all are forbidden."""
-    # Exponentials of (score - peak) are at most 1 and one of them is 1.
-    high = float(scores.real.max())
-    return high if high > -np.inf else 0.0
+@dataclass
+class Posterior:
+    """What is expected of the sequences of a block, each times its weight; without weights, `log_z` alone."""
+
+    log_z: Array
+    rows: Array  # label marginals of each token
+    counts: Array  # of moves
 
 
-class LinearPosterior:
+@dataclass
+class LinearPosterior(Posterior):
     """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
 
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        self.moves, self.offsets = moves, offsets
-        transition, _, start, end = moves.potentials
-        # In place: the scores are not needed any more, and tables are what takes the memory.
-        self.emission = np.exp(scores, out=scores)
-        self.alpha, self._beta = np.empty((2, *scores.shape), scores.dtype)
-        self.scale = np.empty(scores.shape[0], scores.dtype)
-        self.log_z = np.empty(offsets.size - 1, scores.dtype)
-        self.lanes = lanes_for(scores.dtype, scores.shape[1])
-        linear.forward(
-            offsets, self.emission, transition, start, end, self.lanes, self.alpha, self.scale, self.log_z
-        )
-        self.log_z += moves.shift(peaks, np.diff(offsets))
+    moves: MoveScores
+    offsets: IntArray
+    weights: FloatArray
+    tables: Array  # (3, n_tokens, L): token potentials / scales, forward and backward vectors
 
-    @cached_property
-    def beta(self) -> Array:
-        """Backward vectors; from here on `emission` is divided by the forward scale."""
-        _, transposed, _, end = self.moves.potentials
-        linear.backward(
-            self.offsets, self.emission, self.scale, transposed, end, self.alpha, self.lanes,
-            np.empty_like(end), self._beta,
-        )  # fmt: skip
-        return np.asarray(self._beta)
-
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected transitions to `counts`."""
-        beta = self.beta
-        if counts is not None:
-            relative = np.zeros_like(counts)
-            linear.add_transition_counts(
-                self.offsets, self.alpha, self.emission, beta, weights, self.lanes,
-                self._scratch(1)[0], relative,
-            )  # fmt: skip
-            counts += self.moves.potentials[0] * relative
-        out = np.empty_like(beta)
-        linear.marginals(self.offsets, self.alpha, beta, weights, self.lanes, out)
-        return out
-
-    def _scratch(self, n: int) -> Array:
-        longest = int(np.diff(self.offsets).max(initial=0))
-        return np.empty((n, longest, self.emission.shape[1]), self.emission.dtype)
-
-    def keep(self, weights: FloatArray) -> None:
-        """Prepare for repeated `tangent` calls with these example weights."""
-        self.weights = weights
-        self.transitions = np.zeros_like(self.moves.potentials[0])
-        self.expectations(weights, self.transitions)
-
-    def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
-        """Directional derivative of `expectations`; `scores` is the direction's, and is overwritten."""
+    def tangent(self, direction: MoveScores, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The derivatives of `rows` and `counts`; `scores` are the direction's, of tokens."""
         transition, transposed, _, _ = self.moves.potentials
-        slope = transition * direction.transition
-        relative = np.zeros_like(counts)
+        slope, n = transition * direction.transition, transition.shape[0]
+        longest = int(np.diff(self.offsets).max(initial=0))
+        rows, relative = np.empty_like(scores), np.zeros_like(transition)
         linear.tangent(
-            self.offsets, self.alpha, self.beta, self.emission, transition, transposed, slope,
-            np.ascontiguousarray(slope.T), direction.start, direction.end, self.weights, self.lanes,
-            self._scratch(4), scores, relative,
+            self.offsets, self.tables, np.vstack((transition, slope)), np.vstack((slope.T, transposed)),
+            direction.start, direction.end, self.weights, lanes_for(scores.dtype, n),
+            *np.empty((2, longest, 2, n)), scores, rows, relative,
         )  # fmt: skip
-        counts += transition * relative + direction.transition * self.transitions
-        return scores
+        return rows, transition * relative + direction.transition * self.counts
 
 
-class LogPosterior:
-    """Forward-backward in the log domain, one sequence at a time; exact for scores of any size.
+class LogPosterior(Posterior):
+    """Forward-backward in the log domain; exact for scores of any size.
 
     It serves chains of both orders, and complex scores.
     """
 
-    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        self.moves, self.offsets, self.scores = moves, offsets, scores
-        self._slices = [slice(a, b) for a, b in pairwise(offsets)]
-        arrays = moves.of_states
-        self.alpha, self.beta = np.empty((2, len(scores), *arrays[2].shape), scores.dtype)
-        self.peaks = np.empty(len(scores))
-        self.log_z = peaks + np.array([
-            log.forward_backward(scores[s], *arrays, self.alpha[s], self.beta[s], self.peaks[s])
-            for s in self._slices
-        ])  # fmt: skip
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, weights: FloatArray) -> None:
+        self.moves, self.offsets, self.scores, self.weights = moves, offsets, scores, weights
+        start, transition, end = moves.of_states
+        longest, dtype = int(np.diff(offsets).max(initial=0)), scores.dtype
+        log_z, rows = np.empty(offsets.size - 1, dtype), np.empty_like(scores)
+        counts, ends = np.zeros_like(transition), np.zeros_like(end)
+        log.expectations(
+            offsets, scores, start, transition, end, weights, *np.empty((2, longest, *end.shape), dtype),
+            np.empty(end.size, dtype), np.empty(longest), log_z, rows, counts, ends,
+        )  # fmt: skip
+        super().__init__(log_z, rows, moves.counts(counts, ends))
 
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected moves to `counts`."""
-        rows = np.empty_like(self.scores)
-        _, moves, ends = self.moves.of_states
-        both = np.zeros_like(moves), np.zeros_like(ends)
-        for s, weight in zip(self._slices, weights, strict=True):
-            log.expectations(
-                self.scores[s], moves, self.alpha[s], self.beta[s], self.peaks[s], weight, rows[s], *both
-            )
-        if counts is not None:
-            self.moves.add_counts(counts, *both)
-        return rows
-
-    def keep(self, weights: FloatArray) -> None:
-        """Prepare for repeated `tangent` calls with these example weights."""
-        self.weights = weights
-
-    def tangent(self, direction: MoveScores, scores: FloatArray, counts: FloatArray) -> FloatArray:
-        """Directional derivative of `expectations`; `scores` is the direction's."""
+    def tangent(self, direction: MoveScores, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The derivatives of `rows` and `counts`; `scores` are the direction's, of tokens."""
         # By the complex step, as expectations are analytic: f(a + i r b) = f(a) + i r f'(a) b + O(r^2),
         # and r is so small that r^2 vanishes beside 1. No difference is taken, so no digits cancel,
         # whatever the size of the scores. Forward sums are made anew for each direction: blocks of the
@@ -178,11 +121,5 @@ class LogPosterior:
         )  # fmt: skip
         step = COMPLEX_STEP / (max(float(np.abs(b).max(initial=0.0)) for _, b in pairs) or 1.0)
         *stepped, tokens = (a + 1j * step * b for a, b in pairs)
-        found = np.zeros(counts.shape, np.complex128)
-        at = LogPosterior(MoveScores(*stepped), self.offsets, tokens, np.zeros(self.offsets.size - 1))
-        rows = at.expectations(self.weights, found)
-        counts += found.imag / step
-        return np.asarray(rows.imag / step)
-
-
-Posterior = LinearPosterior | LogPosterior
+        at = LogPosterior(MoveScores(*stepped), self.offsets, tokens, self.weights)
+        return at.rows.imag / step, at.counts.imag / step

@@ -61,8 +61,7 @@ class Moves:
     @property
     def of_sums(self) -> tuple[Any, ...]:
         """What kernels of sums ask for, but starts and ends."""
-        lanes = lanes_for(self.transition.dtype, 8)
-        return self.transition, self.potentials, self.peaks, lanes
+        return self.transition, self.potentials, self.peaks, lanes_for(np.float64, 8)
 
 
 @dataclass
