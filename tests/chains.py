@@ -47,9 +47,7 @@ def log_domain():
 
 def is_linear(chain, w, shard, within=False):
     """Whether the sums over a shard in one block are taken in the linear domain."""
-    found = chain._posterior(
-        chain.pairs.open(w), chain._move_scores(w), shard, slice(0, len(shard)), within, shard.weights
-    )
+    found = chain._posterior(chain._under(w, shard, shard.weights, within), slice(0, len(shard)))
     return not isinstance(found, posterior.LogPosterior)
 
 

@@ -9,12 +9,12 @@ the forward recursion over maxima of scores.
 import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
-from structune.kernels.jit import kernel, part_of_one_kernel
+from structune.kernels.jit import bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
 from structune.tagging.kernels import attributes as sparse
 
 
-@kernel
+@bare_kernel
 def shift_rows(offsets, scores, peaks, spread, reach, most):
     """Subtract each token's maximum; whether the linear domain is safe for all sequences.
 
@@ -153,7 +153,7 @@ def _backward(a, z, n, transition_t, lanes, emission, messages, beta):
             store(beta, (t - 1) * n + k, _product(messages, i, n, transition_t, n, k, lanes))
 
 
-@kernel
+@bare_kernel
 def expectations(
     blocks,
     offsets,
@@ -169,6 +169,7 @@ def expectations(
     tables,
     marginals,
     scratch,
+    peaks,
     log_z,
     fits,
     counts,
@@ -195,8 +196,8 @@ def expectations(
     marginals : (longest block, L)
         Get those of labels, times the weight of the sequence; may be the first table.
     scratch : (longest sequence, L)
-    log_z
-        Per sequence: the log-partition without what is taken off the scores of moves.
+    peaks, log_z
+        Per sequence: what is taken off the scores of tokens, and the log-partition but for that of moves.
     edges, transitions : zeros (2, L), (L, L)
         Get the counts of starts and ends, and of transitions / transition potential; without cells where
         nothing is counted.
@@ -220,8 +221,7 @@ def expectations(
                 for y in range(n):
                     if not allowed[first + t, y]:
                         scores[t, y] = -np.inf
-        peaks = np.empty(other - one)
-        fits[b] = shift_rows(offsets[one : other + 1], scores, peaks, spread, reach, most)
+        fits[b] = shift_rows(offsets[one : other + 1], scores, peaks[one:other], spread, reach, most)
         if not fits[b]:
             continue
         to_exponentials(scores, (last - first) * n, lanes)
@@ -231,7 +231,7 @@ def expectations(
             rest, tail = zero, (z - 1) * n
             for y in range(n):
                 rest += alpha[tail + y] * end[y]
-            log_z[s] = peaks[s - one] + log_scale + np.log(rest)
+            log_z[s] = peaks[s] + log_scale + np.log(rest)
             if not transitions.size:
                 continue
             for y in range(n):
@@ -259,7 +259,7 @@ def expectations(
             )
 
 
-@kernel
+@bare_kernel
 def tangent(
     offsets, tables, forth, back, start, end, weights, lanes, lefts, rights, scores, marginals, counts
 ):  # fmt: skip
@@ -324,7 +324,7 @@ def tangent(
         _add_outer(left, 0, right, 2 * n, 2 * (last - first - 1), weight, n, lanes, c_counts)
 
 
-@kernel
+@bare_kernel
 def viterbi(offsets, scores, transition, start, end, lanes, labels, best):
     """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
 

@@ -10,7 +10,7 @@ complex step, complex128. `viterbi` is the recursion of `forward` over maxima of
 
 import numpy as np
 
-from structune.kernels.jit import kernel, part_of_one_kernel
+from structune.kernels.jit import bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
 
 
@@ -76,7 +76,7 @@ def _forward(first, last, n, start, moves, before_starts, before, zero, lanes, e
 
 @part_of_one_kernel
 def _add_moves(alpha, messages, n_moves, weight, before_starts, before, lanes, n, counts):
-    """counts[y, x] += weight * alpha[i, x, y] * messages[i, y], four moves at a time."""
+    """counts[y, x] += weight * alpha[i, x, y] * messages[i, y]."""
     states = (n + 1) * n
     for y in range(n if n_moves > 0 else 0):
         for step in range(0, n, width(lanes)):
@@ -86,38 +86,15 @@ def _add_moves(alpha, messages, n_moves, weight, before_starts, before, lanes, n
             run = fresh(load(messages, y * n + k, lanes) * splat(weight, lanes), new)
             start = splat(alpha[n * n + y], lanes)
             store(counts, at, load(counts, at, lanes) + start * run)
-            i = 1
-            while i < n_moves:
-                a, m = i * states + y, (i * n + y) * n + k
-                run0 = fresh(load(messages, m, lanes) * splat(weight, lanes), new)
-                if n_moves - i < 4:
-                    for j in range(before_starts[y], before_starts[y + 1]):
-                        x = before[j]
-                        at = (y * (n + 1) + x) * n + k
-                        row = load(counts, at, lanes) + splat(alpha[a + x * n], lanes) * run0
-                        store(counts, at, row)
-                    i += 1
-                    continue
-                # Four moves at a time, as `_add_outer` of `linear_domain` does, but for the rows that rules
-                # allow.
-                b, c, d = a + states, a + 2 * states, a + 3 * states
-                m1, m2, m3 = m + n * n, m + 2 * n * n, m + 3 * n * n
-                run1 = fresh(load(messages, m1, lanes) * splat(weight, lanes), new)
-                run2 = fresh(load(messages, m2, lanes) * splat(weight, lanes), new)
-                run3 = fresh(load(messages, m3, lanes) * splat(weight, lanes), new)
+            for i in range(1, n_moves):
+                run = fresh(load(messages, (i * n + y) * n + k, lanes) * splat(weight, lanes), new)
                 for j in range(before_starts[y], before_starts[y + 1]):
                     x = before[j]
-                    at = (y * (n + 1) + x) * n + k
-                    row = load(counts, at, lanes)
-                    row = row + splat(alpha[a + x * n], lanes) * run0
-                    row = row + splat(alpha[b + x * n], lanes) * run1
-                    row = row + splat(alpha[c + x * n], lanes) * run2
-                    row = row + splat(alpha[d + x * n], lanes) * run3
-                    store(counts, at, row)
-                i += 4
+                    at, factor = (y * (n + 1) + x) * n + k, splat(alpha[i * states + x * n + y], lanes)
+                    store(counts, at, load(counts, at, lanes) + factor * run)
 
 
-@kernel
+@bare_kernel
 def expectations(
     offsets,
     scores,
@@ -213,7 +190,7 @@ def _best_over(row, first, chosen, lo, hi, matrix, row_start, n, k, lanes):
     return high
 
 
-@kernel
+@bare_kernel
 def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, space, labels, best):
     """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
 

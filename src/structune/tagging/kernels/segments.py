@@ -12,7 +12,7 @@ errors do not grow with the length of a sequence.
 import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
-from structune.kernels.jit import kernel, part_of_one_kernel
+from structune.kernels.jit import bare_kernel, kernel, part_of_one_kernel
 from structune.tagging.kernels.log_domain import insert
 
 _VANISHES = -1e4  # a log whose exponential is 0
@@ -89,7 +89,7 @@ def _log_and_inverse(x):
     return np.log(x.real) + slope * inverse, inverse - slope * inverse * inverse
 
 
-@part_of_one_kernel
+@bare_kernel
 def _enter(before, transition, potentials, peaks, lanes, reals, entry, shares):
     """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
     n = peaks.size
@@ -126,7 +126,7 @@ def _enter(before, transition, potentials, peaks, lanes, reals, entry, shares):
         entry[y] = top + log_total
 
 
-@part_of_one_kernel
+@bare_kernel
 def _end(after, scores, out):
     """The log sum over last labels; their probabilities to `out`."""
     high = (after[0] + scores[0]).real

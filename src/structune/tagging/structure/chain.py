@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -47,12 +47,26 @@ from structune.tagging.structure.shard import (
     ChainShard,
     OpenWeights,
     check_room,
+    feature_table,
     find_keys,
     order_attributes,
     runs_of_sequences,
     token_costs,
     wrong_tokens,
 )
+
+_NOTHING = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A shard under some weights."""
+
+    opened: OpenWeights
+    moves: MoveScores
+    shard: ChainShard
+    weights: FloatArray  # of sequences, in what is expected; none where nothing is
+    within: bool  # partial labels
 
 
 class Chain(Structure):
@@ -192,7 +206,7 @@ class Chain(Structure):
     @classmethod
     def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
         """Keys of those that occur, or may under partial labels."""
-        return {"transitions": np.flatnonzero(labelling.seen_transitions(lengths))}
+        return {"transitions": labelling.seen_transitions(lengths)}
 
     def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
         """Keys of its own among `n_labels` labels, of which its labels are those numbered `ids`."""
@@ -441,23 +455,19 @@ class Chain(Structure):
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
-        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
+        sequence, each = np.repeat(np.arange(len(shard)), shard.sizes()), np.arange(len(shard))
         token, pairs, values = self.pairs.observed(shard.rows, labels)
         later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
         # Transitions without a weight of their own score 0, and are no features.
         moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
-        later, moves = later[moves >= 0], moves[moves >= 0]
-        n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
-        rows = np.concatenate((sequence[token], sequence[later], n, n))
-        columns = np.concatenate((
-            pairs,
-            moves + self._transitions.start,
-            self._starts.start + labels[shard.offsets[n]],
-            self._ends.start + labels[shard.offsets[n + 1] - 1],
-        ))  # fmt: skip
-        values = np.concatenate((values, np.ones(rows.size - values.size)))
-        table = scipy.sparse.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
-        return table.tocsr()
+        found: list[tuple[Any, ...]] = [
+            (sequence[token], pairs, values),
+            (sequence[later[moves >= 0]], self._transitions.start + moves[moves >= 0]),
+        ]
+        if self.boundary:
+            found.append((each, self._starts.start + labels[shard.offsets[:-1]]))
+            found.append((each, self._ends.start + labels[shard.offsets[1:] - 1]))
+        return feature_table(found, (len(shard), self.n_weights))
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None = None) -> IntArray:
         labels = shard.labels if outputs is None else np.asarray(outputs)
@@ -483,14 +493,21 @@ class Chain(Structure):
     def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
         check_room(shard, lambda n: self.memory_of(n, n_tables, n_marginals), self.n_labels)
 
+    def _under(
+        self, w: Array, shard: ChainShard, weights: FloatArray = _NOTHING, within: bool = False
+    ) -> Weighted:
+        opened, moves = self.pairs.open(w, shard.rows), self._move_scores(w)
+        return Weighted(opened, moves, shard, weights, within and shard.is_partly_known)
+
     def _scores_of(
-        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, cost: FloatArray | None = None
+        self, under: Weighted, block: slice, cost: FloatArray | None = None
     ) -> tuple[IntArray, Array]:
         """Offsets within a block, and the scores of its tokens; -inf for labels that are ruled out."""
+        shard = under.shard
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
         offsets = shard.offsets[block.start : block.stop + 1] - first
-        scores = self.pairs.scores(w, shard.rows, first, last)
-        if within:
+        scores = self.pairs.scores(under.opened, shard.rows, first, last)
+        if under.within:
             scores[~shard.allowed[first:last]] = -np.inf
         # A wrong label is worth its cost more: the best labels are then those of cost-augmented search.
         if cost is not None:
@@ -508,68 +525,49 @@ class Chain(Structure):
         return self._mixing + self.order - 1
 
     def _linear_sums(
-        self,
-        opened: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        blocks: list[slice],
-        within: bool,
-        weights: FloatArray,
-        tables: tuple[Array, Array],
-        tokens: OpenWeights | None = None,
+        self, under: Weighted, blocks: list[slice], tables: Any, tokens: OpenWeights | None = None
     ) -> tuple[Array, BoolArray, Array, Array]:
         """Logs of sums of neighbouring blocks in the linear domain, and which blocks do not leave its range.
 
-        Also the counts of starts and ends and of transitions, if `weights` has those of the sequences.
-        `tables` get what `kernels.expectations` says, and `tokens`, if given, the counts of attributes.
+        Also the counts of starts and ends and of transitions, unless there are no weights. `tables` get what
+        `kernels.expectations` says, and `tokens`, if given, the counts of attributes.
         """
-        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
+        opened, moves, shard = under.opened, under.moves, under.shard
         start, stop = blocks[0].start, blocks[-1].stop
+        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()[start:stop]
         bounds = np.array([start, *(block.stop for block in blocks)]) - start
         log_z, fits = np.zeros(stop - start, dtype), np.empty(len(blocks), bool)
-        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n) if weights.size else (0, n), dtype)
+        edges, transitions = np.zeros((2, n), dtype), np.zeros((n * bool(under.weights.size), n), dtype)
         nothing = np.empty((0, n), dtype)
         counts = (nothing, nothing[:, 0]) if tokens is None else (tokens.dense, tokens.w)
         kernels.expectations(
             bounds, shard.offsets[start : stop + 1], self.pairs.arrays(shard.rows),
-            shard.allowed if within else np.empty((0, n), bool), weights, (opened.dense, opened.w),
-            moves.potentials, moves.spread, self._reach(within), self._safe_range, lanes_for(dtype, n),
-            *tables, np.empty((int(lengths[start:stop].max()), n), dtype), log_z, fits, counts, 1, edges,
-            transitions,
+            shard.allowed if under.within else np.empty((0, n), bool), under.weights[start:stop],
+            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(under.within),
+            self._safe_range, lanes_for(dtype, n), *tables, np.empty((int(lengths.max()), n), dtype),
+            np.empty(stop - start), log_z, fits, counts, 1, edges, transitions,
         )  # fmt: skip
-        log_z += moves.shift(lengths[start:stop])
         # The kernel counts transitions relative to their potential, exp(score - peak).
-        return log_z, fits, edges, moves.potentials[0] * transitions if weights.size else transitions
+        transitions *= moves.potentials[0][: len(transitions)]
+        return log_z + moves.shift(lengths), fits, edges, transitions
 
-    def _posterior(
-        self,
-        opened: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        block: slice,
-        within: bool,
-        weights: FloatArray,
-    ) -> Posterior:
+    def _posterior(self, under: Weighted, block: slice) -> Posterior:
         """Sums over the labellings of a block: in the linear domain, unless its scores leave the range."""
-        if self.n_labels == 1:  # nothing to sum over: the kernels are not compiled for rows of one cell
-            return LogPosterior(moves, *self._scores_of(opened, shard, block, within), weights)
-        offsets = shard.offsets[block.start : block.stop + 1] - shard.offsets[block.start]
-        shape = int(offsets[-1]), self.n_labels
-        tables, rows = np.empty((3, *shape), opened.w.dtype), np.empty(shape, opened.w.dtype)
-        log_z, fits, _, counts = self._linear_sums(
-            opened, moves, shard, [block], within, weights, (tables, rows)
-        )
-        if fits[0]:
-            return LinearPosterior(log_z, rows, counts, moves, offsets, weights, tables)
-        return LogPosterior(moves, *self._scores_of(opened, shard, block, within), weights)
+        offsets = under.shard.offsets[block.start : block.stop + 1] - under.shard.offsets[block.start]
+        shape, dtype, weights = (int(offsets[-1]), self.n_labels), under.opened.w.dtype, under.weights[block]
+        if self.n_labels > 1:  # kernels are not compiled for rows of one cell, of which the sums are no work
+            tables, rows = np.empty((3, *shape), dtype), np.empty(shape, dtype)
+            log_z, fits, _, counts = self._linear_sums(under, [block], (tables, rows))
+            if fits[0]:
+                return LinearPosterior(log_z, rows, counts, under.moves, offsets, weights, tables)
+        return LogPosterior(under.moves, *self._scores_of(under, block), weights)
 
     def _posteriors(
         self, w: Array, shard: ChainShard, weights: FloatArray, within: bool = False
     ) -> Iterator[tuple[slice, Any]]:
-        """The posterior of each block."""
-        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
-        for block in self._blocks(shard, self._block_cells):
-            yield block, self._posterior(opened, moves, shard, block, within, weights[block])
+        """Each block and its posterior."""
+        under = self._under(w, shard, weights, within)
+        return ((block, self._posterior(under, block)) for block in self._blocks(shard, self._block_cells))
 
     def log_partition(
         self,
@@ -580,14 +578,12 @@ class Chain(Structure):
         within: bool = False,
     ) -> Array:
         self._check_room(shard, self._tables[1])
-        within = within and shard.is_partly_known
         weights = shard.weights if weights is None else weights
-        weights = np.empty(0) if expected is None else weights
-        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
+        under = self._under(w, shard, _NOTHING if expected is None else weights, within)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        log_z, left = self._at_once(opened, moves, shard, within, weights, tokens, expected)
+        log_z, left = self._at_once(under, tokens, expected)
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within, weights[block])
+            posterior = self._posterior(under, block)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
                 self._add_block(expected, tokens, shard, block, posterior.rows, posterior.counts)
@@ -596,24 +592,15 @@ class Chain(Structure):
         return log_z
 
     def _at_once(
-        self,
-        opened: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        within: bool,
-        weights: FloatArray,
-        tokens: OpenWeights | None,
-        expected: Array | None,
+        self, under: Weighted, tokens: OpenWeights | None, expected: Array | None
     ) -> tuple[Array, list[slice]]:
         """Log-partitions in the linear domain, by one call of a kernel; and the blocks that it is not for."""
-        blocks = list(self._blocks(shard, self._cache_cells))
+        blocks, bounds = list(self._blocks(under.shard, self._cache_cells)), under.shard.offsets
         if not blocks or self.n_labels == 1:
-            return np.empty(len(shard), opened.w.dtype), blocks
-        longest = max(int(shard.offsets[block.stop] - shard.offsets[block.start]) for block in blocks)
-        tables = np.empty((3, longest, self.n_labels), opened.w.dtype)
-        log_z, fits, edges, transitions = self._linear_sums(
-            opened, moves, shard, blocks, within, weights, (tables, tables[0]), tokens
-        )
+            return np.empty(len(under.shard), under.opened.w.dtype), blocks
+        longest = max(int(bounds[block.stop] - bounds[block.start]) for block in blocks)
+        tables = np.empty((3, longest, self.n_labels), under.opened.w.dtype)
+        log_z, fits, edges, transitions = self._linear_sums(under, blocks, (tables, tables[0]), tokens)
         if expected is not None:
             self._add_moves(expected, *edges, transitions)
         return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
@@ -621,16 +608,17 @@ class Chain(Structure):
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
-        posteriors = list(self._posteriors(w, shard, shard.weights, within and shard.is_partly_known))
+        posteriors = list(self._posteriors(w, shard, shard.weights, within))
         for _, posterior in posteriors:
             posterior.rows = None
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
-            direction, opened = self._move_scores(v, fill=0.0), self.pairs.open(v)
+            direction = self._move_scores(v, fill=0.0)
+            under = Weighted(self.pairs.open(v), direction, shard, shard.weights, within=False)
             tokens = self.pairs.open_counts(out)
             for block, posterior in posteriors:
-                _, scores = self._scores_of(opened, shard, block, within=False)
+                _, scores = self._scores_of(under, block)
                 self._add_block(out, tokens, shard, block, *posterior.tangent(direction, scores))
             self.pairs.close_counts(tokens)
             return out
@@ -695,12 +683,12 @@ class Chain(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
         self._check_room(shard, self._tables[0])
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        under = self._under(w, shard, within=within)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets, scores = self._scores_of(pairs, shard, block, within and shard.is_partly_known, cost)
-            self._viterbi(moves, offsets, scores, labels[first:last], best[block])
+            offsets, scores = self._scores_of(under, block, cost)
+            self._viterbi(under.moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
     def _label(self, w: FloatArray, rows: KnownRows) -> IntArray:
@@ -726,13 +714,12 @@ class Chain(Structure):
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        results = []
+        under, results = self._under(w, shard), []
         # One sequence at a time: tables grow with n.
         for s in range(len(shard)):
-            _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
+            _, scores = self._scores_of(under, slice(s, s + 1))
             labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)
-            log_domain.n_best(scores, *moves.of_states, labels, best)
+            log_domain.n_best(scores, *under.moves.of_states, labels, best)
             results.append((labels[best > -np.inf], best[best > -np.inf]))
         return results
 
@@ -748,14 +735,15 @@ class Chain(Structure):
         DataError
             Some labels of the shard are unknown.
         """
-        moves, pairs, own = self._move_scores(w), self.pairs.open(w, shard.rows), self._labels_of(shard)
+        under, own = self._under(w, shard), self._labels_of(shard)
+        moves = under.moves
         transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
         # The kernel maximises c (score - own score + rate) over the number c of wrong tokens.
         rates = np.zeros(len(shard)) if cost is None else cost
         labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-            offsets, scores = self._scores_of(pairs, shard, block, within=False)
+            offsets, scores = self._scores_of(under, block)
             firsts, of_token, true = offsets[:-1], np.arange(len(scores)), own[rows]
             scores[firsts] += moves.start
             scores[offsets[1:] - 1] += moves.end

@@ -13,10 +13,10 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import linear_domain as linear
 from structune.tagging.kernels import second_order as kernels
-from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.chain import Chain, Weighted
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
 from structune.tagging.structure.posterior import LogPosterior, MoveScores, Posterior
-from structune.tagging.structure.shard import ChainShard, OpenWeights, find_keys
+from structune.tagging.structure.shard import ChainShard, feature_table, find_keys
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
@@ -171,25 +171,19 @@ class SecondOrderChain(Chain):
         super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
         out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
 
-    def _at_once(self, opened: OpenWeights, moves: MoveScores, shard: ChainShard, *_: Any) -> Any:
+    def _at_once(self, under: Weighted, *_: Any) -> tuple[Array, list[slice]]:
         """Nothing: all blocks are left."""
-        return np.empty(len(shard), opened.w.dtype), list(self._blocks(shard, self._block_cells))
+        blocks = list(self._blocks(under.shard, self._block_cells))
+        return np.empty(len(under.shard), under.opened.w.dtype), blocks
 
-    def _posterior(
-        self,
-        opened: OpenWeights,
-        moves: MoveScores,
-        shard: ChainShard,
-        block: slice,
-        within: bool,
-        weights: FloatArray,
-    ) -> Posterior:
-        offsets, scores = self._scores_of(opened, shard, block, within)
+    def _posterior(self, under: Weighted, block: slice) -> Posterior:
+        moves, weights = under.moves, under.weights[block]
+        offsets, scores = self._scores_of(under, block)
         lengths, dtype, n = np.diff(offsets), scores.dtype, self.n_labels
         longest, peaks = int(lengths.max(initial=0)), np.empty(lengths.size)
-        reach = self._reach(within)
+        reach = self._reach(under.within)
         if n == 1 or not linear.shift_rows(offsets, scores, peaks, moves.spread, reach, self._safe_range):
-            return LogPosterior(moves, *self._scores_of(opened, shard, block, within), weights)
+            return LogPosterior(moves, *self._scores_of(under, block), weights)
         transition, _, _, end = moves.potentials
         log_z, rows = np.empty(lengths.size, dtype), np.empty_like(scores)
         relative, ends = np.zeros_like(transition), np.zeros_like(end)
@@ -202,16 +196,14 @@ class SecondOrderChain(Chain):
         )  # fmt: skip
         # The kernel counts moves relative to their potential, as that of the first order does.
         relative *= transition
-        found = log_z + peaks + moves.shift(lengths)
-        return Posterior(found, rows, moves.counts(relative, ends))
+        return Posterior(log_z + peaks + moves.shift(lengths), rows, moves.counts(relative, ends))
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         found = find_keys(self.trigrams, trigram_keys(labels, shard.offsets, self.n_labels))
-        rows, columns = sequence[found >= 0], found[found >= 0] + self._trigrams.start
-        table = scipy.sparse.coo_array((np.ones(rows.size), (rows, columns)), (len(shard), self.n_weights))
-        return super().feature_rows(shard, labels) + table.tocsr()
+        entries = (sequence[found >= 0], found[found >= 0] + self._trigrams.start)
+        return super().feature_rows(shard, labels) + feature_table([entries], (len(shard), self.n_weights))
 
     # --- inference ----------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
@@ -167,6 +168,13 @@ def wrong_tokens(own: IntArray, found: IntArray, starts: IntArray) -> FloatArray
     return np.add.reduceat((own != found).astype(np.float64), starts)
 
 
+def feature_table(entries: list[tuple[Any, ...]], shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """Features of examples from rows, columns and, unless they are ones, values."""
+    rows, columns = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
+    values = [entry[2] if len(entry) == 3 else np.ones(entry[0].size) for entry in entries]
+    return scipy.sparse.coo_array((np.concatenate(values), (rows, columns)), shape=shape).tocsr()
+
+
 @dataclass(frozen=True)
 class OpenWeights:
     """A weight vector made ready for the kernels: full rows of the dense attributes, and the vector."""
@@ -212,8 +220,10 @@ class AttributeWeights:
         dense_starts, pair_starts = np.empty((2, indptr.size), np.int64)
         few = only_read and not self._complete and columns.size < self.n_dense
         kernels.count_entries(indptr, columns, self.n_dense, few, self._offsets, dense_starts, pair_starts)
-        dense = _room(dense_starts, np.uint32, values is not None)
-        pairs = _room(pair_starts, self._pair_dtype, values is not None)
+        dense, pairs = (
+            Entries(starts, np.empty(starts[-1], dtype), _ONES if values is None else np.empty(starts[-1]))
+            for starts, dtype in ((dense_starts, np.uint32), (pair_starts, self._pair_dtype))
+        )
         kernels.lay_out(
             indptr, columns, given, self.n_dense, few, self._offsets,
             dense.indices, dense.values, pairs.indices, pairs.values,
@@ -312,11 +322,6 @@ class AttributeWeights:
     def close_counts(self, counts: OpenWeights) -> None:
         if not self._complete:
             counts.w[: self._dense_keys.size] += counts.dense.reshape(-1)[self._dense_keys]
-
-
-def _room(starts: IntArray, dtype: Any, has_values: bool) -> Entries:
-    """Rows whose entries are to be written."""
-    return Entries(starts, np.empty(starts[-1], dtype), np.empty(starts[-1]) if has_values else _ONES)
 
 
 def order_attributes(keys: IntArray, n_attributes: int, n_labels: int) -> tuple[IntArray, IntArray]:
