@@ -52,6 +52,7 @@ from structune.tagging.structure.shard import (
     order_attributes,
     runs_of_sequences,
     token_costs,
+    with_weight,
     wrong_tokens,
 )
 
@@ -405,12 +406,17 @@ class Chain(Structure):
                 scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
-    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
-        """Counts in given labels, (n_tokens,), by the weight of each token."""
-        # All tokens but the first of each sequence have one before them.
-        n, later = self.n_labels, np.setdiff1d(np.arange(labels.size), offsets[:-1])
-        keys = labels[later - 1] * n + labels[later]
-        return np.bincount(keys, weights[later], n * n).reshape(n, n)
+    def _moves_of(self, labels: IntArray, offsets: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """Tokens, and the weight of each one's start, end, or move to it; moves without a weight score 0."""
+        # All tokens but the first of each sequence, none of which is empty, have one before them.
+        later = np.delete(np.arange(labels.size), offsets[:-1])
+        keys = labels[later - 1] * self.n_labels + labels[later]
+        found = [with_weight(later, find_keys(self.transitions, keys), self._transitions)]
+        if self.boundary:
+            firsts, lasts = offsets[:-1], offsets[1:] - 1
+            found.append((firsts, self._starts.start + labels[firsts]))
+            found.append((lasts, self._ends.start + labels[lasts]))
+        return found
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         """Add counts of starts, ends and transitions to a weight vector."""
@@ -448,26 +454,18 @@ class Chain(Structure):
         per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
         # A labelling is a distribution with all mass on one label a token: the same code adds its counts.
         rows[np.arange(labels.size), labels] = per_token
-        counts = self._count_moves(labels, shard.offsets, per_token)
         tokens = self.pairs.open_counts(out)
-        self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
+        self.pairs.add_counts(tokens, shard.rows, 0, rows)
         self.pairs.close_counts(tokens)
+        for of, columns in self._moves_of(labels, shard.offsets):
+            np.add.at(out, columns, per_token[of])
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
-        sequence, each = np.repeat(np.arange(len(shard)), shard.sizes()), np.arange(len(shard))
+        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         token, pairs, values = self.pairs.observed(shard.rows, labels)
-        later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
-        # Transitions without a weight of their own score 0, and are no features.
-        moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
-        found: list[tuple[Any, ...]] = [
-            (sequence[token], pairs, values),
-            (sequence[later[moves >= 0]], self._transitions.start + moves[moves >= 0]),
-        ]
-        if self.boundary:
-            found.append((each, self._starts.start + labels[shard.offsets[:-1]]))
-            found.append((each, self._ends.start + labels[shard.offsets[1:] - 1]))
-        return feature_table(found, (len(shard), self.n_weights))
+        moves = [(sequence[of], columns) for of, columns in self._moves_of(labels, shard.offsets)]
+        return feature_table([(sequence[token], pairs, values), *moves], (len(shard), self.n_weights))
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None = None) -> IntArray:
         labels = shard.labels if outputs is None else np.asarray(outputs)
@@ -486,12 +484,10 @@ class Chain(Structure):
         """Runs of sequences with about `n_cells` cells in each."""
         return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
 
-    def memory_of(self, n: int, n_tables: int, n_marginals: int = 0) -> float:
-        """Bytes that a sequence of n tokens takes: so many tables of states, beside the scores of labels."""
-        return 8.0 * n * ((1 + n_marginals) * self.n_labels + n_tables * self._n_states)
-
     def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
-        check_room(shard, lambda n: self.memory_of(n, n_tables, n_marginals), self.n_labels)
+        """Of so many tables of states, beside the scores of labels."""
+        cells = (1 + n_marginals) * self.n_labels + n_tables * self._n_states
+        check_room(shard, 8.0 * cells, self.n_labels)
 
     def _under(
         self, w: Array, shard: ChainShard, weights: FloatArray = _NOTHING, within: bool = False
@@ -602,7 +598,7 @@ class Chain(Structure):
         tables = np.empty((3, longest, self.n_labels), under.opened.w.dtype)
         log_z, fits, edges, transitions = self._linear_sums(under, blocks, (tables, tables[0]), tokens)
         if expected is not None:
-            self._add_moves(expected, *edges, transitions)
+            self._add_moves(expected, edges[0], edges[1], transitions)
         return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:

@@ -124,7 +124,7 @@ def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
     return None
 
 
-def _keys(counts: scipy.sparse.csr_array) -> IntArray:
+def _keys(counts: Any) -> IntArray:
     """Rising ``row * n_columns + column`` of what is not 0."""
     rows, columns = counts.nonzero()
     return np.sort(rows.astype(np.int64) * counts.shape[1] + columns)
@@ -142,8 +142,8 @@ class Labelling:
     def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
 
-    def _possible(self) -> scipy.sparse.csr_array:
-        """1 where a token may have a label, (n_tokens, n_labels)."""
+    def _possible(self) -> Any:
+        """A sparse table, (n_tokens, n_labels): 1 where a token may have a label."""
         if self.is_partly_known:
             return scipy.sparse.csr_array(self.allowed, dtype=np.int64)
         n = self.labels.size

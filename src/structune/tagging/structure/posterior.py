@@ -55,7 +55,7 @@ class MoveScores:
         """What the potentials leave out of each sequence's log-partition."""
         # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
         transition, start, end = self.peaks
-        return start + end + transition * (lengths - 1)
+        return start + end + transition * (lengths.astype(np.float64) - 1.0)
 
 
 @dataclass

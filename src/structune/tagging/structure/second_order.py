@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
@@ -16,7 +15,7 @@ from structune.tagging.kernels import second_order as kernels
 from structune.tagging.structure.chain import Chain, Weighted
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
 from structune.tagging.structure.posterior import LogPosterior, MoveScores, Posterior
-from structune.tagging.structure.shard import ChainShard, feature_table, find_keys
+from structune.tagging.structure.shard import find_keys, with_weight
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
@@ -161,10 +160,10 @@ class SecondOrderChain(Chain):
         moves = np.ascontiguousarray(scores[:, :, :n].swapaxes(0, 1))
         return TrigramScores(moves, first.start, scores[:, :, n].copy(), self._neighbours)
 
-    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
-        n = self.n_labels
-        keys = trigram_keys(labels, offsets, n)
-        return np.bincount(keys, weights, (n + 1) * n * (n + 1)).reshape(n + 1, n, n + 1)
+    def _moves_of(self, labels: IntArray, offsets: IntArray) -> list[tuple[IntArray, IntArray]]:
+        trigrams = find_keys(self.trigrams, trigram_keys(labels, offsets, self.n_labels))
+        found = with_weight(np.arange(labels.size), trigrams, self._trigrams)
+        return [*super()._moves_of(labels, offsets), found]
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         # A transition is in the trigram that ends with it, whatever its first label, the start among them.
@@ -197,13 +196,6 @@ class SecondOrderChain(Chain):
         # The kernel counts moves relative to their potential, as that of the first order does.
         relative *= transition
         return Posterior(log_z + peaks + moves.shift(lengths), rows, moves.counts(relative, ends))
-
-    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        labels = self._labels_of(shard, outputs)
-        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
-        found = find_keys(self.trigrams, trigram_keys(labels, shard.offsets, self.n_labels))
-        entries = (sequence[found >= 0], found[found >= 0] + self._trigrams.start)
-        return super().feature_rows(shard, labels) + feature_table([entries], (len(shard), self.n_weights))
 
     # --- inference ----------------------------------------------------------------------------------------
 

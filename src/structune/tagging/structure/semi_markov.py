@@ -376,15 +376,12 @@ class SemiMarkovChain(Structure):
         self, w: Array, shard: SegmentShard, cost: FloatArray | None = None, n_best: int = 0
     ) -> Iterator[Block]:
         """Runs of sequences with about as many cells as the caches hold; one in each to find its n best."""
-        check_room(shard, lambda n: self.memory_of(n, max(n_best, 1)), self.n_labels)
-        opened, n_tokens = self._opened(w), max(1, _BLOCK_CELLS // int(self.longest.sum()))
+        n_columns = int(self.longest.sum())
+        n_cells = n_columns + 2 * len(self.tags) + (5 * max(n_best, 1) - 1) * self.n_labels
+        check_room(shard, 8.0 * n_cells, self.n_labels)
+        opened, n_tokens = self._opened(w), max(1, _BLOCK_CELLS // n_columns)
         for sequences in runs_of_sequences(shard.offsets, 1 if n_best else n_tokens):
             yield Block(self, opened, shard, sequences, cost)
-
-    def memory_of(self, n: int, n_best: int = 1) -> float:
-        """Bytes that a sequence of n tokens takes, with so many of its best segmentations."""
-        n_cells = int(self.longest.sum()) + 2 * len(self.tags) + (5 * n_best - 1) * self.n_labels
-        return 8.0 * n * n_cells
 
     def _add(
         self, out: Array, counts: list[OpenWeights], block: Block, rows: Any, lengths: Array, moves: Any,

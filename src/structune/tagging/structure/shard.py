@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,15 +115,14 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
         start = max(stop, start + 1)
 
 
-def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels: int) -> None:
-    """Refuse a sequence for which there is not enough memory, by its length: none is worked on in parts."""
-    # Needs grow with the length, and no sequence is longer than all together: most calls need no look at
-    # each.
-    if bytes_of(shard.n_parts) < _SMALL:
+def check_room(shard: SequenceShard, bytes_of_token: float, n_labels: int) -> None:
+    """Refuse a sequence for which there is not enough memory: none is worked on in parts."""
+    # No sequence is longer than all together: most calls need no look at each.
+    if shard.n_parts * bytes_of_token < _SMALL:
         return
     n = int(shard.sizes().max())
     what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
-    require_memory(bytes_of(n), what, "it cut into shorter ones, or fewer labels")
+    require_memory(n * bytes_of_token, what, "it cut into shorter ones, or fewer labels")
 
 
 @dataclass(frozen=True)
@@ -337,5 +336,12 @@ def find_keys(keys: IntArray, wanted: IntArray) -> IntArray:
     """Position of each wanted key among sorted keys, -1 where absent."""
     if not keys.size:
         return np.full(wanted.size, -1)
+    if keys[-1] == keys.size - 1:  # all from 0 on
+        return np.where(wanted < keys.size, wanted, -1)
     at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return np.where(keys[at] == wanted, at, -1)
+
+
+def with_weight(tokens: IntArray, found: IntArray, part: slice) -> tuple[IntArray, IntArray]:
+    """The tokens where `find_keys` has found something, and its weights in a part of the weight vector."""
+    return tokens[found >= 0], found[found >= 0] + part.start
