@@ -1,4 +1,4 @@
-"""The linear chain against all labellings written out, in the linear and in the log domain."""
+"""Chains of both orders against all labellings written out, in the linear and in the log domain."""
 
 from contextlib import nullcontext
 from unittest import mock
@@ -28,36 +28,37 @@ from chains import (
 from structune.errors import DataError
 from structune.tagging.data.hmm import hmm_attributes, simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import posterior as chain_posterior
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.second_order import SecondOrderChain
 
+EITHER = chain_problems() | chain_problems(of=SecondOrderChain)
+HUGE = chain_problems(scale=1e3) | chain_problems(scale=1e3, of=SecondOrderChain)
 DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks, poisoned_memory])
-@settings(max_examples=25)
-@given(problem=chain_problems())
+@settings(max_examples=40)
+@given(problem=EITHER)
 def test_laws(circumstance, problem):
     with circumstance():
         laws.hold(problem)
 
 
-@settings(max_examples=30)
-@given(problem=chain_problems(scale=1e3))
+@settings(max_examples=42)
+@given(problem=HUGE)
 def test_laws_under_huge_weights(problem):
     laws.hold(problem, DIFFERENCES)
 
 
-@settings(max_examples=30)
-@given(problem=chain_problems())
+@settings(max_examples=38)
+@given(problem=EITHER)
 def test_laws_of_losses(problem):
     loss_laws.hold(problem)
 
 
 @pytest.mark.parametrize("circumstance", [nullcontext, log_domain])
 @settings(max_examples=20)
-@given(problem=chain_problems() | chain_problems(of=SecondOrderChain))
+@given(problem=EITHER)
 def test_marginals_are_enumerated(circumstance, problem):
     with circumstance():
         found = problem.structure.marginals(problem.w, problem.shard)
@@ -136,7 +137,7 @@ def test_the_linear_domain_is_safe_to_its_edge(seed, n_labels, length, moves, pa
         direction = np.repeat(direction, 5)[: direction.size]  # lags compound
     w = largest_linear_scale(chain, direction, shard, within) * direction
     assert is_linear(chain, w, shard, within)
-    with mock.patch.object(chain_posterior.log, "expectations", side_effect=AssertionError):
+    with mock.patch("structune.tagging.kernels.log_domain.expectations", side_effect=AssertionError):
         linear = everything(chain, w, shard, within)
     with log_domain():
         log = everything(chain, w, shard, within)

@@ -1,6 +1,4 @@
-"""The second-order chain against all labellings written out, in the linear and in the log domain."""
-
-from contextlib import nullcontext
+"""What second-order chains have beside; the laws of both orders are held in test_chain."""
 
 import numpy as np
 import pytest
@@ -8,46 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import laws
-import loss_laws
-from chains import (
-    assert_same,
-    chain_problems,
-    everything,
-    is_linear,
-    log_domain,
-    poisoned_memory,
-    small_blocks,
-    table,
-)  # fmt: skip
+from chains import assert_same, everything, is_linear, log_domain, table
 from structune.errors import DataError
 from structune.tagging.structure.second_order import SecondOrderChain
-
-DIFFERENCES = (laws.expected_features_are_the_slope, laws.hessian_products_are_gradient_differences)
-
-
-def problems(**options):
-    return chain_problems(of=SecondOrderChain, **options)
-
-
-@pytest.mark.parametrize("circumstance", [nullcontext, log_domain, small_blocks, poisoned_memory])
-@settings(max_examples=15)
-@given(problem=problems())
-def test_laws(circumstance, problem):
-    with circumstance():
-        laws.hold(problem)
-
-
-@settings(max_examples=12)
-@given(problem=problems(scale=1e3))
-def test_laws_under_huge_weights(problem):
-    laws.hold(problem, DIFFERENCES)
-
-
-@settings(max_examples=8)
-@given(problem=problems())
-def test_laws_of_losses(problem):
-    loss_laws.hold(problem)
 
 
 def trigrams(chain):

@@ -12,9 +12,8 @@ from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
 from structune.tagging.kernels import linear_domain as linear
 from structune.tagging.kernels import second_order as kernels
-from structune.tagging.structure.chain import Chain, Weighted
+from structune.tagging.structure.chain import Chain, LogPosterior, MoveScores, Posterior, Weighted
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
-from structune.tagging.structure.posterior import LogPosterior, MoveScores, Posterior
 from structune.tagging.structure.shard import find_keys, with_weight
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]

@@ -28,7 +28,7 @@ from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.segments import LAST, LENGTH, KnownAttributes, SegmentReader, Tokens
 from structune.tagging.features.strings import Names, Strings
 from structune.tagging.kernels import segments as kernels
-from structune.tagging.structure.segment_labels import OUTSIDE, Segmentation, read_segments, tags_of
+from structune.tagging.structure.labels import OUTSIDE, Segmentation, read_segments, tags_of
 from structune.tagging.structure.shard import (
     AttributeWeights,
     OpenWeights,
