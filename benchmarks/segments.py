@@ -21,7 +21,7 @@ import conll2000
 from common import asked_to_be_quick, write
 from structune import SegmentTagger, SequenceTagger
 from structune.tagging import AttributeTable, segment_scores
-from structune.tagging.structure.segment_labels import read_segments, write_labels
+from structune.tagging.structure.labels import read_segments, write_labels
 
 TUNINGS = {"one penalty": None, "majorize": "majorize"}
 

@@ -19,7 +19,7 @@ from structune.learning import Risk
 from structune.learning.margin_losses import PerceptronLoss
 from structune.structure import FloatArray, IntArray
 from structune.tagging import Chain
-from structune.tagging.structure.posterior import MoveScores
+from structune.tagging.structure.chain import MoveScores
 from structune.tagging.structure.shard import ChainShard
 
 

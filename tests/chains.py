@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 
 from laws import Problem
 from structune.tagging.features.attributes import AttributeTable
-from structune.tagging.structure import chain, posterior, second_order, shard
-from structune.tagging.structure.chain import Chain
+from structune.tagging.structure import chain, second_order, shard
+from structune.tagging.structure.chain import Chain, LogPosterior
 
 SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-x", "O", "S-x"]}
 ATTRIBUTES = ["word=a", "word=b", "shape=a", "bias", "rare=z"]
@@ -36,13 +36,19 @@ class Poisoned:
 @contextmanager
 def poisoned_memory():
     with ExitStack() as stack:
-        for user in (shard, chain, posterior, second_order):
+        for user in (shard, chain, second_order):
             stack.enter_context(mock.patch.object(user, "np", Poisoned()))
         yield
 
 
 def log_domain():
     return mock.patch.object(Chain, "_safe_range", 0.0)
+
+
+def is_linear(chain, w, shard, within=False):
+    """Whether the sums over a shard in one block are taken in the linear domain."""
+    found = chain._posterior(chain._under(w, shard, shard.weights, within), slice(0, len(shard)))
+    return not isinstance(found, LogPosterior)
 
 
 def small_blocks(cells=1):

@@ -7,14 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 import structune
 from structune.kernels import jit as module
 from structune.kernels import loading
-from structune.kernels.vectors import lanes_for
 from structune.tagging.kernels import linear_domain as kernels
 
 SOURCES = Path(kernels.__file__).parent
@@ -193,15 +190,3 @@ def test_processes_that_start_together_on_an_empty_folder(tmp_path):
         out, error = process.communicate()
         assert (process.returncode, out[:3], error) == (0, "0.5", "")
     assert len(list((tmp_path / "cache").rglob("*softmax*.nbi"))) == 1
-
-
-def test_forward_reads_no_memory_that_it_did_not_write():
-    """The scale of a token was once read before it was set: nan came and went with what lay in memory."""
-    offsets, emission = np.array([0, 2, 3]), np.full((3, 2), 0.5)
-    log_z, dirty = np.empty(2), np.full(3, np.nan)
-    ones = np.ones(2)
-    lanes = lanes_for(float, 2)
-    alpha = np.full((3, 2), np.nan)
-    kernels.forward(offsets, emission, np.ones((2, 2)), ones, ones, lanes, alpha, dirty, log_z)
-    assert_allclose(log_z, 0.0, atol=1e-12)
-    assert np.isfinite(dirty).all()

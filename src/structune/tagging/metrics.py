@@ -14,7 +14,7 @@ from sklearn.metrics import precision_recall_fscore_support as label_scores
 
 from structune.errors import DataError
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
-from structune.tagging.structure.segment_labels import scheme_of
+from structune.tagging.structure.labels import scheme_of
 
 Labels = Sequence[Sequence[str]]
 _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")

@@ -16,7 +16,7 @@ from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
 from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers, forgotten
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.structure.segment_labels import OUTSIDE, scheme_of, tags_of, write_labels
+from structune.tagging.structure.labels import OUTSIDE, scheme_of, tags_of, write_labels
 from structune.tagging.structure.semi_markov import SemiMarkovChain
 from structune.tagging.structure.shard import SegmentShard
 

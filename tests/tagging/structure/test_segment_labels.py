@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
 from structune.errors import DataError
-from structune.tagging.structure.segment_labels import read_segments, write_labels
+from structune.tagging.structure.labels import read_segments, write_labels
 
 LABELS = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("x", "y-z"))]
 

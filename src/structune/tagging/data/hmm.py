@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.structure import offsets_of
 from structune.tagging.features.attributes import AttributeTable
 
 
@@ -55,12 +56,13 @@ def simulate_hmm(
     # A state is the sum, modulo 2, of all changes so far; the first "change" draws the first state.
     change = np.full(length, 1 - stay)
     change[:1] = 0.5
-    y = np.bitwise_xor.accumulate(_flips(rng, (n_sequences, length), change), axis=1)
+    changes = (rng.random((n_sequences, length)) < change).astype(np.int8)
+    y = np.bitwise_xor.accumulate(changes, axis=1)
     # A relevant feature is the state, flipped with probability 1 - agreement; a noise feature is a coin.
     is_relevant = np.arange(n_features) < n_relevant
     disagreement = np.where(is_relevant, 1 - agreement, 0.5)
-    x = _flips(rng, (n_sequences, length, n_features), disagreement) ^ (y[:, :, None] & is_relevant)
-    return y, x
+    flips = (rng.random((n_sequences, length, n_features)) < disagreement).astype(np.int8)
+    return y, flips ^ (y[:, :, None] & is_relevant)
 
 
 def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> AttributeTable:
@@ -81,13 +83,19 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
     """
     if x.ndim != 3 or not np.isin(x, (0, 1)).all():
         raise DataError(f"found an array of shape {x.shape}, expected 0 and 1 in 3 dimensions")
-    rows = x.reshape(-1, x.shape[2]).astype(np.int32)
-    features = np.arange(rows.shape[1], dtype=np.int32)
-    if encoding == "value":
-        return _table(x, np.ones(rows.shape, dtype=bool), 2 * features + rows, (0, 1))
-    if encoding == "indicator":
-        return _table(x, rows == 1, np.broadcast_to(features, rows.shape), (1,))
-    raise DataError(f"found the encoding {encoding!r}, expected 'value' or 'indicator'")
+    if encoding not in ("value", "indicator"):
+        raise DataError(f"found the encoding {encoding!r}, expected 'value' or 'indicator'")
+    values = [0, 1] if encoding == "value" else [1]
+    n_sequences, length, n_features = x.shape
+    # One cell a token, feature and value; those that hold are the entries of the table.
+    given = (x[..., None] == values).reshape(n_sequences * length, n_features * len(values))
+    return AttributeTable(
+        np.full(n_sequences, length, dtype=np.int64),
+        offsets_of(given.sum(axis=1)),
+        np.nonzero(given)[1].astype(np.int32),
+        None,
+        [f"x{j}={v}" for j in range(n_features) for v in values],
+    )
 
 
 def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
@@ -96,22 +104,3 @@ def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
     These are the paper's hyperparameter groups; the transitions are its third.
     """
     return {name: "relevant" if int(name[1:].partition("=")[0]) < n_relevant else "noise" for name in names}
-
-
-def _flips(
-    rng: np.random.Generator, shape: tuple[int, ...], probability: NDArray[np.float64]
-) -> NDArray[np.int8]:
-    return (rng.random(shape) < probability).astype(np.int8)
-
-
-def _table(
-    x: NDArray[Any], given: NDArray[np.bool_], columns: NDArray[np.int32], values: tuple[int, ...]
-) -> AttributeTable:
-    """The attribute table of the columns that are given at each token."""
-    return AttributeTable(
-        np.full(x.shape[0], x.shape[1], dtype=np.int64),
-        np.concatenate(([0], np.cumsum(given.sum(axis=1)))),
-        columns[given],
-        None,
-        [f"x{j}={v}" for j in range(x.shape[2]) for v in values],
-    )

@@ -8,7 +8,7 @@ again.
 
 import numpy as np
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
 
 _SEGMENT = 64
@@ -42,7 +42,7 @@ def _fill(rows, kept, first, last, scores, transition_t, true, lanes):
             c_rows[at + (t + 1) * (1 - wrong)] = -np.inf  # the number of wrong tokens that y rules out
 
 
-@kernel
+@part_of_one_kernel
 def _largest(row, n, rate):
     """The largest ``c * (score + rate)`` for 0 <= c <= n wrong tokens, its c, and its last label."""
     # Slack rescaling: max over y' of Delta(y, y') (score(y') - score(y) + rate). For a given Delta = c the
@@ -56,7 +56,7 @@ def _largest(row, n, rate):
     return best, cost, last
 
 
-@kernel
+@part_of_one_kernel
 def _label_before(row, moves, cost):
     """The label that the best labelling with `cost` wrong tokens comes from."""
     label = 0

@@ -10,11 +10,11 @@ complex step, complex128. `viterbi` is the recursion of `forward` over maxima of
 
 import numpy as np
 
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, fresh, larger, load, splat, store, total, width
 
 
-@kernel
+@part_of_one_kernel
 def _sum_over(factors, first, stride, chosen, lo, hi, matrix, row_start, n, k, lanes):
     """The run from column k on of the chosen rows' sum; row i has the factor ``factors[first + i * stride]``.
 
@@ -31,122 +31,141 @@ def _sum_over(factors, first, stride, chosen, lo, hi, matrix, row_start, n, k, l
     return even + odd
 
 
-@kernel
-def forward(offsets, emission, start, moves, end, before_starts, before, lanes, alpha, scale, log_z):
-    """Forward probabilities, each token's scaled to sum to one; ``log_z`` without the shifts of the scores.
+@part_of_one_kernel
+def _forward(first, last, n, start, moves, before_starts, before, zero, lanes, emission, alpha):
+    """Forward probabilities of the tokens first:last, each token's scaled to sum to one; log of the scales.
 
-    ``alpha`` is (n_tokens, L + 1, L): by the label before and the token's own.
+    Emissions are divided by the scale of their token, too. ``alpha`` begins with the first token.
     """
     # alpha_t(y, z) = emission_t(z) sum_x alpha_{t-1}(x, y) moves(x, y, z), the recursion of `linear_domain`
     # over states that are pairs: the new state has to begin with the label that the old one ends with. Hence
     # L^3 steps a token, not L^4.
-    n = start.size
-    states, c_before = (n + 1) * n, cells(before)
-    c_emission, c_start, c_moves = cells(emission), cells(start), cells(moves)
-    c_end, c_alpha, zero = cells(end), cells(alpha), start.dtype.type(0.0)
-    for s in range(offsets.size - 1):
-        first, last = offsets[s], offsets[s + 1]
-        log_scale = zero
-        for t in range(first, last):
-            at, c = t * states, zero
-            for k in range(n * n, states):
-                # No token but the first follows "start".
-                c_alpha[at + k] = zero
-            if t == first:
-                for k in range(n * n):
-                    c_alpha[at + k] = zero
-                for y in range(n):
-                    c_alpha[at + n * n + y] = c_start[y] * c_emission[t * n + y]
-                    c += c_alpha[at + n * n + y]
-            for y in range(n if t > first else 0):
-                lo, hi = before_starts[y], before_starts[y + 1]
-                for step in range(0, n, width(lanes)):
-                    k = min(step, n - width(lanes))
-                    # At the second token, "start" is the only label before the one before.
-                    if t == first + 1:
-                        row = splat(c_alpha[at - n + y], lanes) * load(c_moves, y * states + n * n + k, lanes)
-                    else:
-                        row = _sum_over(
-                            c_alpha, at - states + y, n, c_before, lo, hi, c_moves, y * states, n, k, lanes
-                        )
-                    row = row * load(c_emission, t * n + k, lanes)
-                    store(c_alpha, at + y * n + k, row)
-                    # Cells that the run before has counted are left out of the sum.
-                    c += total(fresh(row, n - step))
-            inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
-            for k in range(at, at + states):
-                c_alpha[k] = c_alpha[k] * inverse
-            scale[t] = c
-            log_scale += np.log(c)
-        z = zero
-        for k in range(states):
-            z += c_alpha[(last - 1) * states + k] * c_end[k]
-        log_z[s] = log_scale + np.log(z)
+    states, log_scale = (n + 1) * n, zero
+    for t in range(first, last):
+        at, c = (t - first) * states, zero
+        for k in range(n * n, states):
+            # No token but the first follows "start".
+            alpha[at + k] = zero
+        if t == first:
+            for k in range(n * n):
+                alpha[at + k] = zero
+            for y in range(n):
+                alpha[at + n * n + y] = start[y] * emission[t * n + y]
+                c += alpha[at + n * n + y]
+        for y in range(n if t > first else 0):
+            # At the second token, "start" is the only label before the one before.
+            lo, hi = before_starts[y], before_starts[y + 1]
+            for step in range(0, n, width(lanes)):
+                k = min(step, n - width(lanes))
+                if t == first + 1:
+                    row = splat(alpha[at - n + y], lanes) * load(moves, y * states + n * n + k, lanes)
+                else:
+                    row = _sum_over(alpha, at - states + y, n, before, lo, hi, moves, y * states, n, k, lanes)
+                row = row * load(emission, t * n + k, lanes)
+                store(alpha, at + y * n + k, row)
+                # Cells that the run before has counted are left out of the sum.
+                c += total(fresh(row, n - step))
+        inverse = 1.0 / c if c != 0.0 else c  # no allowed labelling: log Z is -inf
+        for k in range(at, at + states):
+            alpha[k] = alpha[k] * inverse
+        for k in range(t * n, (t + 1) * n):
+            emission[k] = emission[k] * inverse
+        log_scale += np.log(c)
+    return log_scale
 
 
-@kernel
+@part_of_one_kernel
+def _add_moves(alpha, messages, n_moves, weight, before_starts, before, lanes, n, counts):
+    """counts[y, x] += weight * alpha[i, x, y] * messages[i, y]."""
+    states = (n + 1) * n
+    for y in range(n if n_moves > 0 else 0):
+        for step in range(0, n, width(lanes)):
+            k, new = min(step, n - width(lanes)), n - step
+            # The first move of a sequence comes from "start", which is one row of `counts`.
+            at = (y * (n + 1) + n) * n + k
+            run = fresh(load(messages, y * n + k, lanes) * splat(weight, lanes), new)
+            start = splat(alpha[n * n + y], lanes)
+            store(counts, at, load(counts, at, lanes) + start * run)
+            for i in range(1, n_moves):
+                run = fresh(load(messages, (i * n + y) * n + k, lanes) * splat(weight, lanes), new)
+                for j in range(before_starts[y], before_starts[y + 1]):
+                    x = before[j]
+                    at, factor = (y * (n + 1) + x) * n + k, splat(alpha[i * states + x * n + y], lanes)
+                    store(counts, at, load(counts, at, lanes) + factor * run)
+
+
+@bare_kernel
 def expectations(
     offsets,
-    emission,
-    scale,
-    moves_t,
-    end,
+    scores,
+    potentials,
     neighbours,
-    alpha,
     weights,
     lanes,
+    alphas,
     messages,
-    beta,
-    rows,
+    betas,
+    log_z,
+    marginals,
     counts,
     ends,
 ):
-    """Weighted label marginals of every token, and counts of moves and of ends.
+    """Log-partitions; and, if there are weights, weighted label marginals, and counts of moves and of ends.
 
     Parameters
     ----------
-    moves_t : array, (L, L, L + 1)
-        ``moves_t[y, z, x]`` is ``moves[y, x, z]``.
+    scores : array, (n_tokens, L)
+        Potentials of tokens; overwritten.
+    potentials : tuple
+        ``moves``, ``moves_t[y, z, x]``, which is ``moves[y, x, z]``, ``start`` and ``end``.
     neighbours : tuple
         ``before_starts``, ``before``, ``after_starts``, ``after``.
-    messages, beta : scratch, (longest sequence, L, L), (L, L + 1)
-    rows : array, (n_tokens, L)
+    alphas, messages, betas : scratch, (longest sequence, L + 1, L), (longest sequence, L, L), (L, L + 1)
+    marginals : array, (n_tokens, L)
     counts, ends : (L, L + 1, L), (L + 1, L)
         Get the counts of moves / move potential, and of last states.
     """
-    n = emission.shape[1]
+    n = scores.shape[1]
+    moves, moves_t, start, end = potentials
     before_starts, before, after_starts, after = neighbours
-    states, c_after = (n + 1) * n, cells(after)
-    c_emission, c_moves, c_end = cells(emission), cells(moves_t), cells(end)
-    c_alpha, c_beta, c_messages = cells(alpha), cells(beta), cells(messages)
-    c_rows, zero = cells(rows), emission.dtype.type(0.0)
+    states, c_before, c_after = (n + 1) * n, cells(before), cells(after)
+    emission, c_moves, c_moves_t, c_end = cells(scores), cells(moves), cells(moves_t), cells(end)
+    alpha, beta, c_messages, c_start = cells(alphas), cells(betas), cells(messages), cells(start)
+    c_rows, c_counts, zero = cells(marginals), cells(counts), start.dtype.type(0.0)
     for s in range(offsets.size - 1):
         first, last = offsets[s], offsets[s + 1]
-        # beta is kept for one token only, transposed: c_beta[y, x] of the state (x, y), so that sums over x
-        # run along rows. It begins with end / z, as in `linear_domain`.
-        weight, sum_ = weights[s] + zero, zero
+        log_scale = _forward(
+            first, last, n, c_start, c_moves, before_starts, c_before, zero, lanes, emission, alpha
+        )
+        tail, rest = (last - 1 - first) * states, zero
         for k in range(states):
-            sum_ += c_alpha[(last - 1) * states + k] * c_end[k]
+            rest += alpha[tail + k] * c_end[k]
+        log_z[s] = log_scale + np.log(rest)
+        if not weights.size:
+            continue
+        # beta is kept for one token only, transposed: beta[y, x] of the state (x, y), so that sums over x run
+        # along rows. It begins with end / (what is left of Z after the scales), as in `linear_domain`.
+        weight = weights[s] + zero
         for y in range(n):
             for x in range(n + 1):
-                c_beta[y * (n + 1) + x] = c_end[x * n + y] / sum_
-                ends[x, y] += weight * c_alpha[(last - 1) * states + x * n + y] * c_beta[y * (n + 1) + x]
+                beta[y * (n + 1) + x] = c_end[x * n + y] / rest
+                ends[x, y] += weight * alpha[tail + x * n + y] * beta[y * (n + 1) + x]
         for t in range(last - 1, first - 1, -1):
+            i = t - first
             for y in range(n):
                 # The marginal of a label sums over the label before it.
                 p = zero
                 for x in range(n + 1):
-                    p += c_alpha[t * states + x * n + y] * c_beta[y * (n + 1) + x]
+                    p += alpha[i * states + x * n + y] * beta[y * (n + 1) + x]
                 c_rows[t * n + y] = weight * p
             if t == first:
                 break
-            at, inverse = (t - first - 1) * n * n, 1.0 / scale[t]
+            at = (i - 1) * n * n
             for y in range(n):
                 for z in range(n):
                     # message_t(y, z) = emission_t(z) beta_t(y, z) / c_t: what comes after the pair (y, z),
                     # without the move.
-                    factor = c_emission[t * n + z] * inverse
-                    c_messages[at + y * n + z] = factor * c_beta[z * (n + 1) + y]
+                    c_messages[at + y * n + z] = emission[t * n + z] * beta[z * (n + 1) + y]
             for y in range(n):
                 lo, hi = after_starts[y], after_starts[y + 1]
                 for step in range(0, n + 1, width(lanes)):
@@ -154,58 +173,13 @@ def expectations(
                     # beta_{t-1}(x, y) = sum_z moves(x, y, z) message_t(y, z), over the labels z that may
                     # follow y.
                     row = _sum_over(
-                        c_messages, at + y * n, 1, c_after, lo, hi, c_moves, y * states, n + 1, k, lanes
+                        c_messages, at + y * n, 1, c_after, lo, hi, c_moves_t, y * states, n + 1, k, lanes
                     )
-                    store(c_beta, y * (n + 1) + k, row)
-        _add_moves(
-            c_alpha, first, c_messages, last - first - 1, weight, before_starts, before, lanes, n, counts
-        )
+                    store(beta, y * (n + 1) + k, row)
+        _add_moves(alpha, c_messages, last - first - 1, weight, before_starts, before, lanes, n, c_counts)
 
 
-@kernel
-def _add_moves(c_alpha, first, c_messages, n_moves, weight, before_starts, before, lanes, n, counts):
-    """counts[y, x] += weight * alpha[first + i, x, y] * messages[i, y], four moves at a time."""
-    states, c_counts = (n + 1) * n, cells(counts)
-    for y in range(n if n_moves > 0 else 0):
-        for step in range(0, n, width(lanes)):
-            k, new = min(step, n - width(lanes)), n - step
-            # The first move of a sequence comes from "start", which is one row of `counts`.
-            at = (y * (n + 1) + n) * n + k
-            run = fresh(load(c_messages, y * n + k, lanes) * splat(weight, lanes), new)
-            start = splat(c_alpha[first * states + n * n + y], lanes)
-            store(c_counts, at, load(c_counts, at, lanes) + start * run)
-            i = 1
-            while i < n_moves:
-                a, m = (first + i) * states + y, (i * n + y) * n + k
-                run0 = fresh(load(c_messages, m, lanes) * splat(weight, lanes), new)
-                if n_moves - i < 4:
-                    for j in range(before_starts[y], before_starts[y + 1]):
-                        x = before[j]
-                        at = (y * (n + 1) + x) * n + k
-                        row = load(c_counts, at, lanes) + splat(c_alpha[a + x * n], lanes) * run0
-                        store(c_counts, at, row)
-                    i += 1
-                    continue
-                # Four moves at a time, as `_add_outer` of `linear_domain` does, but for the rows that rules
-                # allow.
-                b, c, d = a + states, a + 2 * states, a + 3 * states
-                m1, m2, m3 = m + n * n, m + 2 * n * n, m + 3 * n * n
-                run1 = fresh(load(c_messages, m1, lanes) * splat(weight, lanes), new)
-                run2 = fresh(load(c_messages, m2, lanes) * splat(weight, lanes), new)
-                run3 = fresh(load(c_messages, m3, lanes) * splat(weight, lanes), new)
-                for j in range(before_starts[y], before_starts[y + 1]):
-                    x = before[j]
-                    at = (y * (n + 1) + x) * n + k
-                    row = load(c_counts, at, lanes)
-                    row = row + splat(c_alpha[a + x * n], lanes) * run0
-                    row = row + splat(c_alpha[b + x * n], lanes) * run1
-                    row = row + splat(c_alpha[c + x * n], lanes) * run2
-                    row = row + splat(c_alpha[d + x * n], lanes) * run3
-                    store(c_counts, at, row)
-                i += 4
-
-
-@kernel
+@part_of_one_kernel
 def _best_over(row, first, chosen, lo, hi, matrix, row_start, n, k, lanes):
     """As `_sum_over`, with sums for products and maxima for sums."""
     high = splat(-np.inf, lanes)
@@ -216,7 +190,7 @@ def _best_over(row, first, chosen, lo, hi, matrix, row_start, n, k, lanes):
     return high
 
 
-@kernel
+@bare_kernel
 def viterbi(offsets, scores, start, moves, end, before_starts, before, lanes, space, labels, best):
     """Highest-scoring label sequences, from scores (not potentials); ties go to the lower label.
 

@@ -12,11 +12,11 @@ errors do not grow with the length of a sequence.
 import numpy as np
 
 from structune.kernels.exponentials import to_exponentials
-from structune.kernels.jit import kernel
+from structune.kernels.jit import bare_kernel, kernel, part_of_one_kernel
 from structune.tagging.kernels.log_domain import insert
 
 _VANISHES = -1e4  # a log whose exponential is 0
-_LEAST = 1e-250  # sums below are made again from logs: what underflows beside larger ones does not count
+_LEAST = 1e-150  # sums below are made again from logs: what underflows beside larger ones does not count
 
 
 @kernel
@@ -69,8 +69,28 @@ def spread(offsets, cells, span_offsets, span_lengths, begin, longest, tokens, l
                 column += longest[y]
 
 
-@kernel
-def _enter(before, transition, potentials, peaks, lanes, entry, shares):
+# The squares of imaginary parts have to vanish: then exp(a + i b) = exp(a) (1 + i b), log(a + i b) = log(a) +
+# i b / a, and 1 / (a + i b) = 1 / a - i b / a^2, which take a fraction of the time of the exact ones.
+
+
+@part_of_one_kernel
+def _to_exponentials(values, n, lanes, reals):
+    """The first `n` cells, in place."""
+    for k in range(n):
+        reals[k] = values[k].real
+    to_exponentials(reals, n, lanes)
+    for k in range(n):
+        values[k] = reals[k] * (1.0 + (values[k] - values[k].real))
+
+
+@part_of_one_kernel
+def _log_and_inverse(x):
+    inverse, slope = 1.0 / x.real, x - x.real
+    return np.log(x.real) + slope * inverse, inverse - slope * inverse * inverse
+
+
+@bare_kernel
+def _enter(before, transition, potentials, peaks, lanes, reals, entry, shares):
     """Log sums over the labels before each label, and the share of each of them, (L before, L)."""
     n = peaks.size
     # entry(y) = log sum_x exp(alpha(x) + transition(x, y)). alpha is shifted by its maximum and transitions
@@ -81,7 +101,7 @@ def _enter(before, transition, potentials, peaks, lanes, entry, shares):
         high = max(high, before[x].real)
     for x in range(n):
         entry[x] = before[x] - high
-    to_exponentials(entry, n, lanes)
+    _to_exponentials(entry, n, lanes, reals)
     for x in range(n):
         for y in range(n):
             shares[x, y] = entry[x] * potentials[x, y]
@@ -100,13 +120,13 @@ def _enter(before, transition, potentials, peaks, lanes, entry, shares):
             for x in range(n):
                 shares[x, y] = np.exp(before[x] + transition[x, y] - top)
                 total += shares[x, y]
-        share = 1.0 / total
+        log_total, share = _log_and_inverse(total)
         for x in range(n):
             shares[x, y] *= share
-        entry[y] = top + np.log(total)
+        entry[y] = top + log_total
 
 
-@kernel
+@bare_kernel
 def _end(after, scores, out):
     """The log sum over last labels; their probabilities to `out`."""
     high = (after[0] + scores[0]).real
@@ -130,6 +150,7 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
     """
     n_labels, n_columns = longest.size, cells.shape[1]
     shares, ends = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
+    reals = np.empty(n_columns)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
         # alpha(t, y) = log sum_k exp(entry(t - k, y) + cell(t, y, k)) over the lengths k + 1 of a segment
@@ -140,7 +161,7 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
             entry[0, y] = start[y]
         for t in range(first, stop):
             if t > first:
-                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry[t - first], shares)
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, reals, entry[t - first], shares)
             column = 0
             for y in range(n_labels):
                 n = min(longest[y], t - first + 1)
@@ -155,7 +176,7 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
                     cells[t, column + k] = _VANISHES
                 alpha[t, y] = high
                 column += longest[y]
-            to_exponentials(cells[t], n_columns, lanes)
+            _to_exponentials(cells[t], n_columns, lanes, reals)
             column = 0
             for y in range(n_labels):
                 total = alpha.dtype.type(0.0)
@@ -163,10 +184,10 @@ def forward(offsets, longest, transition, potentials, peaks, lanes, start, end, 
                     total += cells[t, column + k]
                 # Divided by their sum, exponentials are P(segment has k + 1 tokens | it ends at t with label
                 # y).
-                share = 1.0 / total
+                log_total, share = _log_and_inverse(total)
                 for k in range(longest[y]):
                     cells[t, column + k] *= share
-                alpha[t, y] += np.log(total)
+                alpha[t, y] += log_total
                 column += longest[y]
         log_z[s] = _end(alpha[stop - 1], end, ends)
 
@@ -183,6 +204,7 @@ def probabilities(
     """
     n_labels = longest.size
     move, entry = np.empty((n_labels, n_labels), alpha.dtype), np.empty(n_labels, alpha.dtype)
+    reals = np.empty(n_labels)
     for s in range(offsets.size - 1):
         first, stop = offsets[s], offsets[s + 1]
         begun = np.zeros((stop - first, n_labels), alpha.dtype)
@@ -206,7 +228,7 @@ def probabilities(
                     out[t, column + k] = 0.0
                 column += longest[y]
             if t > first:
-                _enter(alpha[t - 1], transition, potentials, peaks, lanes, entry, move)
+                _enter(alpha[t - 1], transition, potentials, peaks, lanes, reals, entry, move)
                 for x in range(n_labels):
                     for y in range(n_labels):
                         p = begun[t - first, y] * move[x, y]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Self
@@ -15,6 +15,7 @@ import scipy
 from structune.errors import DataError
 from structune.kernels.vectors import all_lanes, lanes_for
 from structune.structure import (
+    COMPLEX_STEP,
     Array,
     FloatArray,
     Groups,
@@ -41,20 +42,145 @@ from structune.tagging.structure.labels import (
     mixing_steps,
     possible_lengths,
 )
-from structune.tagging.structure.posterior import LinearPosterior, LogPosterior, MoveScores, Posterior
 from structune.tagging.structure.shard import (
     AttributeWeights,
     ChainShard,
     OpenWeights,
     check_room,
+    feature_table,
     find_keys,
     order_attributes,
     runs_of_sequences,
     token_costs,
+    with_weight,
     wrong_tokens,
 )
 
 _FEW = 1 << 10  # attributes of tokens, which take longer to lay out than to score one by one
+_NOTHING = np.empty(0)
+
+
+@dataclass(frozen=True)
+class MoveScores:
+    """Scores of transitions (L, L), of starts (L,) and of ends (L,); -inf where forbidden."""
+
+    transition: Array
+    start: Array
+    end: Array
+
+    @cached_property
+    def peaks(self) -> tuple[float, float, float]:
+        """Largest transition, start and end score: what the potentials are scaled by."""
+        highs = (float(scores.real.max()) for scores in (self.transition, self.start, self.end))
+        # Exponentials of (score - peak) are at most 1 and one of them is 1, unless all are forbidden.
+        transition, start, end = (high if high > -np.inf else 0.0 for high in highs)
+        return transition, start, end
+
+    @cached_property
+    def spread(self) -> float:
+        """Widest range of the allowed scores of a kind."""
+        finite = (a.real[np.isfinite(a.real)] for a in (self.transition, self.start, self.end))
+        return float(max((a.max() - a.min() for a in finite if a.size), default=0.0))
+
+    @cached_property
+    def potentials(self) -> tuple[Array, Array, Array, Array]:
+        """exp(score - peak) of transitions, their transpose, starts and ends."""
+        scores = self.transition, self.start, self.end
+        transition, start, end = (np.exp(a - peak) for a, peak in zip(scores, self.peaks, strict=True))
+        return transition, np.ascontiguousarray(transition.swapaxes(-1, -2)), start, end
+
+    @property
+    def of_states(self) -> tuple[Array, Array, Array]:
+        """Starts, moves and ends as kernels of the log domain take them, by contexts; here there is one."""
+        return self.start, self.transition[:, None], self.end[None]
+
+    def counts(self, moves: Array, ends: Array) -> Array:
+        """Counts of such moves by the keys of weights; ends are counted by marginals of last tokens."""
+        return moves.reshape(self.transition.shape)
+
+    def shift(self, lengths: IntArray) -> FloatArray:
+        """What the potentials leave out of each sequence's log-partition."""
+        # Every labelling has one start, one end and length - 1 transitions, so peaks factor out of all of Z.
+        transition, start, end = self.peaks
+        return start + end + transition * (lengths.astype(np.float64) - 1.0)
+
+
+@dataclass
+class Posterior:
+    """What is expected of the sequences of a block, each times its weight; without weights, `log_z` alone."""
+
+    log_z: Array
+    rows: Array  # label marginals of each token
+    counts: Array  # of moves
+
+
+@dataclass
+class LinearPosterior(Posterior):
+    """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
+
+    moves: MoveScores
+    offsets: IntArray
+    weights: FloatArray
+    tables: Array  # (3, n_tokens, L): token potentials / scales, forward and backward vectors
+
+    def tangent(self, direction: MoveScores, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The derivatives of `rows` and `counts`; `scores` are the direction's, of tokens."""
+        transition, transposed, _, _ = self.moves.potentials
+        slope, n = transition * direction.transition, transition.shape[0]
+        longest = int(np.diff(self.offsets).max(initial=0))
+        rows, relative = np.empty_like(scores), np.zeros_like(transition)
+        kernels.tangent(
+            self.offsets, self.tables, np.vstack((transition, slope)), np.vstack((slope.T, transposed)),
+            direction.start, direction.end, self.weights, lanes_for(scores.dtype, n),
+            *np.empty((2, longest, 2, n)), scores, rows, relative,
+        )  # fmt: skip
+        return rows, transition * relative + direction.transition * self.counts
+
+
+class LogPosterior(Posterior):
+    """Forward-backward in the log domain; exact for scores of any size.
+
+    It serves chains of both orders, and complex scores.
+    """
+
+    def __init__(self, moves: MoveScores, offsets: IntArray, scores: Array, weights: FloatArray) -> None:
+        self.moves, self.offsets, self.scores, self.weights = moves, offsets, scores, weights
+        start, transition, end = moves.of_states
+        longest, dtype = int(np.diff(offsets).max(initial=0)), scores.dtype
+        log_z, rows = np.empty(offsets.size - 1, dtype), np.empty_like(scores)
+        counts, ends = np.zeros_like(transition), np.zeros_like(end)
+        log_domain.expectations(
+            offsets, scores, start, transition, end, weights, *np.empty((2, longest, *end.shape), dtype),
+            np.empty(end.size, dtype), np.empty(longest), log_z, rows, counts, ends,
+        )  # fmt: skip
+        super().__init__(log_z, rows, moves.counts(counts, ends))
+
+    def tangent(self, direction: MoveScores, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The derivatives of `rows` and `counts`; `scores` are the direction's, of tokens."""
+        # By the complex step, as expectations are analytic: f(a + i r b) = f(a) + i r f'(a) b + O(r^2),
+        # and r is so small that r^2 vanishes beside 1. No difference is taken, so no digits cancel,
+        # whatever the size of the scores. Forward sums are made anew for each direction: blocks of the
+        # log domain are few.
+        moves = self.moves
+        pairs = (
+            (moves.transition, direction.transition), (moves.start, direction.start),
+            (moves.end, direction.end), (self.scores, scores),
+        )  # fmt: skip
+        step = COMPLEX_STEP / (max(float(np.abs(b).max(initial=0.0)) for _, b in pairs) or 1.0)
+        *stepped, tokens = (a + 1j * step * b for a, b in pairs)
+        at = LogPosterior(MoveScores(*stepped), self.offsets, tokens, self.weights)
+        return at.rows.imag / step, at.counts.imag / step
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A shard under some weights."""
+
+    opened: OpenWeights
+    moves: MoveScores
+    shard: ChainShard
+    weights: FloatArray  # of sequences, in what is expected; none where nothing is
+    within: bool  # partial labels
 
 
 class Chain(Structure):
@@ -89,7 +215,6 @@ class Chain(Structure):
     order = 1
     _most_labels, _growth = 4096, "square"
     _tables = (0, 3)  # of states, of a sequence: to find its best labels, and for sums
-    _posteriors: tuple[Any, Any] = (LinearPosterior, LogPosterior)  # in the linear, and in the log domain
     _block_cells = 1 << 17  # tokens x states that a call of a kernel works on
     _cache_cells = 1 << 15  # tokens x labels that a kernel works on at a time: what the caches hold
     _safe_range = 600.0  # a double spans exp(-708) to exp(709); the rest is room for derivatives
@@ -195,7 +320,7 @@ class Chain(Structure):
     @classmethod
     def _seen_moves(cls, labelling: Labelling, lengths: IntArray) -> dict[str, IntArray]:
         """Keys of those that occur, or may under partial labels."""
-        return {"transitions": np.flatnonzero(labelling.seen_transitions(lengths))}
+        return {"transitions": labelling.seen_transitions(lengths)}
 
     def _moved(self, ids: IntArray, n_labels: int) -> dict[str, IntArray]:
         """Keys of its own among `n_labels` labels, of which its labels are those numbered `ids`."""
@@ -394,17 +519,17 @@ class Chain(Structure):
                 scores[~allowed] = fill
         return MoveScores(transition, start, end)
 
-    def _no_moves(self, dtype: Any) -> Array:
-        """Counts of 0, of all that neighbouring labels can have weights for."""
-        return np.zeros((self.n_labels, self.n_labels), dtype)
-
-    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
-        """Counts in given labels, (n_tokens,), by the weight of each token."""
-        counts = self._no_moves(np.float64)
-        # All tokens but the first of each sequence have one before them.
-        later = np.setdiff1d(np.arange(labels.size), offsets[:-1])
-        np.add.at(counts, (labels[later - 1], labels[later]), weights[later])
-        return counts
+    def _moves_of(self, labels: IntArray, offsets: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """Tokens, and the weight of each one's start, end, or move to it; moves without a weight score 0."""
+        # All tokens but the first of each sequence, none of which is empty, have one before them.
+        later = np.delete(np.arange(labels.size), offsets[:-1])
+        keys = labels[later - 1] * self.n_labels + labels[later]
+        found = [with_weight(later, find_keys(self.transitions, keys), self._transitions)]
+        if self.boundary:
+            firsts, lasts = offsets[:-1], offsets[1:] - 1
+            found.append((firsts, self._starts.start + labels[firsts]))
+            found.append((lasts, self._ends.start + labels[lasts]))
+        return found
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         """Add counts of starts, ends and transitions to a weight vector."""
@@ -442,30 +567,18 @@ class Chain(Structure):
         per_token = np.repeat(shard.weights if weights is None else weights, shard.sizes())
         # A labelling is a distribution with all mass on one label a token: the same code adds its counts.
         rows[np.arange(labels.size), labels] = per_token
-        counts = self._count_moves(labels, shard.offsets, per_token)
         tokens = self.pairs.open_counts(out)
-        self._add_block(out, tokens, shard, slice(0, len(shard)), rows, counts)
+        self.pairs.add_counts(tokens, shard.rows, 0, rows)
         self.pairs.close_counts(tokens)
+        for of, columns in self._moves_of(labels, shard.offsets):
+            np.add.at(out, columns, per_token[of])
 
     def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         labels = self._labels_of(shard, outputs)
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
         token, pairs, values = self.pairs.observed(shard.rows, labels)
-        later = np.setdiff1d(np.arange(labels.size), shard.offsets[:-1])
-        # Transitions without a weight of their own score 0, and are no features.
-        moves = find_keys(self.transitions, labels[later - 1] * self.n_labels + labels[later])
-        later, moves = later[moves >= 0], moves[moves >= 0]
-        n = np.arange(len(shard)) if self.boundary else np.empty(0, int)
-        rows = np.concatenate((sequence[token], sequence[later], n, n))
-        columns = np.concatenate((
-            pairs,
-            moves + self._transitions.start,
-            self._starts.start + labels[shard.offsets[n]],
-            self._ends.start + labels[shard.offsets[n + 1] - 1],
-        ))  # fmt: skip
-        values = np.concatenate((values, np.ones(rows.size - values.size)))
-        table = scipy.sparse.coo_array((values, (rows, columns)), shape=(len(shard), self.n_weights))
-        return table.tocsr()
+        moves = [(sequence[of], columns) for of, columns in self._moves_of(labels, shard.offsets)]
+        return feature_table([(sequence[token], pairs, values), *moves], (len(shard), self.n_weights))
 
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None = None) -> IntArray:
         labels = shard.labels if outputs is None else np.asarray(outputs)
@@ -484,21 +597,26 @@ class Chain(Structure):
         """Runs of sequences with about `n_cells` cells in each."""
         return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
 
-    def memory_of(self, n: int, n_tables: int, n_marginals: int = 0) -> float:
-        """Bytes that a sequence of n tokens takes: so many tables of states, beside the scores of labels."""
-        return 8.0 * n * ((1 + n_marginals) * self.n_labels + n_tables * self._n_states)
-
     def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
-        check_room(shard, lambda n: self.memory_of(n, n_tables, n_marginals), self.n_labels)
+        """Of so many tables of states, beside the scores of labels."""
+        cells = (1 + n_marginals) * self.n_labels + n_tables * self._n_states
+        check_room(shard, 8.0 * cells, self.n_labels)
+
+    def _under(
+        self, w: Array, shard: ChainShard, weights: FloatArray = _NOTHING, within: bool = False
+    ) -> Weighted:
+        opened, moves = self.pairs.open(w, shard.rows), self._move_scores(w)
+        return Weighted(opened, moves, shard, weights, within and shard.is_partly_known)
 
     def _scores_of(
-        self, w: OpenWeights, shard: ChainShard, block: slice, within: bool, cost: FloatArray | None = None
+        self, under: Weighted, block: slice, cost: FloatArray | None = None
     ) -> tuple[IntArray, Array]:
         """Offsets within a block, and the scores of its tokens; -inf for labels that are ruled out."""
+        shard = under.shard
         first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
         offsets = shard.offsets[block.start : block.stop + 1] - first
-        scores = self.pairs.scores(w, shard.rows, first, last)
-        if within:
+        scores = self.pairs.scores(under.opened, shard.rows, first, last)
+        if under.within:
             scores[~shard.allowed[first:last]] = -np.inf
         # A wrong label is worth its cost more: the best labels are then those of cost-augmented search.
         if cost is not None:
@@ -509,57 +627,56 @@ class Chain(Structure):
     # --- sums ---------------------------------------------------------------------------------------------
 
     def _reach(self, within: bool) -> int:
-        """Steps after which every state has been reached from any other; see `fits_double`."""
+        """Steps after which every state has been reached from any other; see `kernels.shift_rows`."""
         # Masks of partial labels may close the way between labels, unless every label follows every other.
         if self._mixing is None or (within and self._mixing > 1):
             return int(np.iinfo(np.int64).max)
         return self._mixing + self.order - 1
 
-    def _posterior(
-        self, w: OpenWeights, moves: MoveScores, shard: ChainShard, block: slice, within: bool
-    ) -> Posterior:
-        offsets, scores = self._scores_of(w, shard, block, within)
-        peaks, spreads = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
-        # The linear domain serves blocks for which a bound shows that no value leaves the range of a double.
-        kernels.shift_rows(offsets, scores, peaks, spreads)
-        is_linear = kernels.fits_double(
-            offsets, spreads, moves.spread, self._reach(within), self.n_labels, self._safe_range
-        )
-        posterior: Posterior = self._posteriors[0 if is_linear else 1](moves, offsets, scores, peaks)
-        return posterior
+    def _linear_sums(
+        self, under: Weighted, blocks: list[slice], tables: Any, tokens: OpenWeights | None = None
+    ) -> tuple[Array, BoolArray, Array, Array]:
+        """Logs of sums of neighbouring blocks in the linear domain, and which blocks do not leave its range.
 
-    def _at_once(
-        self,
-        moves: MoveScores,
-        opened: OpenWeights,
-        shard: ChainShard,
-        within: bool,
-        weights: FloatArray,
-        tokens: OpenWeights | None,
-        expected: Array | None,
-    ) -> tuple[Array, list[slice]]:
-        """Logs of sums in the linear domain, in one call; and the blocks whose scores leave its range."""
-        blocks = list(self._blocks(shard, self._cache_cells))
-        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()
-        bounds = np.array([0, *(block.stop for block in blocks)])
-        longest = int(np.diff(shard.offsets[bounds]).max(initial=0))
-        # One row more than the longest sequence has: a shard may have no sequences.
-        peaks, log_z, fits = np.zeros(len(shard)), np.zeros(len(shard), dtype), np.empty(len(blocks), bool)
-        edges, transitions = np.zeros((2, n), dtype), np.zeros((n, n), dtype)
-        written = opened if tokens is None else tokens  # not written to where there are none
+        Also the counts of starts and ends and of transitions, unless there are no weights. `tables` get what
+        `kernels.expectations` says, and `tokens`, if given, the counts of attributes.
+        """
+        opened, moves, shard = under.opened, under.moves, under.shard
+        start, stop = blocks[0].start, blocks[-1].stop
+        n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()[start:stop]
+        bounds = np.array([start, *(block.stop for block in blocks)]) - start
+        log_z, fits = np.zeros(stop - start, dtype), np.empty(len(blocks), bool)
+        edges, transitions = np.zeros((2, n), dtype), np.zeros((n * bool(under.weights.size), n), dtype)
+        nothing = np.empty((0, n), dtype)
+        counts = (nothing, nothing[:, 0]) if tokens is None else (tokens.dense, tokens.w)
         kernels.expectations(
-            bounds, shard.offsets, self.pairs.arrays(shard.rows),
-            shard.allowed if within else np.empty((0, n), bool), weights,
-            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(within),
-            self._safe_range, lanes_for(dtype, n), np.empty((3, longest, n), dtype),
-            np.empty((int(lengths.max(initial=0)) + 1, n), dtype), peaks, log_z, fits,
-            tokens is not None, (written.dense, written.w), edges, transitions,
+            bounds, shard.offsets[start : stop + 1], self.pairs.arrays(shard.rows),
+            shard.allowed if under.within else np.empty((0, n), bool), under.weights[start:stop],
+            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(under.within),
+            self._safe_range, lanes_for(dtype, n), *tables, np.empty((int(lengths.max()), n), dtype),
+            np.empty(stop - start), log_z, fits, counts, 1, edges, transitions,
         )  # fmt: skip
-        log_z += moves.shift(peaks, lengths)
-        if expected is not None:
-            # The kernel counts transitions relative to their potential, exp(score - peak).
-            self._add_moves(expected, edges[0], edges[1], moves.potentials[0] * transitions)
-        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+        # The kernel counts transitions relative to their potential, exp(score - peak).
+        transitions *= moves.potentials[0][: len(transitions)]
+        return log_z + moves.shift(lengths), fits, edges, transitions
+
+    def _posterior(self, under: Weighted, block: slice) -> Posterior:
+        """Sums over the labellings of a block: in the linear domain, unless its scores leave the range."""
+        offsets = under.shard.offsets[block.start : block.stop + 1] - under.shard.offsets[block.start]
+        shape, dtype, weights = (int(offsets[-1]), self.n_labels), under.opened.w.dtype, under.weights[block]
+        if self.n_labels > 1:  # kernels are not compiled for rows of one cell, of which the sums are no work
+            tables, rows = np.empty((3, *shape), dtype), np.empty(shape, dtype)
+            log_z, fits, _, counts = self._linear_sums(under, [block], (tables, rows))
+            if fits[0]:
+                return LinearPosterior(log_z, rows, counts, under.moves, offsets, weights, tables)
+        return LogPosterior(under.moves, *self._scores_of(under, block), weights)
+
+    def _posteriors(
+        self, w: Array, shard: ChainShard, weights: FloatArray, within: bool = False
+    ) -> Iterator[tuple[slice, Any]]:
+        """Each block and its posterior."""
+        under = self._under(w, shard, weights, within)
+        return ((block, self._posterior(under, block)) for block in self._blocks(shard, self._block_cells))
 
     def log_partition(
         self,
@@ -570,55 +687,59 @@ class Chain(Structure):
         within: bool = False,
     ) -> Array:
         self._check_room(shard, self._tables[1])
-        within = within and shard.is_partly_known
         weights = shard.weights if weights is None else weights
-        moves, opened = self._move_scores(w), self.pairs.open(w, shard.rows)
+        under = self._under(w, shard, _NOTHING if expected is None else weights, within)
         tokens = None if expected is None else self.pairs.open_counts(expected)
-        log_z, left = self._at_once(moves, opened, shard, within, weights, tokens, expected)
+        log_z, left = self._at_once(under, tokens, expected)
         for block in left:
-            posterior = self._posterior(opened, moves, shard, block, within)
+            posterior = self._posterior(under, block)
             log_z[block] = posterior.log_z
             if expected is not None and tokens is not None:
-                counts = self._no_moves(w.dtype)
-                rows = posterior.expectations(weights[block], counts)
-                self._add_block(expected, tokens, shard, block, rows, counts)
+                self._add_block(expected, tokens, shard, block, posterior.rows, posterior.counts)
         if tokens is not None:
             self.pairs.close_counts(tokens)
         return log_z
 
+    def _at_once(
+        self, under: Weighted, tokens: OpenWeights | None, expected: Array | None
+    ) -> tuple[Array, list[slice]]:
+        """Log-partitions in the linear domain, by one call of a kernel; and the blocks that it is not for."""
+        blocks, bounds = list(self._blocks(under.shard, self._cache_cells)), under.shard.offsets
+        if not blocks or self.n_labels == 1:
+            return np.empty(len(under.shard), under.opened.w.dtype), blocks
+        longest = max(int(bounds[block.stop] - bounds[block.start]) for block in blocks)
+        tables = np.empty((3, longest, self.n_labels), under.opened.w.dtype)
+        log_z, fits, edges, transitions = self._linear_sums(under, blocks, (tables, tables[0]), tokens)
+        if expected is not None:
+            self._add_moves(expected, edges[0], edges[1], transitions)
+        return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
+
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
-        within = within and shard.is_partly_known
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        blocks = list(self._blocks(shard, self._block_cells))
-        posteriors = [self._posterior(pairs, moves, shard, block, within) for block in blocks]
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
-        for block, posterior in zip(blocks, posteriors, strict=True):
-            posterior.keep(shard.weights[block])
+        posteriors = list(self._posteriors(w, shard, shard.weights, within))
+        for _, posterior in posteriors:
+            posterior.rows = None
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
-            direction, v_pairs = self._move_scores(v, fill=0.0), self.pairs.open(v)
+            direction = self._move_scores(v, fill=0.0)
+            under = Weighted(self.pairs.open(v), direction, shard, shard.weights, within=False)
             tokens = self.pairs.open_counts(out)
-            for block, posterior in zip(blocks, posteriors, strict=True):
-                _, scores = self._scores_of(v_pairs, shard, block, within=False)
-                counts = np.zeros((self.n_labels, self.n_labels))
-                rows = posterior.tangent(direction, scores, counts)
-                self._add_block(out, tokens, shard, block, rows, counts)
+            for block, posterior in posteriors:
+                _, scores = self._scores_of(under, block)
+                self._add_block(out, tokens, shard, block, *posterior.tangent(direction, scores))
             self.pairs.close_counts(tokens)
             return out
 
         return product
 
     def variance(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
         out = np.zeros(self.n_weights)
         tokens = self.pairs.open_counts(out)
-        for block in self._blocks(shard, self._block_cells):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
+        for block, posterior in self._posteriors(w, shard, shard.weights):
             weights = np.repeat(shard.weights[block], shard.sizes()[block])[:, None]
-            counts = self._no_moves(w.dtype)
-            rows = posterior.expectations(shard.weights[block], counts)
+            rows, counts = posterior.rows, posterior.counts
             # A label is there or not: p (1 - p), and the weight of the example once, not squared. Transitions
             # are pooled over the block, as if they were one draw of many.
             rows *= np.maximum(1.0 - rows / np.where(weights > 0.0, weights, 1.0), 0.0)
@@ -630,13 +751,8 @@ class Chain(Structure):
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
         self._check_room(shard, self._tables[1], 1)
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        out = np.empty((shard.n_parts, self.n_labels))
-        for block in self._blocks(shard, self._block_cells):
-            posterior = self._posterior(pairs, moves, shard, block, within=False)
-            rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-            out[rows] = posterior.expectations(np.ones(block.stop - block.start))
-        return out
+        found = [posterior.rows for _, posterior in self._posteriors(w, shard, np.ones(len(shard)))]
+        return np.concatenate([np.empty((0, self.n_labels)), *found])
 
     def segment_probability(
         self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
@@ -676,12 +792,12 @@ class Chain(Structure):
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
         self._check_room(shard, self._tables[0])
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
+        under = self._under(w, shard, within=within)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             first, last = int(shard.offsets[block.start]), int(shard.offsets[block.stop])
-            offsets, scores = self._scores_of(pairs, shard, block, within and shard.is_partly_known, cost)
-            self._viterbi(moves, offsets, scores, labels[first:last], best[block])
+            offsets, scores = self._scores_of(under, block, cost)
+            self._viterbi(under.moves, offsets, scores, labels[first:last], best[block])
         return labels, best
 
     def _label(self, w: FloatArray, rows: KnownRows) -> IntArray:
@@ -709,13 +825,12 @@ class Chain(Structure):
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)
-        moves, pairs = self._move_scores(w), self.pairs.open(w, shard.rows)
-        results = []
+        under, results = self._under(w, shard), []
         # One sequence at a time: tables grow with n.
         for s in range(len(shard)):
-            _, scores = self._scores_of(pairs, shard, slice(s, s + 1), within=False)
+            _, scores = self._scores_of(under, slice(s, s + 1))
             labels, best = np.empty((n, scores.shape[0]), np.int64), np.empty(n)
-            log_domain.n_best(scores, *moves.of_states, labels, best)
+            log_domain.n_best(scores, *under.moves.of_states, labels, best)
             results.append((labels[best > -np.inf], best[best > -np.inf]))
         return results
 
@@ -731,14 +846,15 @@ class Chain(Structure):
         DataError
             Some labels of the shard are unknown.
         """
-        moves, pairs, own = self._move_scores(w), self.pairs.open(w, shard.rows), self._labels_of(shard)
+        under, own = self._under(w, shard), self._labels_of(shard)
+        moves = under.moves
         transition_t, lanes = np.ascontiguousarray(moves.transition.T), all_lanes(np.float64)
         # The kernel maximises c (score - own score + rate) over the number c of wrong tokens.
         rates = np.zeros(len(shard)) if cost is None else cost
         labels, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(shard, self._block_cells):
             rows = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-            offsets, scores = self._scores_of(pairs, shard, block, within=False)
+            offsets, scores = self._scores_of(under, block)
             firsts, of_token, true = offsets[:-1], np.arange(len(scores)), own[rows]
             scores[firsts] += moves.start
             scores[offsets[1:] - 1] += moves.end

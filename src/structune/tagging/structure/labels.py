@@ -1,12 +1,15 @@
-"""Labels as arrays, the rules of which may follow which, and training labels that break these."""
+"""Labels as arrays, the rules of which may follow which, training labels that break these; segments."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError, warn
@@ -16,14 +19,16 @@ from structune.structure import Array, IntArray, check_range, offsets_of, place_
 Rules = str | Iterable[tuple[str | None, str | None]] | None
 BoolArray = NDArray[np.bool_]
 _PREFIXES = {"bio": "BIO", "bioes": "BIOES"}
-Moves = tuple[BoolArray, BoolArray, BoolArray]  # transitions (L, L), starts (L,), ends (L,)
+Moves = tuple[BoolArray, BoolArray, BoolArray]  # of `allowed_moves`
 _CHOICE = (set, frozenset, list, tuple)
 _NAME = (str, int, np.integer)
-OUTSIDE = ("skip", "trim", "error")
+_BREAKS = ("skip", "trim", "error")
+OUTSIDE = "O"  # the label of tokens that are in no segment: each is one of its own, of one token
+_SEGMENT = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the type O
 _MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
-def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
+def allowed_moves(labels: Sequence[str], forbidden: Rules, strange: dict[str, str] | None = None) -> Moves:
     """Allowed transitions (L, L), starts (L,) and ends (L,).
 
     Parameters
@@ -33,11 +38,13 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
         In a list, None as `from` forbids a start with `to`, and None as `to` an end with `from`. "bio" lets
         ``I-x`` follow only ``B-x`` and ``I-x``; "bioes" also closes every segment with ``E-x`` or ``S-x``.
         Labels are a prefix, a hyphen and a type, or the prefix alone.
+    strange : dict, optional
+        Gets the labels that the scheme cannot read, and why; these then have no moves.
 
     Raises
     ------
     DataError
-        An unknown scheme or label, or a label that the scheme cannot read.
+        An unknown scheme or label, or, without `strange`, a label that the scheme cannot read.
     """
     forbidden = as_rules(forbidden)
     if isinstance(forbidden, str):
@@ -47,10 +54,11 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
         for label in labels:
             prefix, _, segment = str(label).partition("-")
             if prefix not in tuple(prefixes):
-                raise DataError(
-                    f"the label {label!r} does not fit the scheme {forbidden!r}: expected one of "
-                    f"{list(prefixes)} first"
-                )
+                told = f"the label {label!r} does not fit the scheme {forbidden!r}: expected one of "
+                told += f"{list(prefixes)} first"
+                if strange is None:
+                    raise DataError(told)
+                strange[label], prefix = told, ""
             parts.append((prefix, segment))
         parts.append(("O", ""))  # the start and the end
         moves = np.array([[_fits(a, b, forbidden) for b in parts] for a in parts], dtype=bool)
@@ -66,23 +74,6 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules) -> Moves:
                     )
             moves[index[move[0]], index[move[1]]] = False
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]  # the last row: start; the last column: end
-
-
-def moves_of_readable(labels: Sequence[str], forbidden: Rules) -> tuple[Moves, dict[str, str]]:
-    """`allowed_moves`, with no moves of labels that a scheme cannot read; and why it cannot, by label."""
-    strange = dict[str, str]()
-    is_scheme = isinstance(forbidden, str) and forbidden in _PREFIXES
-    for label in labels if is_scheme else ():
-        try:
-            allowed_moves([label], forbidden)
-        except DataError as error:
-            strange[label] = str(error)
-    # Rows and columns of labels that the scheme cannot read stay False: whatever they touch breaks the rules.
-    known = [y for y, label in enumerate(labels) if label not in strange]
-    n, found = len(labels), allowed_moves([labels[y] for y in known], forbidden)
-    transition, start, end = np.zeros((n, n), bool), np.zeros(n, bool), np.zeros(n, bool)
-    transition[np.ix_(known, known)], start[known], end[known] = found
-    return (transition, start, end), strange
 
 
 def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | None:
@@ -114,7 +105,9 @@ def possible_lengths(moves: Moves, longest: int) -> BoolArray:
 def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
     """Whether one label may follow another, each a position in a segment and a type."""
     # "bio": I-x goes on with B-x or I-x. "bioes": an open segment (B, I) has to go on (I, E) with its type,
-    # and nothing else may. Start and end are as O.
+    # and nothing else may. Start and end are as O. Labels that the scheme cannot read have no prefix.
+    if not (before[0] and after[0]):
+        return False
     if scheme == "bio":
         return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
     if before[0] in "BI":  # an open segment goes on
@@ -134,6 +127,12 @@ def mixing_steps(allowed: BoolArray, limit: int = 8) -> int | None:
     return None
 
 
+def _keys(counts: Any) -> IntArray:
+    """Rising ``row * n_columns + column`` of what is not 0."""
+    rows, columns = counts.nonzero()
+    return np.sort(rows.astype(np.int64) * counts.shape[1] + columns)
+
+
 @dataclass(frozen=True)
 class Labelling:
     """Labels of the tokens of a batch."""
@@ -146,26 +145,25 @@ class Labelling:
     def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
 
+    def _possible(self) -> Any:
+        """A sparse table, (n_tokens, n_labels): 1 where a token may have a label."""
+        if self.is_partly_known:
+            return scipy.sparse.csr_array(self.allowed, dtype=np.int64)
+        n = self.labels.size
+        shape = (n, len(self.names))
+        return scipy.sparse.csr_array((np.ones(n, np.int64), self.labels, np.arange(n + 1)), shape)
+
     def seen_pairs(self, indptr: IntArray, indices: Any, n_attributes: int) -> IntArray:
         """Rising ``attribute * n_labels + label`` of those that occur, or may, of CSR rows of attributes."""
-        token = np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
-        seen = np.zeros((n_attributes, len(self.names)), dtype=bool)
-        if self.is_partly_known:
-            for y in range(len(self.names)):
-                seen[indices[self.allowed[token, y]], y] = True
-        else:
-            seen[indices, self.labels[token]] = True
-        return np.flatnonzero(seen)
+        shape = (indptr.size - 1, n_attributes)
+        attributes = scipy.sparse.csr_array((np.ones(len(indices), np.int64), indices, indptr), shape)
+        return _keys(attributes.T @ self._possible())
 
-    def seen_transitions(self, lengths: IntArray) -> BoolArray:
-        """Transitions that occur, or may under partial labels, shape (n_labels, n_labels)."""
-        later = np.setdiff1d(np.arange(int(lengths.sum())), np.cumsum(lengths) - lengths)
-        seen = np.zeros((len(self.names), len(self.names)), dtype=bool)
-        if self.is_partly_known:
-            before, after = self.allowed[later - 1].astype(np.int64), self.allowed[later].astype(np.int64)
-            return np.asarray(before.T @ after > 0)
-        seen[self.labels[later - 1], self.labels[later]] = True
-        return seen
+    def seen_transitions(self, lengths: IntArray) -> IntArray:
+        """Rising ``from * n_labels + to`` of transitions that occur, or may under partial labels."""
+        possible = self._possible()
+        later = np.setdiff1d(np.arange(possible.shape[0]), np.cumsum(lengths) - lengths)
+        return _keys(possible[later - 1].T @ possible[later])
 
     def seen_trigrams(self, lengths: IntArray) -> IntArray:
         """Keys of trigrams that occur, or may under partial labels; see `trigram_keys`."""
@@ -321,25 +319,20 @@ def single_labels(allowed: BoolArray) -> IntArray:
 
 def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     """The labels that occur, sorted by their text, as plain str and int."""
-    found = set[Any]()
-    try:
-        try:
-            distinct: Iterable[Any] = set(flat)
-        except TypeError:  # lists and sets of labels
-            distinct = flat
-        found = {choice for label in distinct for choice in _choices(label)}
-        is_sound = all(isinstance(name, _NAME) for name in found)
-    except TypeError:  # something that cannot be hashed
-        is_sound = False
-    for t, label in enumerate(flat if not is_sound else ()):
+    found, distinct = set[Any](), flat
+    with suppress(TypeError):  # lists and sets of labels
+        distinct = list(dict.fromkeys(flat))
+    for label in distinct:
         for choice in _choices(label):
             if not isinstance(choice, _NAME):
+                t = next(t for t, other in enumerate(flat) if other is label)
                 raise DataError(
                     f"{_where(t, lengths)}: found the label {choice!r}, expected a string or an integer"
                 )
+            found.add(str(choice) if isinstance(choice, str) else int(choice))
     if not found:
         raise DataError("no token has a label: expected at least one known label")
-    return sorted((str(name) if isinstance(name, str) else int(name) for name in found), key=str)
+    return sorted(found, key=str)
 
 
 def _choices(label: Any) -> Iterable[Any]:
@@ -428,13 +421,14 @@ def fit_to_rules(
     DataError
         Labels that break the rules, if that is an error, and what `encode_labels` refuses.
     """
-    if outside not in OUTSIDE:
-        raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
+    if outside not in _BREAKS:
+        raise DataError(f"outside={outside!r}: expected one of {_BREAKS}")
     check_lengths(outputs, lengths)
     if forbidden is None or not lengths.any():
         return np.arange(lengths.size), outputs
     labelling, offsets = encode_labels(outputs, lengths), offsets_of(lengths)
-    moves, strange = moves_of_readable(labelling.names, as_rules(forbidden))
+    strange = dict[str, str]()
+    moves = allowed_moves(labelling.names, forbidden, strange)
     kept, outputs = np.ones(lengths.size, dtype=bool), list(outputs)
     for s, t, reason in labelling.offences(offsets, moves):
         why = strange.get(outputs[s][t], reason) if isinstance(outputs[s][t], Hashable) else reason
@@ -465,3 +459,98 @@ def _unknown(allowed: BoolArray, moves: Moves) -> list[int]:
         unknown.append(known[0])
         allowed[known[0]] = anything
     return unknown
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """Segments of a batch of sequences, one after the other; tokens outside are segments of one token."""
+
+    offsets: IntArray  # tokens of sequence s are offsets[s]:offsets[s + 1]
+    starts: IntArray  # tokens of each segment, counted over all sequences
+    stops: IntArray
+    types: list[str]  # "O" outside; empty for segments whose labels are B and I alone
+    scheme: str  # "bioes" if some label begins with E or S, else "bio"
+
+    def place(self, segment: int) -> tuple[int, int, int]:
+        """The sequence of a segment, and its start and stop there."""
+        sequence, start = place_of(int(self.starts[segment]), np.diff(self.offsets))
+        return sequence, start, start + int(self.stops[segment] - self.starts[segment])
+
+
+def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
+    """The segments that labels spell, read as conlleval does: an ``I-x`` that continues nothing begins one.
+
+    Parameters
+    ----------
+    outputs : sequence of sequences of str
+        ``O``, or one such as ``B-x``, ``I-x``, ``E-x``, ``S-x``.
+    lengths : ndarray of int64, shape (n_sequences,)
+        Tokens expected in each sequence.
+
+    Raises
+    ------
+    DataError
+        Names the sequence and token of a label that is unknown, partial or of no scheme.
+    """
+    check_lengths(outputs, lengths)
+    flat = [label for sequence in outputs for label in sequence]
+    parts: dict[Any, tuple[str, str]] = {}
+    for t, label in enumerate(flat):
+        if not isinstance(label, str) or label not in parts:
+            match = _SEGMENT.fullmatch(label) if isinstance(label, str) else None
+            if match is None:
+                raise DataError(
+                    f"{_where(t, lengths)}: found the label {label!r}, expected O or one such as B-x, I-x, "
+                    "E-x, S-x"
+                )
+            parts[label] = (OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or "")
+    prefixes, types = [parts[label][0] for label in flat], [parts[label][1] for label in flat]
+    offsets = offsets_of(lengths)
+    firsts = set(offsets.tolist())
+    starts = [
+        t
+        for t, prefix in enumerate(prefixes)
+        if prefix in "OBS" or t in firsts or prefixes[t - 1] in "OES" or types[t - 1] != types[t]
+    ]
+    return Segmentation(
+        offsets,
+        np.array(starts, dtype=np.int64),
+        np.array([*starts[1:], len(flat)][: len(starts)], dtype=np.int64),
+        [types[t] for t in starts],
+        scheme_of(parts),
+    )
+
+
+def scheme_of(labels: Iterable[str]) -> str:
+    """ "bioes" if some label begins with E or S, else "bio"."""
+    return "bioes" if any(label[0] in "ES" for label in labels) else "bio"
+
+
+def write_labels(types: Sequence[str], lengths: Sequence[int], scheme: str) -> list[str]:
+    """The labels of segments that follow one another."""
+    labels: list[str] = []
+    for kind, n in zip(types, lengths, strict=True):
+        if kind == OUTSIDE:
+            labels.append(OUTSIDE)
+            continue
+        prefixes = ["B", *"I" * (n - 1)]
+        if scheme == "bioes":
+            prefixes[-1] = "S" if n == 1 else "E"
+        labels += [label_of(prefix, kind) for prefix in prefixes]
+    return labels
+
+
+def label_of(prefix: str, kind: str) -> str:
+    """``B-x`` of ``B`` and ``x``; the prefix alone for segments without a type."""
+    return f"{prefix}-{kind}" if kind else prefix
+
+
+def tags_of(labels: Sequence[str], longest: IntArray) -> tuple[list[str], IntArray]:
+    """The tags of segments of these labels, and the one each label begins with; the next one goes on."""
+    tags, begin = list[str](), list[int]()
+    for label, n in zip(labels, longest.tolist(), strict=True):
+        begin.append(len(tags))
+        tags.append(OUTSIDE if label == OUTSIDE else label_of("B", label))
+        if n > 1:
+            tags.append(label_of("I", label))
+    return tags, np.array(begin, dtype=np.int64)

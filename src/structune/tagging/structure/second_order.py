@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 
 from structune.kernels.vectors import lanes_for
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of
+from structune.tagging.kernels import linear_domain as linear
 from structune.tagging.kernels import second_order as kernels
-from structune.tagging.structure.chain import Chain
+from structune.tagging.structure.chain import Chain, LogPosterior, MoveScores, Posterior, Weighted
 from structune.tagging.structure.labels import BoolArray, Labelling, Rules, allowed_moves, trigram_keys
-from structune.tagging.structure.posterior import LogPosterior, MoveScores
-from structune.tagging.structure.shard import ChainShard, OpenWeights, find_keys
+from structune.tagging.structure.shard import find_keys, with_weight
 
 Neighbours = tuple[IntArray, IntArray, IntArray, IntArray]
 
@@ -44,47 +43,9 @@ class TrigramScores(MoveScores):
         """Starts, moves and ends; the context of a label is the one before, or the start."""
         return self.start, self.transition, self.end
 
-    def add_counts(self, counts: Array, moves: Array, ends: Array) -> None:
-        """Add counts of moves, by the middle label first, and of last states."""
-        n = ends.shape[1]
-        counts[:, :, :n] += moves.swapaxes(0, 1)
-        counts[:, :, n] += ends
-
-
-class LinearPairs:
-    """Scaled forward-backward on potentials; exact where no potential leaves the range of a double."""
-
-    def __init__(self, moves: TrigramScores, offsets: IntArray, scores: Array, peaks: FloatArray) -> None:
-        self.moves, self.offsets = moves, offsets
-        transition, _, start, end = moves.potentials
-        self.emission = np.exp(scores, out=scores)
-        n_tokens, n = scores.shape
-        self.alpha = np.empty((n_tokens, n + 1, n), scores.dtype)
-        self.scale = np.empty(n_tokens, scores.dtype)
-        self.log_z = np.empty(offsets.size - 1, scores.dtype)
-        self.lanes = lanes_for(np.float64, n)  # runs of complex numbers, too: no kernel takes exponentials
-        kernels.forward(
-            offsets, self.emission, start, transition, end, *moves.neighbours[:2], self.lanes,
-            self.alpha, self.scale, self.log_z,
-        )  # fmt: skip
-        self.log_z += moves.shift(peaks, np.diff(offsets))
-
-    def expectations(self, weights: FloatArray, counts: Array | None = None) -> Array:
-        """Weighted label marginals of each token; adds the weighted expected trigrams to `counts`."""
-        transition, transposed, _, end = self.moves.potentials
-        n, dtype = self.emission.shape[1], self.emission.dtype
-        longest = int(np.diff(self.offsets).max(initial=0))
-        rows, relative, ends = np.empty_like(self.emission), np.zeros_like(transition), np.zeros_like(end)
-        kernels.expectations(
-            self.offsets, self.emission, self.scale, transposed, end,
-            self.moves.neighbours, self.alpha, weights, self.lanes,
-            np.empty((longest, n, n), dtype), np.empty((n, n + 1), dtype), rows, relative, ends,
-        )  # fmt: skip
-        # The kernel counts moves relative to their potential, as that of the first order does.
-        if counts is not None:
-            relative *= transition
-            self.moves.add_counts(counts, relative, ends)
-        return rows
+    def counts(self, moves: Array, ends: Array) -> Array:
+        """Counts by the keys of trigrams: moves come by the middle label first, and ends by last states."""
+        return np.concatenate((moves.swapaxes(0, 1), ends[:, :, None]), axis=2)
 
 
 class SecondOrderChain(Chain):
@@ -106,7 +67,6 @@ class SecondOrderChain(Chain):
     name = "second-order chain"
     capabilities = Chain.capabilities - {"rescaled"}
     order, _tables = 2, (1, 2)
-    _posteriors = (LinearPairs, LogPosterior)
     _most_labels, _growth = 256, "cube"
     # what chains of labels offer beside is not there for chains of pairs
     linearize, best_rescaled = Structure.linearize, Structure.best_rescaled
@@ -189,7 +149,7 @@ class SecondOrderChain(Chain):
         first, n = super()._move_scores(w, fill), self.n_labels
         # Scores by (first, middle, last): the trigram, the transition middle -> last or the end; the first
         # may be the start, and the last the end.
-        scores = self._no_moves(first.transition.dtype)
+        scores = np.zeros((n + 1, n, n + 1), first.transition.dtype)
         scores.reshape(-1)[self.trigrams] = w[self._trigrams]
         scores[:, :, :n] += first.transition
         scores[:, :, n] += first.end
@@ -199,33 +159,42 @@ class SecondOrderChain(Chain):
         moves = np.ascontiguousarray(scores[:, :, :n].swapaxes(0, 1))
         return TrigramScores(moves, first.start, scores[:, :, n].copy(), self._neighbours)
 
-    def _no_moves(self, dtype: Any) -> Array:
-        n = self.n_labels
-        return np.zeros((n + 1, n, n + 1), dtype)
-
-    def _count_moves(self, labels: IntArray, offsets: IntArray, weights: FloatArray) -> Array:
-        counts = self._no_moves(np.float64)
-        np.add.at(counts.reshape(-1), trigram_keys(labels, offsets, self.n_labels), weights)
-        return counts
+    def _moves_of(self, labels: IntArray, offsets: IntArray) -> list[tuple[IntArray, IntArray]]:
+        trigrams = find_keys(self.trigrams, trigram_keys(labels, offsets, self.n_labels))
+        found = with_weight(np.arange(labels.size), trigrams, self._trigrams)
+        return [*super()._moves_of(labels, offsets), found]
 
     def _add_moves(self, out: Array, starts: Array, ends: Array, transitions: Array) -> None:
         # A transition is in the trigram that ends with it, whatever its first label, the start among them.
         super()._add_moves(out, starts, ends, transitions[:, :, : self.n_labels].sum(axis=0))
         out[self._trigrams] += transitions.reshape(-1)[self.trigrams]
 
-    def _at_once(
-        self, moves: MoveScores, opened: OpenWeights, shard: ChainShard, *_: Any
-    ) -> tuple[Array, list[slice]]:
+    def _at_once(self, under: Weighted, *_: Any) -> tuple[Array, list[slice]]:
         """Nothing: all blocks are left."""
-        return np.empty(len(shard), opened.w.dtype), list(self._blocks(shard, self._block_cells))
+        blocks = list(self._blocks(under.shard, self._block_cells))
+        return np.empty(len(under.shard), under.opened.w.dtype), blocks
 
-    def feature_rows(self, shard: ChainShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
-        labels = self._labels_of(shard, outputs)
-        sequence = np.repeat(np.arange(len(shard)), shard.sizes())
-        found = find_keys(self.trigrams, trigram_keys(labels, shard.offsets, self.n_labels))
-        rows, columns = sequence[found >= 0], found[found >= 0] + self._trigrams.start
-        table = scipy.sparse.coo_array((np.ones(rows.size), (rows, columns)), (len(shard), self.n_weights))
-        return super().feature_rows(shard, labels) + table.tocsr()
+    def _posterior(self, under: Weighted, block: slice) -> Posterior:
+        moves, weights = under.moves, under.weights[block]
+        offsets, scores = self._scores_of(under, block)
+        lengths, dtype, n = np.diff(offsets), scores.dtype, self.n_labels
+        longest, peaks = int(lengths.max(initial=0)), np.empty(lengths.size)
+        reach = self._reach(under.within)
+        if n == 1 or not linear.shift_rows(offsets, scores, peaks, moves.spread, reach, self._safe_range):
+            return LogPosterior(moves, *self._scores_of(under, block), weights)
+        transition, _, _, end = moves.potentials
+        log_z, rows = np.empty(lengths.size, dtype), np.empty_like(scores)
+        relative, ends = np.zeros_like(transition), np.zeros_like(end)
+        kernels.expectations(
+            offsets, np.exp(scores, out=scores), moves.potentials, self._neighbours, weights,
+            # The kernel takes no exponentials, so that complex numbers come in runs, too.
+            lanes_for(np.float64, n if dtype == np.float64 else min(n, 4)),
+            np.empty((longest, n + 1, n), dtype), np.empty((longest, n, n), dtype),
+            np.empty((n, n + 1), dtype), log_z, rows, relative, ends,
+        )  # fmt: skip
+        # The kernel counts moves relative to their potential, as that of the first order does.
+        relative *= transition
+        return Posterior(log_z + peaks + moves.shift(lengths), rows, moves.counts(relative, ends))
 
     # --- inference ----------------------------------------------------------------------------------------
 

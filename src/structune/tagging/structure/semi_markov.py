@@ -28,12 +28,13 @@ from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.segments import LAST, LENGTH, KnownAttributes, SegmentReader, Tokens
 from structune.tagging.features.strings import Names, Strings
 from structune.tagging.kernels import segments as kernels
-from structune.tagging.structure.segment_labels import OUTSIDE, Segmentation, read_segments, tags_of
+from structune.tagging.structure.labels import OUTSIDE, Segmentation, read_segments, tags_of
 from structune.tagging.structure.shard import (
     AttributeWeights,
     OpenWeights,
     SegmentShard,
     check_room,
+    feature_table,
     find_keys,
     order_attributes,
     runs_of_sequences,
@@ -46,38 +47,6 @@ _MOST_COLUMNS = 1 << 20
 _LENGTHS = ("1", "2", "3", "4", "5", "6-7", "8-11", "12-19", "20-39", "40+")
 _LENGTH_STARTS = (1, 2, 3, 4, 5, 6, 8, 12, 20, 40)
 _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work on at a time
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Scores of transitions (L, L), starts and ends (L,); and exp(transition - peak), a peak a label."""
-
-    transition: Array
-    start: Array
-    end: Array
-    potentials: Array
-    peaks: FloatArray
-
-    @property
-    def of_sums(self) -> tuple[Any, ...]:
-        """What kernels of sums ask for, but starts and ends."""
-        lanes = lanes_for(self.transition.dtype, 8)
-        return self.transition, self.potentials, self.peaks, lanes
-
-
-@dataclass
-class Block:
-    """Some sequences of a shard under some weights: cells as the kernels have them, and forward sums."""
-
-    sequences: slice  # of the shard, as are tokens and spans
-    tokens: slice
-    spans: slice
-    offsets: IntArray  # of the block
-    span_offsets: IntArray
-    cells: Array  # scores of segments, (n_tokens, n_columns), and after the forward pass their shares
-    peaks: FloatArray  # what was taken off all scores of a sequence
-    alpha: Array
-    log_z: Array
 
 
 class SemiMarkovChain(Structure):
@@ -338,46 +307,34 @@ class SemiMarkovChain(Structure):
         tags = self._tags_of(shard, outputs)
         starts = np.flatnonzero(self.begins[tags] >= 0)
         stops = np.append(starts[1:], tags.size)
-        labels, sequences = self.begins[tags[starts]], np.repeat(np.arange(len(shard)), shard.sizes())
+        labels, of_token = self.begins[tags[starts]], np.repeat(np.arange(len(shard)), shard.sizes())
+        sequences = of_token[starts]
         ends = np.repeat(np.arange(shard.n_parts), np.diff(shard.span_offsets))
         # A segment's key is (last token) * step + length: `find_keys` finds those that have attributes of
         # their own.
         step = int(self.longest.max()) + 1
         places = find_keys(ends * step + shard.span_lengths, (stops - 1) * step + stops - starts)
         known = np.flatnonzero(places >= 0)
-        found = [
-            (sequences, self._parts[0], self.tables[0].observed(shard.tokens, tags)),
-            (sequences[stops - 1], self._parts[1],
-             self.tables[1].observed(shard.lasts.take(stops - 1), labels)),
-            (sequences[starts[known]], self._parts[2],
-             self.tables[2].observed(shard.spans.take(places[known]), labels[known])),
-        ]  # fmt: skip
         # Columns of cells: those of label y begin at the sum of the longest lengths before it.
-        first_columns = np.cumsum(self.longest) - self.longest
-        lengths = self._length_of[first_columns[labels] + stops - starts - 1]
-        has_length = lengths >= 0
-        later = np.flatnonzero(sequences[starts[1:]] == sequences[starts[:-1]]) + 1
-        rows = [sequences[starts[has_length]], sequences[starts[later]]]
-        columns = [
-            self._lengths.start + lengths[has_length],
-            self._transitions.start + labels[later - 1] * self.n_labels + labels[later],
+        lengths = self._length_of[(np.cumsum(self.longest) - self.longest)[labels] + stops - starts - 1]
+        has_length, later = lengths >= 0, np.flatnonzero(sequences[1:] == sequences[:-1]) + 1
+        found: list[tuple[Any, ...]] = [
+            (sequences[has_length], self._lengths.start + lengths[has_length]),
+            (sequences[later], self._transitions.start + labels[later - 1] * self.n_labels + labels[later]),
         ]
         if self.boundary:
-            rows += [np.arange(len(shard))] * 2
-            columns.append(self._starts.start + self.begins[tags[shard.offsets[:-1]]])
-            columns.append(self._ends.start + labels[np.isin(stops, shard.offsets[1:])])
-        ones = np.ones(sum(map(len, rows)))
-        table = scipy.sparse.coo_array(
-            (
-                np.concatenate([values for _, _, (_, _, values) in found] + [ones]),
-                (
-                    np.concatenate([of[row] for of, _, (row, _, _) in found] + rows),
-                    np.concatenate([part.start + pair for _, part, (_, pair, _) in found] + columns),
-                ),
-            ),
-            shape=(len(shard), self.n_weights),
+            each, firsts = np.arange(len(shard)), self.begins[tags[shard.offsets[:-1]]]
+            found += [(each, self._starts.start + firsts)]
+            found += [(each, self._ends.start + labels[np.isin(stops, shard.offsets[1:])])]
+        of_rows = (
+            (of_token, shard.tokens, tags),
+            (sequences, shard.lasts.take(stops - 1), labels),
+            (sequences[known], shard.spans.take(places[known]), labels[known]),
         )
-        return table.tocsr()
+        for table, part, (of, rows, own) in zip(self.tables, self._parts, of_rows, strict=True):
+            row, pair, values = table.observed(rows, own)
+            found.append((of[row], part.start + pair, values))
+        return feature_table(found, (len(shard), self.n_weights))
 
     @cached_property
     def begins(self) -> IntArray:
@@ -394,127 +351,45 @@ class SemiMarkovChain(Structure):
 
     # --- inference ----------------------------------------------------------------------------------------
 
-    def _moves(self, w: Array) -> Moves:
-        n = self.n_labels
+    def _opened(self, w: Array) -> Opened:
+        n, w = self.n_labels, np.ascontiguousarray(w, np.result_type(w, np.float64))
         transition = np.ascontiguousarray(w[self._transitions].reshape(n, n))
         # Without boundary weights, starts and ends score 0.
-        start, end = np.zeros((2, n), w.dtype)
-        if self.boundary:
-            start[:], end[:] = w[self._starts], w[self._ends]
+        start, end = (w[self._starts], w[self._ends]) if self.boundary else np.zeros((2, n), w.dtype)
         # A peak a label, not one for all: potentials to each label then have a largest of 1.
-        peaks = transition.real.max(axis=0)
-        return Moves(transition, start, end, np.exp(transition - peaks), np.ascontiguousarray(peaks))
+        peaks = np.ascontiguousarray(transition.real.max(axis=0))
+        return Opened(
+            tuple(table.open(w[part]) for table, part in zip(self.tables, self._parts, strict=True)),
+            np.append(w[self._lengths], w.dtype.type(0.0))[self._length_of],
+            transition, start.copy(), end.copy(), np.exp(transition - peaks), peaks,
+        )  # fmt: skip
 
-    def _open(self, w: Array) -> tuple[OpenWeights, ...]:
-        w = np.ascontiguousarray(w, np.result_type(w, np.float64))
-        return tuple(table.open(w[part]) for table, part in zip(self.tables, self._parts, strict=True))
+    def _open_counts(self, out: Array) -> list[OpenWeights]:
+        tables = zip(self.tables, self._parts, strict=True)
+        return [table.open_counts(out[part]) for table, part in tables]
 
-    def _open_counts(self, out: Array) -> tuple[OpenWeights, ...]:
-        return tuple(
-            table.open_counts(out[part]) for table, part in zip(self.tables, self._parts, strict=True)
-        )
-
-    def _close_counts(self, counts: tuple[OpenWeights, ...]) -> None:
+    def _close_counts(self, counts: list[OpenWeights]) -> None:
         for table, count in zip(self.tables, counts, strict=True):
             table.close_counts(count)
 
-    def _blocks(self, shard: SegmentShard) -> Iterator[slice]:
-        """Runs of sequences with about as many cells as the caches hold."""
-        return runs_of_sequences(shard.offsets, max(1, _BLOCK_CELLS // int(self.longest.sum())))
-
-    def memory_of(self, n: int, n_best: int = 1) -> float:
-        """Bytes that a sequence of n tokens takes, with so many of its best segmentations."""
-        n_cells = int(self.longest.sum()) + 2 * len(self.tags) + (5 * n_best - 1) * self.n_labels
-        return 8.0 * n * n_cells
-
-    def _fill(
-        self,
-        opened: tuple[OpenWeights, ...],
-        w: Array,
-        shard: SegmentShard,
-        block: slice,
-        cost: FloatArray | None = None,
-    ) -> Block:
-        """The block with scores in its cells; a wrong tag is worth so much `cost` more."""
-        tokens = slice(int(shard.offsets[block.start]), int(shard.offsets[block.stop]))
-        span_offsets = shard.span_offsets[tokens.start : tokens.stop + 1]
-        spans = slice(int(span_offsets[0]), int(span_offsets[-1]))
-        offsets = shard.offsets[block.start : block.stop + 1] - tokens.start
-        scores, lasts, whole = (
-            table.scores(each, rows, part.start, part.stop)
-            for table, each, rows, part in zip(
-                self.tables, opened, (shard.tokens, shard.lasts, shard.spans), (tokens, tokens, spans),
-                strict=True,
-            )
-        )  # fmt: skip
-        if cost is not None:
-            own = self._tags_of(shard, None)[tokens]
-            scores += token_costs(cost[block], np.diff(offsets), own, len(self.tags))
-        # Whatever the segmentation, each token has one tag: its maximum comes off all scores of the sequence,
-        # as small numbers are exact.
-        highest = scores.real.max(axis=1)
-        scores -= highest[:, None]
-        peaks = np.add.reduceat(highest, offsets[:-1])
-        cells = np.zeros((offsets[-1], int(self.longest.sum())), scores.dtype)
-        found = Block(
-            block, tokens, spans, offsets, span_offsets - spans.start, cells, peaks,
-            np.empty_like(lasts), np.empty(offsets.size - 1, scores.dtype),
-        )  # fmt: skip
-        kernels.fill(
-            offsets, scores, lasts, np.append(w[self._lengths], w.dtype.type(0.0))[self._length_of],
-            found.span_offsets, shard.span_lengths[spans], whole, self.begin, self.longest, cells,
-        )  # fmt: skip
-        return found
-
-    def _forward(
-        self, opened: tuple[OpenWeights, ...], w: Array, moves: Moves, shard: SegmentShard, block: slice
-    ) -> Block:
-        found = self._fill(opened, w, shard, block)
-        kernels.forward(
-            found.offsets, self.longest, *moves.of_sums, moves.start, moves.end,
-            found.cells, found.alpha, found.log_z,
-        )  # fmt: skip
-        return found
-
-    def _probabilities(self, moves: Moves, block: Block, weights: FloatArray) -> tuple[Array, Array, Array]:
-        """Put weighted probabilities of segments in the cells; summed starts, ends and transitions."""
-        n, dtype = self.n_labels, block.alpha.dtype
-        starts, ends, transitions = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros((n, n), dtype)
-        kernels.probabilities(
-            block.offsets, self.longest, *moves.of_sums, moves.end, block.alpha, block.cells,
-            weights[block.sequences], block.cells, starts, ends, transitions,
-        )  # fmt: skip
-        return starts, ends, transitions
-
-    def _rows(self, shard: SegmentShard, block: Block, cells: Array) -> tuple[Array, Array, Array]:
-        """Counts of segments as counts of tags, of labels that end at tokens, and of labels of spans."""
-        n_tokens, n_spans = cells.shape[0], block.spans.stop - block.spans.start
-        rows, lasts, spans = (
-            np.zeros((n, table.n_labels), cells.dtype)
-            for n, table in zip((n_tokens, n_tokens, n_spans), self.tables, strict=True)
-        )
-        kernels.spread(
-            block.offsets, cells, block.span_offsets, shard.span_lengths[block.spans],
-            self.begin, self.longest, rows, lasts, spans,
-        )  # fmt: skip
-        return rows, lasts, spans
+    def _blocks(
+        self, w: Array, shard: SegmentShard, cost: FloatArray | None = None, n_best: int = 0
+    ) -> Iterator[Block]:
+        """Runs of sequences with about as many cells as the caches hold; one in each to find its n best."""
+        n_columns = int(self.longest.sum())
+        n_cells = n_columns + 2 * len(self.tags) + (5 * max(n_best, 1) - 1) * self.n_labels
+        check_room(shard, 8.0 * n_cells, self.n_labels)
+        opened, n_tokens = self._opened(w), max(1, _BLOCK_CELLS // n_columns)
+        for sequences in runs_of_sequences(shard.offsets, 1 if n_best else n_tokens):
+            yield Block(self, opened, shard, sequences, cost)
 
     def _add(
-        self,
-        out: Array,
-        counts: tuple[OpenWeights, ...],
-        shard: SegmentShard,
-        block: Block,
-        rows: tuple[Array, Array, Array],
-        lengths: Array,
-        moves: tuple[Array, Array, Array],
+        self, out: Array, counts: list[OpenWeights], block: Block, rows: Any, lengths: Array, moves: Any,
         power: int = 1,
-    ) -> None:
-        """Add counts of a block: rows as of `_rows`, columns of cells, and starts, ends and transitions."""
-        first = block.tokens.start, block.tokens.start, block.spans.start
-        of = shard.tokens, shard.lasts, shard.spans
-        for k, table in enumerate(self.tables):
-            table.add_counts(counts[k], of[k], first[k], rows[k], power)
+    ) -> None:  # fmt: skip
+        """Add counts of a block: as of `Block.rows`, of columns of cells, of starts, ends and transitions."""
+        for table, count, (of, part), each in zip(self.tables, counts, block.parts, rows, strict=True):
+            table.add_counts(count, of, part.start, each, power)
         known = self._length_of >= 0
         np.add.at(out[self._lengths], self._length_of[known], lengths[known])
         out[self._transitions] += moves[2].reshape(-1)
@@ -532,37 +407,31 @@ class SemiMarkovChain(Structure):
     ) -> Array:
         if within:
             raise self._cannot("within")
-        check_room(shard, self.memory_of, self.n_labels)
         weights = shard.weights if weights is None else weights
-        moves, opened = self._moves(w), self._open(w)
         counts = None if expected is None else self._open_counts(expected)
         log_z = np.empty(len(shard), np.result_type(w, np.float64))
-        for sequences in self._blocks(shard):
-            block = self._forward(opened, w, moves, shard, sequences)
-            log_z[sequences] = block.log_z + block.peaks
+        for block in self._blocks(w, shard):
+            log_z[block.sequences] = block.log_partitions()
             if expected is not None and counts is not None:
-                found = self._probabilities(moves, block, weights)
-                rows, lengths = self._rows(shard, block, block.cells), block.cells.sum(axis=0)
-                self._add(expected, counts, shard, block, rows, lengths, found)
+                moves = block.to_probabilities(weights)
+                self._add(expected, counts, block, block.rows(), block.cells.sum(axis=0), moves)
         if counts is not None:
             self._close_counts(counts)
         return log_z
 
     def variance(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
-        moves, opened, out = self._moves(w), self._open(w), np.zeros(self.n_weights)
+        out = np.zeros(self.n_weights)
         counts = self._open_counts(out)
-        for sequences in self._blocks(shard):
-            block = self._forward(opened, w, moves, shard, sequences)
-            found = self._probabilities(moves, block, np.ones(len(shard)))
-            weights = np.repeat(shard.weights[sequences], np.diff(block.offsets))[:, None]
-            tokens, lasts, spans = (_bernoulli(rows) for rows in self._rows(shard, block, block.cells))
+        for block in self._blocks(w, shard):
+            found = block.to_probabilities(np.ones(len(shard)))
+            weights = np.repeat(shard.weights[block.sequences], np.diff(block.offsets))[:, None]
             # Spans have the weight of the sequence of the token that they end with.
-            of_span = np.repeat(weights, np.diff(block.span_offsets), axis=0)
-            rows = tokens * weights, lasts * weights, spans * of_span
+            of_rows = weights, weights, np.repeat(weights, np.diff(block.span_offsets), axis=0)
+            rows = [_bernoulli(each) * of for each, of in zip(block.rows(), of_rows, strict=True)]
             lengths = (_bernoulli(block.cells) * weights).sum(axis=0)
-            mean = float(shard.weights[sequences].mean())
-            starts, ends, transitions = (mean * each * (1.0 - each / (each.sum() or 1.0)) for each in found)
-            self._add(out, counts, shard, block, rows, lengths, (starts, ends, transitions), 2)
+            mean = float(shard.weights[block.sequences].mean())
+            moves = [mean * each * (1.0 - each / (each.sum() or 1.0)) for each in found]
+            self._add(out, counts, block, rows, lengths, moves, 2)
         self._close_counts(counts)
         return out
 
@@ -572,16 +441,14 @@ class SemiMarkovChain(Structure):
         self, w: FloatArray, shard: SegmentShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
         """Viterbi: tags of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
-        check_room(shard, self.memory_of, self.n_labels)
-        moves, opened = self._moves(w), self._open(w)
         tags, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
-        for sequences in self._blocks(shard):
-            block = self._fill(opened, w, shard, sequences, cost=cost)
+        for block in self._blocks(w, shard, cost):
+            opened = block.opened
             kernels.best(
-                block.offsets, self.longest, moves.transition, moves.start, moves.end, self.begin,
-                block.cells, tags[block.tokens], scores[sequences],
+                block.offsets, self.longest, opened.transition, opened.start, opened.end, self.begin,
+                block.cells, tags[block.tokens], scores[block.sequences],
             )  # fmt: skip
-            scores[sequences] += block.peaks
+            scores[block.sequences] += block.peaks
         return tags, scores
 
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
@@ -592,27 +459,24 @@ class SemiMarkovChain(Structure):
         """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
-        check_room(shard, lambda length: self.memory_of(length, n), self.n_labels)
-        moves, opened, results = self._moves(w), self._open(w), []
-        for s in range(len(shard)):
-            block = self._fill(opened, w, shard, slice(s, s + 1))
+        results = []
+        for block in self._blocks(w, shard, n_best=n):
+            opened = block.opened
             tags, scores = np.empty((n, block.cells.shape[0]), np.int64), np.empty(n)
             kernels.n_best(
-                self.longest, moves.transition, moves.start, moves.end, self.begin, block.cells, tags, scores
-            )
+                self.longest, opened.transition, opened.start, opened.end, self.begin, block.cells, tags,
+                scores,
+            )  # fmt: skip
             found = scores > -np.inf
             results.append((tags[found], scores[found] + block.peaks[0]))
         return results
 
     def marginals(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
         """Probability of each tag at each token, shape (n_tokens, n_tags)."""
-        check_room(shard, self.memory_of, self.n_labels)
-        moves, opened = self._moves(w), self._open(w)
         out = np.empty((shard.n_parts, len(self.tags)))
-        for sequences in self._blocks(shard):
-            block = self._forward(opened, w, moves, shard, sequences)
-            self._probabilities(moves, block, np.ones(len(shard)))
-            out[block.tokens] = self._rows(shard, block, block.cells)[0]
+        for block in self._blocks(w, shard):
+            block.to_probabilities(np.ones(len(shard)))
+            out[block.tokens] = block.rows()[0]
         return out
 
     def segment_probability(
@@ -636,10 +500,96 @@ class SemiMarkovChain(Structure):
         # Segments that are longer than any in training have no cell, and no probability.
         if stop - start > self.longest[y]:
             return 0.0
-        moves = self._moves(w)
-        block = self._forward(self._open(w), w, moves, one, slice(0, 1))
-        self._probabilities(moves, block, np.ones(1))
+        (block,) = self._blocks(w, one)
+        block.to_probabilities(np.ones(1))
         return float(block.cells[stop - 1, self.longest[:y].sum() + stop - start - 1])
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A weight vector as the kernels take it."""
+
+    tables: tuple[OpenWeights, ...]
+    lengths: Array  # scores of the lengths of segments, by column of cells
+    transition: Array  # (L, L)
+    start: Array
+    end: Array
+    potentials: Array  # exp(transition - peak), a peak a label
+    peaks: FloatArray
+
+
+class Block:
+    """Some sequences of a shard under some weights; a wrong tag is worth so much `cost` more.
+
+    `cells` (n_tokens, n_columns) hold scores of segments; after `log_partitions` what `kernels.forward`
+    leaves, and after `to_probabilities` weighted probabilities.
+    """
+
+    def __init__(
+        self, chain: SemiMarkovChain, opened: Opened, shard: SegmentShard, sequences: slice, cost: Any = None
+    ) -> None:
+        self.chain, self.opened, self.sequences = chain, opened, sequences
+        tokens = slice(int(shard.offsets[sequences.start]), int(shard.offsets[sequences.stop]))
+        span_offsets = shard.span_offsets[tokens.start : tokens.stop + 1]
+        spans = slice(int(span_offsets[0]), int(span_offsets[-1]))
+        self.offsets = shard.offsets[sequences.start : sequences.stop + 1] - tokens.start
+        self.tokens, self.span_offsets = tokens, span_offsets - spans.start
+        self.span_lengths = shard.span_lengths[spans]
+        self.parts = ((shard.tokens, tokens), (shard.lasts, tokens), (shard.spans, spans))
+        scores, lasts, whole = (
+            table.scores(each, rows, part.start, part.stop)
+            for table, each, (rows, part) in zip(chain.tables, opened.tables, self.parts, strict=True)
+        )
+        if cost is not None:
+            own = chain._tags_of(shard, None)[tokens]
+            scores += token_costs(cost[sequences], np.diff(self.offsets), own, len(chain.tags))
+        # Whatever the segmentation, each token has one tag: its maximum comes off all scores of the sequence,
+        # as small numbers are exact.
+        highest = scores.real.max(axis=1)
+        scores -= highest[:, None]
+        self.peaks = np.add.reduceat(highest, self.offsets[:-1])
+        self.cells = np.zeros((self.offsets[-1], int(chain.longest.sum())), scores.dtype)
+        self.alpha: Array | None = None
+        kernels.fill(
+            self.offsets, scores, lasts, opened.lengths, self.span_offsets, self.span_lengths, whole,
+            chain.begin, chain.longest, self.cells,
+        )  # fmt: skip
+
+    def log_partitions(self) -> Array:
+        """The forward pass."""
+        opened, n = self.opened, self.chain.n_labels
+        self.alpha = np.empty((self.cells.shape[0], n), self.cells.dtype)
+        log_z = np.empty(self.offsets.size - 1, self.cells.dtype)
+        kernels.forward(
+            self.offsets, self.chain.longest, opened.transition, opened.potentials, opened.peaks,
+            lanes_for(np.float64, 8), opened.start, opened.end, self.cells, self.alpha, log_z,
+        )  # fmt: skip
+        return log_z + self.peaks
+
+    def to_probabilities(self, weights: FloatArray) -> tuple[Array, Array, Array]:
+        """The expected starts, ends and transitions, by the weights of all sequences of the shard."""
+        if self.alpha is None:
+            self.log_partitions()
+        opened, n, dtype = self.opened, self.chain.n_labels, self.cells.dtype
+        starts, ends, transitions = np.zeros(n, dtype), np.zeros(n, dtype), np.zeros((n, n), dtype)
+        kernels.probabilities(
+            self.offsets, self.chain.longest, opened.transition, opened.potentials, opened.peaks,
+            lanes_for(np.float64, 8), opened.end, self.alpha, self.cells, weights[self.sequences],
+            self.cells, starts, ends, transitions,
+        )  # fmt: skip
+        return starts, ends, transitions
+
+    def rows(self) -> list[Array]:
+        """Probabilities of tags, of labels that end at tokens, and of labels of spans."""
+        chain, sizes = self.chain, (self.offsets[-1], self.offsets[-1], self.span_lengths.size)
+        rows = [
+            np.zeros((n, table.n_labels), self.cells.dtype)
+            for n, table in zip(sizes, chain.tables, strict=True)
+        ]
+        kernels.spread(
+            self.offsets, self.cells, self.span_offsets, self.span_lengths, chain.begin, chain.longest, *rows
+        )
+        return rows
 
 
 def _bernoulli(probabilities: Array) -> Any:

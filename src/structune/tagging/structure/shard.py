@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
@@ -114,15 +115,14 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
         start = max(stop, start + 1)
 
 
-def check_room(shard: SequenceShard, bytes_of: Callable[[int], float], n_labels: int) -> None:
-    """Refuse a sequence for which there is not enough memory, by its length: none is worked on in parts."""
-    # Needs grow with the length, and no sequence is longer than all together: most calls need no look at
-    # each.
-    if bytes_of(shard.n_parts) < _SMALL:
+def check_room(shard: SequenceShard, bytes_of_token: float, n_labels: int) -> None:
+    """Refuse a sequence for which there is not enough memory: none is worked on in parts."""
+    # No sequence is longer than all together: most calls need no look at each.
+    if shard.n_parts * bytes_of_token < _SMALL:
         return
     n = int(shard.sizes().max())
     what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
-    require_memory(bytes_of(n), what, "it cut into shorter ones, or fewer labels")
+    require_memory(n * bytes_of_token, what, "it cut into shorter ones, or fewer labels")
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,13 @@ def token_costs(cost: FloatArray, lengths: IntArray, own: IntArray, n_labels: in
 def wrong_tokens(own: IntArray, found: IntArray, starts: IntArray) -> FloatArray:
     """The number of tokens of each sequence that are labelled differently."""
     return np.add.reduceat((own != found).astype(np.float64), starts)
+
+
+def feature_table(entries: list[tuple[Any, ...]], shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """Features of examples from rows, columns and, unless they are ones, values."""
+    rows, columns = (np.concatenate([entry[k] for entry in entries]) for k in (0, 1))
+    values = [entry[2] if len(entry) == 3 else np.ones(entry[0].size) for entry in entries]
+    return scipy.sparse.coo_array((np.concatenate(values), (rows, columns)), shape=shape).tocsr()
 
 
 @dataclass(frozen=True)
@@ -212,8 +219,10 @@ class AttributeWeights:
         dense_starts, pair_starts = np.empty((2, indptr.size), np.int64)
         few = only_read and not self._complete and columns.size < self.n_dense
         kernels.count_entries(indptr, columns, self.n_dense, few, self._offsets, dense_starts, pair_starts)
-        dense = _room(dense_starts, np.uint32, values is not None)
-        pairs = _room(pair_starts, self._pair_dtype, values is not None)
+        dense, pairs = (
+            Entries(starts, np.empty(starts[-1], dtype), _ONES if values is None else np.empty(starts[-1]))
+            for starts, dtype in ((dense_starts, np.uint32), (pair_starts, self._pair_dtype))
+        )
         kernels.lay_out(
             indptr, columns, given, self.n_dense, few, self._offsets,
             dense.indices, dense.values, pairs.indices, pairs.values,
@@ -314,11 +323,6 @@ class AttributeWeights:
             counts.w[: self._dense_keys.size] += counts.dense.reshape(-1)[self._dense_keys]
 
 
-def _room(starts: IntArray, dtype: Any, has_values: bool) -> Entries:
-    """Rows whose entries are to be written."""
-    return Entries(starts, np.empty(starts[-1], dtype), np.empty(starts[-1]) if has_values else _ONES)
-
-
 def order_attributes(keys: IntArray, n_attributes: int, n_labels: int) -> tuple[IntArray, IntArray]:
     """Attributes by falling number of labels, and the pair keys in that order."""
     # Stable, so that the order of names does not depend on the sorting method.
@@ -332,5 +336,12 @@ def find_keys(keys: IntArray, wanted: IntArray) -> IntArray:
     """Position of each wanted key among sorted keys, -1 where absent."""
     if not keys.size:
         return np.full(wanted.size, -1)
+    if keys[-1] == keys.size - 1:  # all from 0 on
+        return np.where(wanted < keys.size, wanted, -1)
     at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return np.where(keys[at] == wanted, at, -1)
+
+
+def with_weight(tokens: IntArray, found: IntArray, part: slice) -> tuple[IntArray, IntArray]:
+    """The tokens where `find_keys` has found something, and its weights in a part of the weight vector."""
+    return tokens[found >= 0], found[found >= 0] + part.start
