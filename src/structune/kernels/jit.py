@@ -100,19 +100,9 @@ def part_of_one_kernel(function):
     return _compile(function, _nrt=False, inline="always", no_cpython_wrapper=True)
 
 
-def exact_kernel(function):
-    """A bare kernel, each operation of which is rounded by itself, as it is written."""
-    return _compile(function, _nrt=False, fastmath=False)
-
-
-def part_of_exact_kernel(function):
-    """An exact kernel that only kernels call: compiled in line."""
-    return _compile(function, _nrt=False, fastmath=False, forceinline=True, no_cpython_wrapper=True)
-
-
-def _compile(function, fastmath: Any = _FASTMATH, **options):
+def _compile(function, **options):
     # nothing calls kernels from C, and wrappers for tuples of arrays take long to compile
-    options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    options |= {"no_cfunc_wrapper": True, "nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     folder = cache_folder(Path(function.__code__.co_filename).parent)
     if folder is None:
         return numba.njit(**options)(function)
