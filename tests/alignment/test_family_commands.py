@@ -107,7 +107,7 @@ def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path)
     assert "x.nex: found an ending of no format that is written, expected --format or one of .fa," in told
 
 
-def test_families_of_more_than_2000_sequences_are_asked_for(tmp_path):
+def test_families_of_more_than_2000_sequences_are_asked_for():
     many = "".join(f">{k}\nA\n" for k in range(2001))
     told = fail("align", "-", *QUIET, stdin=many)
     assert "found 2,001 sequences, expected --multiple or --pairs with more than 2,000" in told

@@ -95,21 +95,23 @@ def _read_sequences(file: str) -> _Sequences:
 def _check_guess(request: Request, read: Sequence[_Sequences]) -> None:
     """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
     for file, proteins, _ in read:
-        n, wrong = len(proteins), ""
-        for name in request.of_pairs[:1]:
-            wrong = f"{name} and {n} sequences, which are a family: {name} is for two. {_TWO_BY_TWO}"
-        if n < 2 and len(read) > 1:
-            wrong = (
-                f"{n} sequences, expected at least two, for each file is a family. Put the sequences into "
-                "one file, or give --multiple"
-            )
+        n = len(proteins)
         if n > _MOST:
             wrong = (
                 f"{n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: --multiple "
                 f"aligns all as one family, {_TWO_BY_TWO}"
             )
-        if wrong:
-            raise DataError(f"{file}: found {wrong}")
+        elif n < 2 and len(read) > 1:
+            wrong = (
+                f"{n} sequences, expected at least two, for each file is a family. Put the sequences into "
+                "one file, or give --multiple"
+            )
+        elif request.of_pairs:
+            name = request.of_pairs[0]
+            wrong = f"{name} and {n} sequences, which are a family: {name} is for two. {_TWO_BY_TWO}"
+        else:
+            continue
+        raise DataError(f"{file}: found {wrong}")
     n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
     read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
 

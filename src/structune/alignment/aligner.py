@@ -170,10 +170,10 @@ class SequenceAligner(BlockEstimator):
         Parameters
         ----------
         X : list of pairs of str or Protein
-            Sequences in one-letter code. B, Z and J count as the two residues that they may be, U as C, O as
-            K, X and * as any. A `Protein` may also have a profile, as many columns in all sequences, or a
-            secondary structure: the model learns what these say of matches and of gaps, if all have them,
-            and then asks for them.
+            Sequences in one-letter code, of either case. B, Z and J count as the two residues that they may
+            be, U as C, O as K, X and * as any. A `Protein` may also have a profile, as many columns in all
+            sequences, or a secondary structure: the model learns what these say of matches and of gaps, if
+            all have them, and then asks for them.
         y : list of pairs of str
             Their alignments, with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only
             the matches of two residues in upper case are known.
@@ -245,7 +245,13 @@ class SequenceAligner(BlockEstimator):
         """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
 
         Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
-        highest score. `gamma` stands for that of the constructor.
+        highest score.
+
+        Parameters
+        ----------
+        X : list of pairs of str or Protein
+        gamma : float, optional
+            Instead of that of the constructor.
         """
         chosen = self._checked_gamma(gamma, self.has_probabilities)
         if not self.has_probabilities:
@@ -326,7 +332,7 @@ class SequenceAligner(BlockEstimator):
         return np.array(self._each(structure.encode(as_list(X, "pairs"), as_list(y, "alignments")), loss))
 
     def score(self, X: Pairs, y: Rows) -> float:
-        """Mean over pairs of the share of the known matches that `predict` finds (Q)."""
+        """Mean over pairs, at least one, of the share of the known matches that `predict` finds (Q)."""
         found = alignment_scores(list(y), self.predict(X)).recall
         if not found.size:
             raise DataError("found no pairs to score, expected at least one")
@@ -390,7 +396,8 @@ class SequenceAligner(BlockEstimator):
         matrix : str, optional
             A matrix of Biopython: probabilities are the means of those of the model and of the log odds of
             this matrix, for models of remote homologues make too little of what close ones share. "auto" for
-            BLOSUM62 with models of proteins that were learned, and none with others.
+            BLOSUM62 with models of proteins that were learned, and none with others. None for the model
+            alone.
         all_pairs : int
             Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
             which: at each of its merges at most eight sequences of either side.
@@ -400,7 +407,8 @@ class SequenceAligner(BlockEstimator):
         Raises
         ------
         DataError
-            Names the sequence that cannot be used.
+            No sequences, a matrix that is not known, a number that is no whole one. Or names the sequence
+            that cannot be used.
         CapabilityError
             A model that was not fitted by log loss.
 
@@ -409,7 +417,8 @@ class SequenceAligner(BlockEstimator):
         As in ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005): probabilities of the matches of any two
         sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
         values of matches. Third sequences count by the expected accuracies of their alignments with both.
-        Memory is that of the probabilities from 0.01 on: some 16 bytes each.
+        Memory is that of the probabilities from 0.01 on: some 16 bytes each, a few for each residue and
+        other sequence that it is compared with.
 
         Examples
         --------
@@ -462,6 +471,10 @@ class SequenceAligner(BlockEstimator):
 
         It takes for granted that two proteins are related, and aligns others, too.
 
+        Raises
+        ------
+        ModelFileError
+            The installation is without it.
         """
         aligner: SequenceAligner = load_shipped("structune.alignment")
         return aligner
@@ -492,6 +505,11 @@ class SequenceAligner(BlockEstimator):
         log_odds : bool
             Whether scores are scaled to log odds (Karlin & Altschul 1990), so that there are probabilities,
             and families can be aligned.
+
+        Raises
+        ------
+        DataError
+            A matrix that is not known, or with `log_odds` has none; costs that are not finite.
         """
         if ends not in ("global", "semi-global"):
             raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")

@@ -27,6 +27,8 @@ def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
 
     Raises
     ------
+    DataError
+        There is no such set.
     DatasetUnavailable
         A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
     """

@@ -82,6 +82,15 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
     In A3M files nothing fills them: those are told by rows of different lengths that have as many columns
     without the residues in lower case, or by a name that ends in ``.a3m``, and become A2M.
 
+    Parameters
+    ----------
+    source : path or file object
+        A file object may be binary or text; it is left open.
+
+    Yields
+    ------
+    ProteinAlignment
+
     Raises
     ------
     DataError
@@ -297,7 +306,8 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
 def _add_phylip(
     rows: _Rows, rest: list[tuple[int, str]], shape: tuple[int, int], is_strict: bool, is_sequential: bool
 ) -> None:
-    (n_rows, n_columns), names, missing = shape, list[str](), 0  # residues that the last row has not got
+    n_rows, n_columns = shape
+    names, missing = list[str](), 0  # residues that the last row has not got
     for k, (number, text) in enumerate(rest):
         if not missing if is_sequential else k < n_rows:
             if is_strict:

@@ -22,13 +22,22 @@ Rows = tuple[str, str]
 class AlignmentScores:
     """Counts of matches in each pair, shape (n_pairs,), and what follows from them.
 
-    Where a ratio is 0/0 it is 1 if there are neither true nor predicted matches, otherwise 0. In references
-    that are known in part only those predicted matches count that touch a residue of a scored match.
+    Where a ratio is 0/0 it is 1 if there are neither true nor predicted matches, otherwise 0.
+
+    Attributes
+    ----------
+    n_true : ndarray of int64
+        Scored matches of the reference.
+    n_predicted : ndarray of int64
+        Predicted matches. In references that are known in part only those count that touch a residue of a
+        scored match.
+    right : ndarray of int64
+        Those that are in both.
     """
 
-    n_true: IntArray  # scored matches of the reference
+    n_true: IntArray
     n_predicted: IntArray
-    right: IntArray  # those that are in both
+    right: IntArray
 
     @property
     def recall(self) -> FloatArray:
@@ -53,7 +62,7 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
     Raises
     ------
     DataError
-        Names the pair whose alignments are of other sequences.
+        Another number of alignments; or names the pair whose alignments are of other sequences.
     """
     if len(true) != len(predicted):
         raise DataError(f"found {len(predicted)} predicted alignments, expected {len(true)}")
@@ -74,10 +83,14 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
 
 
 class ColumnScores(NamedTuple):
-    """Of a multiple alignment beside its reference, as shares; 1 where there is nothing to score."""
+    """Of a multiple alignment beside its reference, as shares; 1 where there is nothing to score.
 
-    pairs: float  # of the matches of two residues to be scored, those that were found (Q, or SPS)
-    columns: float  # of the columns to be scored, those all of whose residues are in one column (TC)
+    ``pairs``: of the matches of two residues to be scored, those that were found (Q, or SPS); ``columns``: of
+    the columns to be scored, those all of whose residues are in one column (TC).
+    """
+
+    pairs: float
+    columns: float
 
 
 def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> ColumnScores:

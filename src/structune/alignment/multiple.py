@@ -194,7 +194,8 @@ def match_probabilities(
     """Probabilities of the matches of sequences that are compared, those from 0.01 on.
 
     Of several `weights` the mean of their probabilities is taken. `compared` has, of each sequence, those
-    that it is compared with; `tell` is called with the number of sequences done since the last call.
+    that it is compared with: of two sequences, in the one or the other. `tell` is called with the number of
+    sequences done since the last call.
     """
     lengths = np.array([len(x) for x in sequences], np.int64)
     longest, band = int(lengths.max(initial=0)), structure.band
@@ -216,7 +217,7 @@ def match_probabilities(
     offsets = offsets_of(lengths)
     models = [_Model(Model(structure.feature_set, w), sequences, band) for w in weights]
 
-    def rows_of(x: int) -> Table:
+    def matches_of(x: int) -> Table:
         shape, others = (len(sequences[x]), int(offsets[-1])), compared[x].tolist()
         if not others:
             return scipy.sparse.csr_array(shape, dtype=np.float32)  # type: ignore[return-value]  # a shape
@@ -234,7 +235,7 @@ def match_probabilities(
     parts: list[Table] = []
     n_found, looked_at = 0, 0.0
     with one_thread():
-        for part in executor.map(rows_of, range(len(sequences))):
+        for part in executor.map(matches_of, range(len(sequences))):
             looked_at += places[len(parts)]
             parts.append(part)
             n_found += part.nnz
@@ -342,7 +343,8 @@ class Matches:
         """Values that agree with those of third sequences: the step of Do et al. (2005), with weights.
 
         The value of a match of x with y becomes the mean over sequences z, which count ``weight[x, z]
-        weight[z, y]``, and x and y themselves 1. `weight` is symmetric; 1 throughout for the original.
+        weight[z, y]``, and x and y themselves 1: of two sequences alone nothing changes. `weight` is
+        symmetric; 1 throughout for the original.
         """
         weight = np.where(np.eye(len(self), dtype=bool), 1.0, weight)
         # P'_xy = sum_z w_xz w_zy P_xz P_zy / sum_z w_xz w_zy, where P_xx is the identity and w_xx is 1; only
@@ -400,8 +402,9 @@ def guide_tree(accuracies: FloatArray) -> Tree:
 class Progressive:
     """Sequences that are aligned, group by group, for the highest sum of the values of their matches.
 
-    Gaps cost nothing. Each step finds the best alignment of two groups whose own alignments stay as they are.
-    In the end ``column`` (n_residues,) has the place of each residue, of ``width`` columns.
+    Gaps cost nothing: of probabilities the sum is the expected number of right matches of any two sequences.
+    Each step finds the best alignment of two groups whose own alignments stay as they are. In the end
+    ``column`` (n_residues,) has the place of each residue, of ``width`` columns.
     """
 
     def __init__(self, matches: Matches, tree: Tree) -> None:

@@ -34,6 +34,8 @@ def plot_match_probabilities(
 ) -> Figure:
     """Dot plot: probabilities of the matches of two proteins, and the matches of an alignment outlined.
 
+    Residues count from 1 on the axes.
+
     Parameters
     ----------
     x, y : str
@@ -49,7 +51,8 @@ def plot_match_probabilities(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, a sequence is empty, or sizes differ.
+        matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not one of x and
+        y.
     """
     shape = len(x), len(y)
     if not all(shape):

@@ -37,6 +37,8 @@ def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
 
     Raises
     ------
+    DataError
+        There is no such fold.
     DatasetUnavailable
         A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
     """

@@ -29,7 +29,8 @@ _Documents = tuple[Any, FloatArray, FloatArray]  # features, gains, weights
 def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
     """The problem, whose fits begin with the weights of `start`, or with those of a ridge regression.
 
-    At w = 0 all orders tie: fits that may end at several minima begin elsewhere.
+    At w = 0 all orders tie: fits that may end at several minima begin elsewhere. Those of held-out splits
+    begin with a regression that saw their training part only.
     """
     if problem.full.convex:
         return problem
@@ -45,7 +46,10 @@ def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> Tun
 
 
 def ridge_regression(shards: list[RankingShard]) -> FloatArray:
-    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG."""
+    """Weights of a ridge regression of the documents' gains, within queries and relative to the ideal DCG.
+
+    Queries count by their weights.
+    """
     # Gains and features less their means in the query: a constant that all documents of a query share changes
     # no order. Centring makes sparse features dense, so large ones keep their means.
     first = shards[0].design

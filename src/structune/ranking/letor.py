@@ -45,7 +45,7 @@ class LetorData:
     feature_indices : ndarray of int64, shape (n_features,)
         The file's number of each column of `X`, rising from 1 or more.
     comments : list of str
-        What follows ``#`` of each document, such as ``docid = 1056``.
+        What follows ``#`` of each document, such as ``docid = 1056``; empty where there is nothing.
     """
 
     X: FloatArray
@@ -86,7 +86,10 @@ def read_letor(
     Raises
     ------
     DataError
-        Names the file and line of a relevance, query or feature that is none, out of turn, or missing.
+        Names the file and line of a relevance that is no number >= 0, of a document without a query, of a
+        feature without a finite value or out of turn, of a query that comes back after another, and of a
+        value that is missing where `missing` is None. The file holds no documents, or few values in a large
+        table.
     """
     return _data(source_name(source), list(_documents(source)), features, missing)
 
@@ -164,6 +167,8 @@ def with_features(data: LetorData, features: Sequence[int]) -> LetorData:
 
 def write_letor(target: Source, data: LetorData) -> None:
     """Write a LETOR file, compressed by gzip where the path ends in ``.gz``; nan is written as ``NULL``.
+
+    A file object may be binary or text.
 
     Raises
     ------

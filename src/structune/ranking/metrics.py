@@ -42,7 +42,8 @@ def ndcg(
     Raises
     ------
     DataError
-        Names the document and query of what cannot be used.
+        No documents, arrays of different lengths, another convention, a k below 1; or names the query in two
+        places, or the document of a relevance below 0 or too large, or of a score that is not a number.
     """
     ids, offsets = check_queries(queries)
     values = np.asarray(scores, dtype=np.float64)

@@ -98,7 +98,8 @@ class Ranker(FeatureEstimator):
 
     Often the convex bound has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
     therefore begin with a ridge regression of the documents' gains, in tuning of those of the training part;
-    or, with `warm_start`, with the weights of the fit before, unless they are all 0.
+    or, with `warm_start`, with the weights of the fit before, unless they are all 0. Sparse features of more
+    than 2^26 cells keep their means within queries in that regression.
 
     Examples
     --------
@@ -149,7 +150,8 @@ class Ranker(FeatureEstimator):
         ValueError
             Input as scikit-learn refuses it; nan, which an imputer may replace.
         DataError
-            Names the query id, relevance or weight that cannot be used.
+            Names the query id, relevance or weight that cannot be used. All relevances are equal within every
+            query; fewer queries than parts to hold out; weights that are all zero, or differ within a query.
         CapabilityError
             A loss that needs more than the best orders, such as "log".
 
@@ -237,6 +239,7 @@ class Ranker(FeatureEstimator):
         return Ranking(self._names, self.k, self.convention)
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
+        """As for others, but "grid" tries precisions that suit rankings."""
         from structune.learning.tuning.grid import GridTuner
 
         if tuning == "grid":
@@ -269,7 +272,7 @@ class Ranker(FeatureEstimator):
         """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents.
 
         `queries` and `sample_weight` are as in `fit`; only a ranker that was fitted without queries scores
-        without.
+        without, and others raise DataError: all documents would count as one query.
         """
         scores = self.decision_function(X)
         if queries is None and not self._scores_one_query:

@@ -109,8 +109,9 @@ class Alignment(Structure):
     Parameters
     ----------
     features, overhangs, band, alphabet
-        As in `SequenceAligner`. Lengths of gaps up to four have weights of their own. Of nucleotides, each
-        residue around a match is a class of its own, and none is hydrophilic.
+        As in `SequenceAligner`. In "full", lengths of gaps up to four have weights of their own. Overhangs of
+        "both" are as in local alignments, of "one" as in semi-global ones. Of nucleotides, each residue
+        around a match is a class of its own, and none is hydrophilic.
     profile : int
         Columns of the profile that each sequence has: products of those of two matched residues have weights.
     secondary : bool
@@ -143,6 +144,7 @@ class Alignment(Structure):
         return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
+        """The same with another band."""
         other = copy(self)
         other.band = checked_band(band)
         return other
@@ -176,8 +178,8 @@ class Alignment(Structure):
         Raises
         ------
         DataError
-            Names the pair of a character that is no residue, an alignment that is none of it or beyond the
-            band, annotation that is wrong or not that of the structure.
+            Names the pair of a character that is no residue, rows of different length or of other residues,
+            an alignment beyond the band, annotation that is wrong or not that of the structure.
         """
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
@@ -340,6 +342,7 @@ class Alignment(Structure):
         return np.maximum(sums, 0.0)
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
+        """Probability of each match of pair p, shape (n, m)."""
         return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -356,7 +359,7 @@ class Alignment(Structure):
         return _best_of(self._pairs(w, shard, forced=True))
 
     def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
-        """Alignments of maximum expected accuracy: the partners of all residues of x.
+        """Alignments of maximum expected accuracy: the partners of all residues of x, shape (n_parts,).
 
         A right match counts `gamma` beside two residues rightly left out; inf to count nothing else.
         """
@@ -378,10 +381,8 @@ class Alignment(Structure):
             return partners, left
         some, features = shard.take(np.flatnonzero(is_short)), self.feature_set
         # sequences are described once, however many pairs they are in; then one call does all pairs
-        described, model = (
-            features.describe_joined(some.letters, some.annotation, some.offsets),
-            Model(features, w),
-        )
+        described = features.describe_joined(some.letters, some.annotation, some.offsets)
+        model = Model(features, w)
         scored = model.scored(described, some.offsets)
         if scored.most > inference.MOST_SCORE:
             return partners, left
@@ -400,7 +401,7 @@ class Alignment(Structure):
     ) -> list[Decoded]:
         """Alignments of `best_accuracy`, or of `best` without `gamma`, and how probable their matches are.
 
-        With the probabilities of all matches if they are to be kept.
+        `keep`: with the probabilities of all matches, too.
         """
         return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 

@@ -25,7 +25,7 @@ from structune.structure import Array, FloatArray, IntArray
 
 LOST = 1e-9  # share of the partition function that may be lost to the limits of a double
 MOST_SCORE = 100.0  # of a part: beyond, products of a few leave the range
-_MOST_LOG_CELLS = 1 << 24  # of a pair: three gigabytes, with complex weights six
+_MOST_LOG_CELLS = 1 << 24  # of a pair: sums of logs take a minute, and more with complex weights
 _MOST_KEPT = 1 << 25  # posteriors of a pair: a quarter of a gigabyte
 _RESIDUE = 1400  # bytes for its features
 _LESS = "shorter sequences, or a band (--band, band=)"  # take less memory
@@ -302,7 +302,7 @@ class Inference:
         Taken from the scores for each residue of y, wherever it is; so all alignments lose the same. Rows are
         scaled as they come: where scores grow with the columns too, this keeps those in range that matter.
     domain : Domain
-        Of numbers, or of logs, for any weights.
+        Of numbers, or of logs, for any weights. Probabilities by logs have errors of some 1e-16 times scores.
 
     Raises
     ------
