@@ -416,11 +416,13 @@ class RNAFolder(BlockEstimator):
         n, within = checked_number(n), checked_within(within, "within", np.inf, "a number >= 0")
         shard, rna, w = self._encode(X, constraints), self._structure, self.coef_
 
-        def fold(part: RNAShard) -> Iterator[tuple[Structures, FloatArray]]:
+        def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
             log_z, letters = rna.log_partition(w, part), np.split(part.letters, part.offsets[1:-1])
             best = rna.n_best(w, part, n, within)
-            for (partners, scores), z, own in zip(best, log_z, letters, strict=True):
-                yield Structures(partners, own), np.exp(scores - z)
+            return [
+                (Structures(partners, own), np.exp(scores - z))
+                for (partners, scores), z, own in zip(best, log_z, letters, strict=True)
+            ]
 
         return self._each(shard, fold)
 
