@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -408,6 +409,10 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     assert_array_equal(one.penalty_, more.penalty_)
     assert one.predict_mea(x, [1.0, 6.0]) == more.predict_mea(x, [1.0, 6.0])
     assert one.sample(SHORT, 5, 0) == more.sample(SHORT, 5, 0)
+    ranked, used, n_best = one.predict_nbest(SHORT, 3), set(), RNA.n_best
+    monkeypatch.setattr(RNA, "n_best", lambda *args: used.add(threading.current_thread()) or n_best(*args))
+    assert more.predict_nbest(SHORT, 3) == ranked
+    assert threading.main_thread() not in used
 
 
 @pytest.mark.data

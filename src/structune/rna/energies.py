@@ -247,8 +247,9 @@ class _Strand:
         if (few, many) == (1, 2):
             # The table has the single base on the left; the other way around, the loop is read from the other
             # pair.
-            near, far = ((one, *outer), (other, *inner)) if n1 == 1 else ((other, *inner), (one, *outer))
-            return float(self._t["int21"][near[0], far[0], near[1], far[1], near[2]])
+            if n1 == 1:
+                return float(self._t["int21"][one, other, outer[0], inner[0], outer[1]])
+            return float(self._t["int21"][other, one, inner[0], outer[0], inner[1]])
         letters = s[i + 1], s[p - 1], s[q + 1], s[j - 1]
         if (few, many) == (2, 2) and max(one, other) < len(_PAIRS) and min(letters) > 0:
             return float(self._t["int22"][(one, other, *(k - 1 for k in letters))])

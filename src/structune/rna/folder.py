@@ -294,7 +294,8 @@ class RNAFolder(BlockEstimator):
         gamma : float, optional
             Instead of that of the constructor.
         constraints : list, optional
-            For each sequence what its structure has to satisfy: `Constraints`, their notation, or None.
+            For each sequence what is known of its structure: `Constraints`, their notation, or None. All
+            structures satisfy them: among those the prediction is the best.
         lonely_pairs : bool
             Whether there may be pairs that are stacked on no other.
         """
@@ -353,7 +354,8 @@ class RNAFolder(BlockEstimator):
         Notes
         -----
         As IPknot (Sato et al. 2011) has it, but that layers are found one after the other. The model's
-        probabilities are those of nested pairs, so that those of a second layer are low.
+        probabilities are those of nested pairs, so that those of a second layer are low: with more pairs
+        found, about as many of all found are right.
         """
         checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
@@ -376,6 +378,8 @@ class RNAFolder(BlockEstimator):
         ----------
         rows : list of str
             Sequences of one family with ``-`` for gaps, all of one length.
+        threshold : float
+            A pair of columns gains its probability less this.
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
@@ -416,11 +420,13 @@ class RNAFolder(BlockEstimator):
         n, within = checked_number(n), checked_within(within, "within", np.inf, "a number >= 0")
         shard, rna, w = self._encode(X, constraints), self._structure, self.coef_
 
-        def fold(part: RNAShard) -> Iterator[tuple[Structures, FloatArray]]:
+        def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
             log_z, letters = rna.log_partition(w, part), np.split(part.letters, part.offsets[1:-1])
             best = rna.n_best(w, part, n, within)
-            for (partners, scores), z, own in zip(best, log_z, letters, strict=True):
-                yield Structures(partners, own), np.exp(scores - z)
+            return [
+                (Structures(partners, own), np.exp(scores - z))
+                for (partners, scores), z, own in zip(best, log_z, letters, strict=True)
+            ]
 
         return self._each(shard, fold)
 
@@ -433,7 +439,7 @@ class RNAFolder(BlockEstimator):
         ----------
         random_state : int or numpy.random.Generator, optional
             Not that of the constructor. With one seed a sequence has the same samples whatever others are
-            beside it, also in ``structune fold --samples --seed``; a second time it has others.
+            beside it, also in ``structune fold --samples --seed``; a copy of it in `X` has others.
         """
         draws = Draws(random_state)
         generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]
@@ -461,6 +467,7 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         constraints : Constraints or str, optional
+            What is known of the structure.
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
@@ -488,7 +495,7 @@ class RNAFolder(BlockEstimator):
         size : int
             Bases of a window, such as those that a miRNA or a probe binds.
         constraints : Constraints or str, optional
-            None that bases must pair.
+            As of `pair_probabilities`; none that bases must pair.
 
         Returns
         -------
@@ -515,7 +522,7 @@ class RNAFolder(BlockEstimator):
         """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
 
         Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
-        probability times exp(score by the evidence).
+        probability times exp(score by the evidence). Evidence that no structure agrees with is an error.
         """
         self._require_probabilities()
         self._check_fitted()
@@ -644,10 +651,12 @@ class RNAFolder(BlockEstimator):
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:
         rna = self.rna_
-        space = {"noncanonical": rna.noncanonical, "features": rna.feature_set}
-        return {"rna": {"min_hairpin": rna.min_hairpin, **space}, "skipped": self.skipped_}, pack_names(
-            "weight", rna.weight_names()
-        )
+        space = {
+            "min_hairpin": rna.min_hairpin,
+            "noncanonical": rna.noncanonical,
+            "features": rna.feature_set,
+        }
+        return {"rna": space, "skipped": self.skipped_}, pack_names("weight", rna.weight_names())
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: Arrays) -> RNAFolder:

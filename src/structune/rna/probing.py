@@ -32,10 +32,11 @@ _ADVICE = "reactivities are read from tables of places and values, or from lists
 class Reactivities(np.ndarray[Any, np.dtype[np.float64]]):
     """Those of the bases of a sequence, and its letters, where a file has them."""
 
-    letters = ""  # of what is computed from them
+    letters = ""  # none where they are computed from others
 
     @classmethod
     def of(cls, values: Any, letters: str) -> Reactivities:
+        """Values, and a letter for each, N where there is none."""
         found = np.array(values, np.float64).view(cls)
         found.letters = letters.upper().replace("T", "U")
         return found

@@ -25,17 +25,13 @@ MODELS = {
 
 def answers(how, rna, w, shard):
     """Log-partition, expected features, and pair probabilities of the only sequence of a shard."""
-    inference = how(
-        Potentials(rna._features.cells(w), rna._allowed),
-        shard.letters,
-        rna._space,
-        shard.known(0).table(rna._space.reach(shard.n_parts)),
-    )
+    potentials, reach = Potentials(rna._features.cells(w), rna._allowed), rna._space.reach(shard.n_parts)
+    inference = how(potentials, shard.letters, rna._space, shard.known(0).table(reach))
     assert isinstance(inference, how)
     counts = Counts(shard.n_parts, w.dtype)
     inference.count(counts, 0.7)
     assert counts.gather().shape == (N_CELLS,)
-    pairs = inference.pairs[: n_cells(shard.n_parts, inference.reach)]
+    pairs = inference.pairs[: n_cells(shard.n_parts, reach)]
     return inference.log_partition, rna._features.matrix.T @ counts.gather(), pairs
 
 

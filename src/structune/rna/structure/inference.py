@@ -246,7 +246,6 @@ class LogInference:
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.chart = Chart(scores, letters, space, extra)
-        self.n, self.reach = letters.size, self.chart.model.reach
         grammar.log_inside(self.chart.model, self.chart.values, self.chart.work)
         if space.circular:
             grammar.close_circle(self.chart.model, self.chart.values, False, self.chart.work)

@@ -449,7 +449,8 @@ class RNA(Structure):
         Parameters
         ----------
         gammas : sequence of float
-            How much a right pair counts beside two right unpaired bases, or beside a wrong pair.
+            How much a right pair counts beside two right unpaired bases, or beside a wrong pair. More
+            predicts more pairs.
         lonely : bool
             Whether there may be pairs that are stacked on no other.
         decoding : {"mea", "centroid"}
