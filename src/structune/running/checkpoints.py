@@ -131,7 +131,7 @@ class Checkpoint:
             The file is damaged, or no checkpoint.
         """
         self._thread, self._identity = threading.get_ident(), {"layout of states": _LAYOUT, **identity}
-        self._states, self._restored = {}, {}
+        self._states, self._restored, self.is_done = {}, {}, False
         if not (self.resume and self.path.exists()):
             return
         found = self._read()
@@ -207,6 +207,7 @@ class Checkpoint:
             self.remove()
         else:
             self.write()
+        self._states, self._restored = {}, {}  # they hold the data, and estimators are pickled with their run
 
     def remove(self) -> None:
         """Remove the file, if it is there."""
