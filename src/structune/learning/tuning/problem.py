@@ -125,7 +125,8 @@ class TuningProblem:
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
             splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
-            Examples of one group stay on one side of every split.
+            Examples of one group stay on one side of every split. These, strata and random_state are not
+            looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
         strata : array-like, shape (n_examples,), optional
             Every part of a split has about the same share of each, where that can be; one held-out part of
             groups is not stratified.
