@@ -140,8 +140,9 @@ class TuningProblem:
         """
         if isinstance(data, ShardFolder):
             every, pairs, dealt = _splits_of_folds(data, cv, splits)
-            for fold in [] if executor is None else every:
-                executor.place(data.of_folds([fold]))  # together, as splits take them
+            if executor is not None:
+                for fold in every:
+                    executor.place(data.of_folds([fold]))  # together, as splits take them
         else:
             every, pairs, dealt = _splits_of_examples(
                 len(data), cv, splits, example_groups, strata, random_state
