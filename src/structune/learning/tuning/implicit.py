@@ -307,7 +307,8 @@ class _Search:
             raise state.refuse("found a point out of bounds, or a radius that no search has")
         parts = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
         for at, part in enumerate(zip(*parts, strict=True)):
-            (value, tolerance, w, x, linear, length, gradient, coupling), pairs = part, f"pairs {at}"
+            value, tolerance, w, x, linear, length, gradient, coupling = part
+            pairs = f"pairs {at}"
             known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
             # nobody asks a start for its objective or gradient: they are evaluated again
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
