@@ -24,10 +24,17 @@ COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digit
 
 @dataclass(frozen=True)
 class Groups:
-    """Which hyperparameter each weight answers to."""
+    """Which hyperparameter each weight answers to.
 
-    index: IntArray  # group of each weight, -1 for one without a penalty; shape (n_weights,)
-    names: tuple[str, ...]  # length n_groups
+    Attributes
+    ----------
+    index : ndarray of int64, shape (n_weights,)
+        Group of each weight; -1 for one without a penalty.
+    names : tuple of str, length n_groups
+    """
+
+    index: IntArray
+    names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -80,9 +87,15 @@ class Groups:
 
 @dataclass(frozen=True)
 class Shard(ABC):
-    """A batch of encoded examples in flat arrays; never changed once made."""
+    """A batch of encoded examples in flat arrays; never changed once made.
 
-    weights: FloatArray  # of each example in every sum over examples; shape (n_examples,)
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_examples,)
+        Weight of each example in every sum over examples.
+    """
+
+    weights: FloatArray
 
     def __len__(self) -> int:
         return self.weights.size
@@ -192,7 +205,10 @@ class Structure(ABC):
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices."""
+        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
+
+        Weights of the examples have been looked at before.
+        """
         raise self._cannot("files of shards")
 
     # --- decoding, and the cost of what is decoded --------------------------------------------------------
@@ -226,7 +242,9 @@ class Structure(ABC):
         w : ndarray, shape (n_weights,)
             Complex weights give the complex-step value and gradient (capability ``complex``).
         expected : ndarray, shape (n_weights,), optional
-            The sum over examples of the expected features, by `weights` or the shard's own, is added to it.
+            The weighted sum over examples of the expected features is added to it.
+        weights : ndarray, shape (n_examples,), optional
+            Example weights for `expected`; the shard's own by default.
         within : bool
             Sum only over outputs that agree with the shard's partial labels (capability ``within``).
         """
@@ -264,7 +282,10 @@ class Structure(ABC):
         return product
 
     def variance(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Variance of each feature if the parts of an output were independent, summed over examples."""
+        """Variance of each feature if the parts of an output were independent, summed over examples.
+
+        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
+        """
         raise self._cannot("hessian")
 
     def hessian(self, w: FloatArray, shard: Any) -> FloatArray:

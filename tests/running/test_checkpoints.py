@@ -1,6 +1,7 @@
 """Checkpoints: work that is killed goes on where it was, and files are whole or not there."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -111,6 +112,13 @@ def test_settings_that_are_objects(one, other, tmp_path):
         SequenceTagger(run=Run(checkpoint=path), **other()).fit(X, Y)
     SequenceTagger(run=Run(checkpoint=path), **one()).fit(X, Y)  # `first` lives: these are elsewhere
     assert not path.exists()
+
+
+@pytest.mark.parametrize("max_seconds", [None, 0.0])
+def test_what_was_fitted_with_a_checkpoint_is_pickled(max_seconds, tmp_path):
+    model = SequenceTagger(run=Run(None, max_seconds, Checkpoint(tmp_path / "c", 0.0))).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.run.checkpoint.path == tmp_path / "c"
 
 
 def test_settings_inside_a_tree(tmp_path):

@@ -493,7 +493,7 @@ class ConstrainedEstimator(StructuredEstimator):
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
         With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
     status_ : str
-        Also "infeasible": constraints could not be met.
+        As of other estimators, or "infeasible" if constraints could not be met.
     """
 
     constraints: str | ValidationConstraints | None = None

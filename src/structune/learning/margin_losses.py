@@ -133,7 +133,8 @@ class MarginLoss(MaximumLoss):
 class PerceptronLoss(MaximumLoss):
     """max f - f(x, y): how far the example's own output is from the best; zero where it is the best.
 
-    Convex, and positively homogeneous in the weights (Collins 2002).
+    Convex, and positively homogeneous in the weights (Collins 2002). The constraints of Chen et al. 2009
+    (equation 6) are sums of it.
     """
 
     name = "perceptron"
@@ -144,6 +145,11 @@ class PerceptronLoss(MaximumLoss):
 
     def violations(self, structure: Structure, shard: Any, w: Array, augmented: bool = False) -> Violations:
         return super().violations(structure, shard, w, augmented=False)
+
+    def planes(
+        self, structure: Structure, shard: Any, found: Violations, own: scipy.sparse.csr_array
+    ) -> tuple[scipy.sparse.csr_array, FloatArray]:
+        return super().planes(structure, shard, found, own)[0], np.zeros(len(shard))  # beta alone
 
 
 class DifferenceLoss(MaximumLoss):
@@ -181,6 +187,7 @@ class RampLoss(DifferenceLoss):
     Parameters
     ----------
     rescaling : {"margin", "slack"}
+        With "margin" the score of the example's own output cancels out, and only its costs matter.
     """
 
     name = "ramp"
@@ -197,7 +204,10 @@ class RampLoss(DifferenceLoss):
 
 
 class EquivalentMarginLoss(DifferenceLoss):
-    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3)."""
+    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3).
+
+    max(f + Delta) over all outputs, minus max f over the equivalent ones; margin rescaling.
+    """
 
     name = "equivalent"
 

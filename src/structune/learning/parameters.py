@@ -12,7 +12,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache, partialmethod
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -34,7 +34,7 @@ _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers that a parameter may be; each fit checks them, as scikit-learn has it."""
+    """Numbers that a parameter may be, from `least` to `most`: checked by each fit, as in scikit-learn."""
 
     least: float = 0.0
     most: float = math.inf
@@ -201,20 +201,25 @@ class Parameters:
 
     def set_fit_request(self, **requests: Any) -> Self:
         """Say which arguments of `fit`, such as ``groups``, meta-estimators are to pass on."""
-        return self._request("fit", **requests)
+        return self._request("fit", requests)
+
+    def set_predict_request(self, **requests: Any) -> Self:
+        """The same of `predict`."""
+        return self._request("predict", requests)
+
+    def set_score_request(self, **requests: Any) -> Self:
+        """The same of `score`."""
+        return self._request("score", requests)
 
     def get_metadata_routing(self) -> Any:
         """What is passed on, as scikit-learn asks for it."""
         return self._get_metadata_request()
 
-    def _request(self, method: str, /, **requests: Any) -> Self:
+    def _request(self, method: str, requests: dict[str, Any]) -> Self:
         from sklearn.utils._metadata_requests import RequestMethod
 
         known = sorted(self._get_class_level_metadata_request_values(method))
         return RequestMethod(method, known).__get__(self, type(self))(**requests)  # type: ignore[no-any-return]
-
-    set_predict_request = partialmethod(_request, "predict")
-    set_score_request = partialmethod(_request, "score")
 
     def _get_metadata_request(self) -> Any:
         from sklearn.base import BaseEstimator

@@ -32,7 +32,8 @@ class Ray:
     # bounds of one risk differ in their linear part alone: the nonlinear part is asked once
     def __init__(self, w: FloatArray) -> None:
         self.w = w
-        self._points: dict[float | None, tuple[float, FloatArray]] = {}
+        self._points: dict[float, tuple[float, FloatArray]] = {}
+        self._tangent: FloatArray | None = None
 
     def at(self, bound: Risk, t: float) -> tuple[float, FloatArray]:
         """Value and gradient of the nonlinear part of the risk's convex bound, at t times the weights."""
@@ -42,9 +43,9 @@ class Ray:
 
     def tangent(self, risk: Risk) -> FloatArray:
         """A subgradient of the convex function that the risk subtracts."""
-        if None not in self._points:
-            self._points[None] = risk.concave(self.w)
-        return self._points[None][1]
+        if self._tangent is None:
+            self._tangent = risk.concave(self.w)[1]
+        return self._tangent
 
 
 def cut_shard(structure: Structure, shard: Any) -> list[Any]:
@@ -91,6 +92,8 @@ class Risk:
 
     Attributes
     ----------
+    linear : ndarray, shape (n_weights,)
+        The linear part of the loss.
     passes : float
         Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
         counts by its multiplications.

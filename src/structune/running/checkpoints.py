@@ -98,6 +98,11 @@ class Checkpoint:
         Whether the file stays when the work is done, until `remove`: for those who have to save its result.
     resume : bool
         Whether to go on from a file that is there; it is written over otherwise.
+
+    Attributes
+    ----------
+    is_done : bool
+        Whether the last work came to its end.
     """
 
     def __init__(
@@ -113,7 +118,7 @@ class Checkpoint:
         self._states: dict[str, Callable[[], State]] = {}
         self._restored: dict[str, Restored] = {}
         self._thread, self._written = threading.get_ident(), time.perf_counter()
-        self._failed = self.is_done = False  # whether the last work came to its end
+        self._failed = self.is_done = False
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Read the file, if there is one; `identity` says what the work is: its settings, its data.
@@ -126,7 +131,7 @@ class Checkpoint:
             The file is damaged, or no checkpoint.
         """
         self._thread, self._identity = threading.get_ident(), {"layout of states": _LAYOUT, **identity}
-        self._states, self._restored = {}, {}
+        self._states, self._restored, self.is_done = {}, {}, False
         if not (self.resume and self.path.exists()):
             return
         found = self._read()
@@ -171,6 +176,7 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
+        """Forget the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
@@ -201,8 +207,10 @@ class Checkpoint:
             self.remove()
         else:
             self.write()
+        self._states, self._restored = {}, {}  # they hold the data, and estimators are pickled with their run
 
     def remove(self) -> None:
+        """Remove the file, if it is there."""
         self.path.unlink(missing_ok=True)
 
     def __repr__(self) -> str:

@@ -56,6 +56,13 @@ class DaskExecutor:
     Parameters
     ----------
     client : distributed.Client
+        It stays open: whoever made it closes it.
+
+    Attributes
+    ----------
+    n_workers : int
+        Threads of all workers when the executor was made. The order of sums depends on it, and on no worker
+        that dies.
 
     Raises
     ------
@@ -76,7 +83,6 @@ class DaskExecutor:
             self._wait_for(self._send([None])[0])  # for which a cluster that adapts starts a worker
             with self._connected():
                 check_versions(client)
-        # from now on: how sums are added depends on it, and must not on workers that die
         self.n_workers = self._n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:

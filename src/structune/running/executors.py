@@ -48,10 +48,14 @@ class Executor(Protocol):
         """What stands for the results, which stay where they are."""
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        """The sum of results that are numbers, new arrays, or tuples of these, in an order that is fixed."""
+        """The sum of results that are numbers, arrays, or tuples of these.
+
+        Its order depends only on the number of results, and on how items were placed. Arrays are new: they
+        may be overwritten.
+        """
 
     def runs_whole(self, n_fits: int) -> bool:
-        """Whether so many independent fits had better run side by side than their shards do."""
+        """Whether so many independent fits run side by side; or one by one, each with all workers."""
 
 
 class ThreadExecutor:
@@ -218,7 +222,7 @@ class PreparedRun(Run):
     checkpoint: Checkpoint | None = None
     tolerance: float = 1e-4
     verbose: int = 0
-    work: Mapping[str, Any] = field(default_factory=dict)  # by which a checkpoint knows it
+    work: Mapping[str, Any] = field(default_factory=dict)  # plain settings: a checkpoint of others is refused
 
     def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
         """Let the monitor have the checkpoint, if there is one; `data` tells the data of work apart."""

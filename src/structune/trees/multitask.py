@@ -38,9 +38,9 @@ class MultitaskEstimator(FitsOnExecutor):
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
-        How `gammas` and penalties are chosen. None tries `gammas` and `factors`. "implicit" learns gamma and
-        a precision for each group of weights, node by node, by the gradient of the held-out loss. Smooth
-        losses only.
+        How `gammas` and penalties are chosen. None, the default, tries `gammas` and `factors`. "implicit"
+        learns gamma and a precision for each group of weights, node by node, by the gradient of the held-out
+        loss. Smooth losses only.
     gammas : sequence of float
         How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several,
         each node gets the best on held-out examples of the tasks below it.
@@ -150,7 +150,13 @@ class MultitaskEstimator(FitsOnExecutor):
         return self
 
     def model(self, name: str) -> Any:
-        """The fitted estimator of a node: that of the nearest one above, if it had no examples."""
+        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
+
+        Raises
+        ------
+        DataError
+            No node of the tree.
+        """
         self._check_fitted("model_")
         node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
         model = copy(self.model_)
@@ -170,6 +176,7 @@ class MultitaskEstimator(FitsOnExecutor):
 
         Parameters
         ----------
+        path : path
         extra : mapping, optional
             More to keep in the header, as JSON; back in ``extra_`` of the models of nodes after loading.
         """

@@ -87,8 +87,8 @@ class TaskTree:
         Parameters
         ----------
         nested : mapping or collection of str
-            What is below a node: a mapping, names of leaves, or nothing (None, or empty) below a leaf.
-            Several nodes at the top get a common parent, "root".
+            What is below a node: a mapping, a collection of names of leaves, or nothing (None, or empty)
+            below a leaf. Several nodes at the top get a common parent, "root".
         """
         pairs = list(_nested_pairs(nested, None))
         if sum(parent is None for _, parent in pairs) > 1:
@@ -229,9 +229,8 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
         raise DataError(f"Newick: found {n_levels} parentheses that do not end")
     if not inner and not names[0]:
         raise DataError("Newick: found 0 trees, expected one")
-    below: dict[int | None, list[str]] = defaultdict(
-        list
-    )  # the names of the leaves of each node, from behind
+    # the names of the leaves of each node, from behind
+    below: dict[int | None, list[str]] = defaultdict(list)
     for node, parent in reversed([*enumerate(parents)]):  # children come before their parents here
         if node not in inner and not names[node]:
             raise DataError("Newick: found a leaf without a name, expected one")

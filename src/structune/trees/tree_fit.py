@@ -188,11 +188,12 @@ def choose_priors(
 ) -> dict[str, NodePrior]:
     """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
 
-    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of equals
-    the strongest prior is taken, and so it is where nothing below a node is held out. Options are those of
-    `fit_l2`.
+    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
+    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
+    taken, and so it is where nothing below a node is held out. Options are those of `fit_l2`.
     """
-    executor, options["monitor"] = executor or ThreadExecutor(1), (monitor := monitor or Monitor())
+    monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
+    options["monitor"] = monitor
     chosen: dict[str, NodePrior] = {}
     weights: dict[str | None, list[FloatArray]] = {}  # of each split
     kept = monitor.kept_search("selection")

@@ -11,7 +11,8 @@ from scipy.optimize import linprog, minimize
 from maxima import ENUMERATED, OUTER, enumerated, huge_features, margin_values, minimum, objective, risk_of
 from structune.errors import DataError
 from structune.flat.structure.classes import Classes
-from structune.learning.margin_losses import MarginLoss, RampLoss
+from structune.learning.losses import LogLoss
+from structune.learning.margin_losses import MarginLoss, PerceptronLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers import bundle as module
 from structune.learning.solvers.bundle import (
@@ -21,7 +22,8 @@ from structune.learning.solvers.bundle import (
     maximize_on_simplex,
     minimize_bundle,
 )
-from structune.running.monitor import FitStopped
+from structune.learning.solvers.l2 import fit_l2
+from structune.running.monitor import FitStopped, Monitor
 from tiny import Budget, Fuse, small
 
 KEEP = pytest.mark.parametrize("keep", [True, False], ids=["outputs kept", "planes alone"])
@@ -84,6 +86,38 @@ def test_a_center(keep):
     assert_allclose(fit.w, w, atol=0.05)
     first = solve(risk, precision, keep=keep, center=center, max_iterations=1)
     assert_array_equal(first.w, center)
+
+
+def test_the_perceptron_loss():
+    """Its planes have no costs, whether outputs are kept or not."""
+    problem = enumerated("chain")
+    precision, risk = uniform(problem, 1.0), risk_of(problem, PerceptronLoss())
+    center = np.linspace(-1.0, 1.0, problem.w.size)
+    one, other = (solve(risk, precision, keep=keep, center=center, tolerance=TIGHT) for keep in (True, False))
+    assert one.objective == pytest.approx(other.objective, rel=1e-4)
+    away = one.w - center
+    assert one.objective == pytest.approx(risk.value(one.w) + 0.5 * precision @ (away * away))
+
+
+@pytest.mark.parametrize(("kind", "precision"), [("chain", 0.5), ("classes", 1.0)])
+def test_lbfgs_agrees_on_log_loss(kind, precision):
+    problem = enumerated(kind)
+    precision, risk = uniform(problem, precision), risk_of(problem, LogLoss())
+    check(solve(risk, precision, tolerance=TIGHT), fit_l2(risk, precision, tolerance=1e-9).objective)
+
+
+@KEEP
+@pytest.mark.parametrize("most", [10, 1000])
+def test_the_bound_never_falls(most, keep, monkeypatch):
+    """With few planes too, and it is never above the optimum."""
+    problem = enumerated("chain")
+    precision, bounds, monitor = uniform(problem, 0.5), [], Monitor()
+    monkeypatch.setattr(monitor, "show", lambda *_, lower_bound, **__: bounds.append(lower_bound))
+    value, _ = minimum(problem, precision)
+    solve(risk_of(problem), precision, keep=keep, most=most, tolerance=1e-4, monitor=monitor)
+    assert len(bounds) > 3
+    assert np.all(np.diff(bounds[1:]) >= -1e-9 * value)  # the first is none
+    assert max(bounds) <= value * (1 + 1e-9)
 
 
 @KEEP
@@ -421,6 +455,23 @@ def on_simplex(gram, slope, tolerance=1e-11):
     uphill = slope - gram @ alpha
     assert uphill.max() - alpha @ uphill <= tolerance * max(np.abs(gram).max(), np.ptp(slope), 1e-300)
     return alpha
+
+
+@pytest.mark.parametrize("rank", [1, 8])
+def test_scipy_agrees_on_the_simplex(rank):
+    gram, slope = problem(8, rank)
+    peer = minimize(
+        lambda a: (0.5 * a @ gram @ a - slope @ a, gram @ a - slope),
+        np.full(8, 1 / 8),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * 8,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-14},
+    )
+    alpha = on_simplex(gram, slope)
+    assert 0.5 * alpha @ gram @ alpha - slope @ alpha <= peer.fun + 1e-10
+    assert_allclose(gram @ alpha, gram @ peer.x, atol=1e-5)
 
 
 @pytest.mark.parametrize(("n", "rank"), [(8, 3), (8, 8), (100, 1), (100, 150)])

@@ -16,7 +16,8 @@ from maxima import (
 )
 from structune.alignment.structure.alignment import Alignment
 from structune.alignment.structure.rows import residues_of
-from structune.learning.margin_losses import EquivalentMarginLoss, RampLoss
+from structune.flat.structure.classes import Classes
+from structune.learning.margin_losses import EquivalentMarginLoss, MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers import cccp as module
 from structune.learning.solvers.bundle import minimize_bundle
@@ -154,6 +155,25 @@ def test_the_first_tangent_is_at_the_start():
     assert_array_equal(minimize_cccp(risk, precision, risk.structure.guess()).w, guessed.w)
     far_off = minimize_cccp(risk, precision, -risk.structure.guess())
     assert np.any(far_off.w != guessed.w)
+
+
+def errors_of(solve, loss, seed):
+    """Of two classes, where a tenth of the examples of one have the other's label, and lie far out."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 2)) + [1.0, 0.0] * rng.choice([-1, 1], size=(200, 1))
+    right = x.sum(axis=1) > 0
+    wrong = (rng.random(200) < 0.1) & ~right
+    x[wrong] *= 3.0
+    structure = Classes([False, True], ["x", "y"], reference=True)
+    shard, truth = structure.encode(x, (right ^ wrong).tolist()), structure.encode(x, right.tolist())
+    w = solve(Risk(structure, loss, [shard]), np.full(3, 0.1)).w
+    return structure.cost(truth, structure.best(w, truth)[0]).sum()
+
+
+def test_wrong_labels_are_given_up():
+    convex = [errors_of(minimize_bundle, MarginLoss(), seed) for seed in range(2)]
+    ramp = [errors_of(minimize_cccp, RampLoss(), seed) for seed in range(2)]
+    assert sum(ramp) < 0.7 * sum(convex)
 
 
 def test_a_huge_precision():

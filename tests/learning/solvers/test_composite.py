@@ -1,6 +1,6 @@
 """Elastic nets and their paths by optimality conditions and brute force, and fits that are cut short."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,8 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from maxima import enumerated
 from maxima import risk_of as margin_risk
 from structune.errors import CapabilityError, DataError
+from structune.flat.structure.classes import Classes
 from structune.learning import elastic_net_path
+from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
+from structune.learning.risk import Risk
 from structune.learning.solvers.composite import (
     LbfgsCurvatures,
     NewtonCurvatures,
@@ -75,6 +78,23 @@ def test_both_routes_end_at_the_same_weights(kind):
     assert other.n_evaluations < one.n_evaluations
 
 
+@pytest.mark.parametrize(("seed", "l1"), [(0, 0.5), (2, 8.0)])
+def test_brute_force_of_two_weights(seed, l1):
+    rng = np.random.default_rng(seed)
+    structure, x = Classes([False, True], ["x", "y"], False, reference=True), rng.normal(size=(30, 2))
+    shard = structure.encode(x, (x[:, 0] + rng.normal(size=30) > 0).tolist())
+    risk = Risk.over(structure, LogLoss(), shard)
+    precision, penalty = np.array([0.1, 0.5]), np.array([l1, 1.5 * l1])
+    fit = fit_l2(risk, precision, l1=penalty, tolerance=1e-8)
+    center = np.zeros(2)
+    for width in 4.0 / 3.0 ** np.arange(12):  # ever finer grids, that zero is on
+        axes = [np.append(c + width * np.linspace(-1, 1, 9), 0.0) for c in center]
+        points = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
+        center = min(points, key=lambda w: objective(risk, precision, penalty, w))
+    assert_allclose(fit.w, center, atol=1e-4)
+    assert_array_equal(fit.w == 0, center == 0)
+
+
 def test_a_strong_penalty_leaves_no_weight():
     risk = risk_of("chain")
     fit = fit_l2(risk, np.ones(risk.n_weights), l1=np.full(risk.n_weights, 1e4))
@@ -130,6 +150,27 @@ def quadratic(seed, n):
     root = rng.normal(size=(n, n))
     matrix = root @ root.T + 0.01 * np.eye(n)
     return matrix, rng.normal(size=n) * 5, rng.normal(size=n) * rng.integers(0, 2, n), rng.uniform(0, 3, n)
+
+
+def by_orthants(matrix, gradient, w, l1):
+    """The best of the minima of all orthants and their faces."""
+    found = [(np.inf, w)]
+    for sign in map(np.array, product((-1.0, 0.0, 1.0), repeat=w.size)):
+        free, z = sign != 0, np.zeros_like(w)
+        linear = gradient - matrix @ w + l1 * sign
+        z[free] = -np.linalg.solve(matrix[np.ix_(free, free)], linear[free])
+        if np.all(z * sign >= 0):
+            away = z - w
+            found.append((gradient @ away + away @ matrix @ away / 2 + l1 @ abs(z), z))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
+def test_the_minimum_over_all_orthants(seed, n):
+    matrix, gradient, w, l1 = quadratic(seed, n)
+    found = minimize_l1_quadratic(whole(matrix, np.zeros(n)), gradient, w, l1, 1e-9)
+    assert_allclose(found, by_orthants(matrix, gradient, w, l1), atol=1e-6)
 
 
 @settings(max_examples=30, deadline=None)

@@ -21,7 +21,8 @@ from structune.learning.solvers.l2 import fit_l2
 from structune.learning.solvers.newton import FactoredSystem, HessianSystem, minimize_newton, system_at
 from structune.learning.tuning.implicit import hypergradient
 from structune.running.blas import one_thread
-from tiny import FLAT, KINDS, Fuse, dense_hessian, exact_fit, group, risk_of, small, tuning_problem
+from structune.running.monitor import FitStopped
+from tiny import FLAT, KINDS, Budget, Fuse, dense_hessian, exact_fit, group, risk_of, small, tuning_problem
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -167,6 +168,17 @@ def run(risk, **options):
 
     options = {"tolerance": 1e-9, **options}
     return minimize_newton(objective, risk, precision, np.zeros(risk.n_weights), **options), values
+
+
+@pytest.mark.parametrize("n", [0, 4])
+def test_a_spent_budget_leaves_the_best_iterate(n):
+    fit, values = run(binary_risk(labels=SEPARATED), monitor=Budget(n))
+    assert fit.status == "budget"
+    assert fit.objective == min(values)
+    assert fit.n_evaluations == len(values) >= n + 2
+    with pytest.raises(FitStopped) as caught:
+        fit.check()
+    assert_array_equal(caught.value.w, fit.w)
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])

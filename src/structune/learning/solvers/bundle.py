@@ -98,6 +98,7 @@ def minimize_bundle(
 
     Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1. Where
     decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone give.
+    Planes touch near the best point so far: the minimum of those there are may lie far away.
 
     Parameters
     ----------
@@ -114,6 +115,7 @@ def minimize_bundle(
     tolerance : float
         Ends when the gap between the objective and its lower bound is at most this times the objective, and
         3 % of what the objective can fall below its value at the center (or a hundredth of the former).
+        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
     max_iterations : int
         Passes over the data.
     monitor : Monitor, optional
@@ -282,7 +284,10 @@ class _Search:
 
 
 def maximize_on_simplex(gram: FloatArray, slope: FloatArray) -> FloatArray:
-    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' `gram` alpha + `slope`' alpha, by PIQP."""
+    """The alpha >= 0 with sum 1 that maximises -1/2 alpha' K alpha + h' alpha, by an interior point (PIQP).
+
+    `gram` is K, positive semidefinite, and `slope` is h.
+    """
     n = slope.size
     # in a scale in which the largest of both terms is about 1, and slopes begin at 0: rounding of large ones
     # hides what decides
@@ -303,7 +308,8 @@ class CuttingPlanes:
     """A bounded set of planes ``a . w + b`` below a convex function, beside a prior and a linear function.
 
     The prior is 1/2 (w - center)' C (w - center) with a positive `precision` C; `most` planes are kept at a
-    time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is the highest plane there.
+    time, by default what fits in a quarter of a gigabyte, 10 to 60. `at_center` is a lower bound of the sum
+    of both functions at the center: the highest plane there.
     """
 
     def __init__(

@@ -33,7 +33,8 @@ def minimize_cccp(
     """Minimise a difference of convex risks, plus a prior, from the minimum of the margin loss on.
 
     Chapelle et al. 2008, algorithm 1: replace the function that is subtracted by its tangent, minimise the
-    convex risk that is left, and so on, until a round gains less than `tolerance` times the objective.
+    convex risk that is left, and so on, until a round gains less than `tolerance` times the objective, which
+    increases by no more than the gap of a round.
 
     Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
     the loss relative to the best output that agrees with what is known is minimised before the risk itself.
@@ -50,7 +51,7 @@ def minimize_cccp(
     center : ndarray, shape (n_weights,), optional
         The mean of the prior; zero by default.
     tolerance : float
-        Relative, of the objective and of the gap of the last rounds.
+        Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
     max_iterations : int
         Passes of one round.
     monitor : Monitor, optional

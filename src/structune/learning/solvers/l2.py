@@ -41,7 +41,7 @@ def fit_l2(
 
     By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
     with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
-    ``l1_i |w_i - center_i|`` is added, an elastic net.
+    ``l1_i |w_i - center_i|`` is added, an elastic net: see `minimize_composite`.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def fit_l2(
         The mean of the prior; zero by default.
     tolerance : float
         L-BFGS ends when the norm of the gradient (with `l1`, of the least subgradient) is at most this times
-        that of the gradient at the center, a bundle method at a gap of ten times this, relative to the
-        objective.
+        that of the gradient at the center, Newton's method as `minimize_newton` says, a bundle method at a
+        gap of ten times this, relative to the objective.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
 
@@ -163,7 +163,7 @@ def elastic_net_path(
     """Minimise ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
 
     Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010), and is made when it
-    is asked for. To choose a factor by held-out loss, see `GridTuner`.
+    is asked for: stop at any. To choose a factor by held-out loss, see `GridTuner`.
 
     Parameters
     ----------

@@ -100,7 +100,8 @@ def minimize_smooth(
     Ends when the Euclidean norm of the gradient is at most `gradient_tolerance`; as "stalled" when a step
     gains no more than `least_gain`, relative to the objective, for functions with kinks, whose gradients do
     not vanish at the minimum; as "converged" where `until`, which gets w after every step, says true. `pairs`
-    is what is known of the curvature, from a function nearby; the solution has what is known at the end.
+    is what is known of the curvature, from a function nearby; the solution has what is known at the end. The
+    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, scale, gradient_tolerance)

@@ -35,7 +35,8 @@ def minimize_newton(
 
     Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
     risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features. A
-    quadratic takes one step. The risk gives the Hessian, as a matrix or by products.
+    quadratic takes one step. The risk gives the Hessian, as a matrix or by products; `precision` is that of
+    the prior. The time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     # the gradient at zero tells data apart: start and precisions of two splits may be the same

@@ -79,7 +79,8 @@ def minimize_saddle_point(
     the minimum of L meets the constraints.
 
     L-BFGS gets stuck at kinks: each round with penalties starts where the last one ended, after projections
-    on planes of violated constraints. Where many kinks meet at the minimum the search ends near it.
+    on planes of violated constraints and, where it lowers L, closer to zero. Where many kinks meet at the
+    minimum the search ends near it, not at it.
 
     Parameters
     ----------
@@ -88,6 +89,7 @@ def minimize_saddle_point(
     constraints : sequence of Constraint
     start : ndarray, shape (n_weights,)
     gamma : float
+        Positive.
     scale : ndarray, shape (n_weights,), optional
         L-BFGS works in w / scale.
     multipliers : ndarray, shape (n_constraints,), optional
@@ -98,12 +100,14 @@ def minimize_saddle_point(
         with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
-        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0.
+        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
+        there is no small gradient at a kink.
     max_rounds : int
     max_multiplier : float
         The search ends when all that is violated has this multiplier.
     max_iterations : int
-        Of rounds without penalties; those with penalties have 10 steps.
+        Of rounds without penalties. Those with penalties have 10 steps, and go on without raising the
+        multipliers once the constraints are met.
     monitor : Monitor, optional
         Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
 

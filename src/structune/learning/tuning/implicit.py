@@ -70,7 +70,7 @@ class ImplicitTuner:
 
     Each move goes to the lowest point of a model in a box: of the curvature of Gauss and Newton, and of how
     far precisions move weights. To the held-out loss is added a prior of the log precisions, normal with mean
-    0 and standard deviation 2.5: few examples tell little.
+    0 and standard deviation 2.5: few examples tell little. Precisions stay between 2^-10 and 2^14.
 
     Parameters
     ----------
@@ -307,7 +307,8 @@ class _Search:
             raise state.refuse("found a point out of bounds, or a radius that no search has")
         parts = [state.array(name, n_splits, *shape) for name, shape in self._shapes().items()]
         for at, part in enumerate(zip(*parts, strict=True)):
-            (value, tolerance, w, x, linear, length, gradient, coupling), pairs = part, f"pairs {at}"
+            value, tolerance, w, x, linear, length, gradient, coupling = part
+            pairs = f"pairs {at}"
             known = Pairs.from_rows(state.array(pairs, None, 2, w.size)) if pairs in state else None
             # nobody asks a start for its objective or gradient: they are evaluated again
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
@@ -525,9 +526,9 @@ def hypergradient(
 ) -> HyperGradient:
     """Held-out loss of the weights fitted with exp(`log_precision`), its gradient in that, and a model of it.
 
-    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. `start`
-    from a point nearby, gives the fit and the system their first iterates, and L-BFGS what it knew of the
-    curvature.
+    One system (C + H) x = grad l_H by conjugate gradients, then -B'x: section 4 of Do, Foo & Ng 2007. A
+    `start` from a point nearby gives the fit and the system their first iterates, and L-BFGS what it knew of
+    the curvature.
 
     The first fit ends at `tolerance`, the linear system at a residual of `cg_tolerance`, relative to its
     right-hand side. The fit goes on while the value moves by more than its share `accuracy`.

@@ -83,7 +83,8 @@ class MajorizeTuner:
         their moves become smaller. With the effective number of weights, which no update has to lower
         anything, each move goes there at once, or up to four times as far as the update says.
     fit_tolerance : float
-        Of the last fit. Those before are ten times looser.
+        Of the last fit, as of `fit_l2`. Those before are ten times looser, or a hundred times where one
+        precision for all weights is calibrated.
     cg_tolerance : float
         Of the linear systems for the effective number of weights.
     random_state : int
@@ -324,12 +325,19 @@ class _Steps:
 def best_factor(
     problem: TuningProblem, log_precision: FloatArray, w: FloatArray, tolerance: float, monitor: Monitor
 ) -> tuple[float, float, FloatArray]:
-    """The logarithm of the factor of all precisions that held-out examples choose, with fits from `w` on.
-
-    And the held-out loss that is the lowest with the prior, and the mean of the weights that led to that.
+    """The factor of all precisions that held-out examples choose; the first fit of a split starts at `w`.
 
     To the held-out loss is added a prior of the factor's logarithm, normal with mean 0 and standard deviation
     1.5: few examples tell little.
+
+    Returns
+    -------
+    log : float
+        The logarithm of the factor.
+    heldout_loss : float
+        The lowest of the factors tried, each with its prior.
+    w : ndarray, shape (n_weights,)
+        The mean of the weights that led to that, one fit a split.
     """
     pairs = [(split.train, split.heldout) for split in problem.splits]
     sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])

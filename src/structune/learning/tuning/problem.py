@@ -52,7 +52,7 @@ class TuningProblem:
     splits : tuple of Split
         One held-out split, or K folds; empty where the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
-        For the fit on all data, as `Split.parent`, which all splits have then.
+        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
@@ -125,7 +125,8 @@ class TuningProblem:
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
             splitter of scikit-learn, or its list of splits.
         example_groups : array-like, shape (n_examples,), optional
-            Examples of one group stay on one side of every split.
+            Examples of one group stay on one side of every split. These, strata and random_state are not
+            looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
         strata : array-like, shape (n_examples,), optional
             Every part of a split has about the same share of each, where that can be; one held-out part of
             groups is not stratified.
@@ -138,10 +139,10 @@ class TuningProblem:
             Too few examples or folds to split, or splits with an empty part or with a group on both sides.
         """
         if isinstance(data, ShardFolder):
-            if executor is not None:
-                for fold in sorted(set(data.fold)):
-                    executor.place(data.of_folds([fold]))  # together, as splits take them
             every, pairs, dealt = _splits_of_folds(data, cv, splits)
+            if executor is not None:
+                for fold in every:
+                    executor.place(data.of_folds([fold]))  # together, as splits take them
         else:
             every, pairs, dealt = _splits_of_examples(
                 len(data), cv, splits, example_groups, strata, random_state
@@ -263,6 +264,7 @@ class TuningResult:
     gamma : float, optional
         Share of the weights of the parent in the mean of the prior.
     l1 : ndarray, shape (n_groups,), optional
+        Weights of the l1 penalty, where there was one.
     risk : Risk, optional
         What was fitted, on all training data.
     """
@@ -320,7 +322,13 @@ class PassCount:
 
 
 def make_tuner(tuning: str | Tuner) -> Tuner:
-    """A tuner by name, or the tuner itself, if its settings are some that it can have."""
+    """A tuner by name, or the tuner itself.
+
+    Raises
+    ------
+    DataError
+        An unknown name, or a tuner with a setting that it cannot have.
+    """
     if not isinstance(tuning, str):
         if isinstance(tuning, type) or not hasattr(tuning, "tune"):
             raise DataError(f"tuning={tuning!r}: expected a name, a tuner, or None")
