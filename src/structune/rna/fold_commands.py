@@ -121,7 +121,8 @@ def fold(
     if len(first) > 1 and of_one:
         told = "found several sequences, expected one: a BPSEQ file holds one structure"
         raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
-    examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    held = {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    examples = chain(first, source_of_all)
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
     _write(results, recipe, len(first) > 1)
     source_of_all.check()
@@ -316,7 +317,7 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
 
 
 def _texts(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
-    """Some at a time."""
+    """What is written of a sequence, some at a time."""
     record, pairs = folded.record, folded.pairs
     match format:
         case "json":
