@@ -36,7 +36,17 @@ from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
-from structune.rna.options import Consensus, Known, Output, Reading, Shape, Source, Wanted, Writing
+from structune.rna.options import (
+    PRETRAINED,
+    Consensus,
+    Known,
+    Output,
+    Reading,
+    Shape,
+    Source,
+    Wanted,
+    Writing,
+)
 from structune.rna.structure.constraints import Constraints, as_constraints
 from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 from structune.running.executors import make_executor
@@ -131,7 +141,8 @@ def fold(
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
     if output != "-":
-        check_apart([*files, *beside, source.contrafold, source.model], [Path(output)])
+        model = None if source.model == PRETRAINED else source.model  # a file of this name is not read
+        check_apart([*files, *beside, source.contrafold, model], [Path(output)])
 
 
 def _is_folder(output: str) -> bool:
