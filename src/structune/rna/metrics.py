@@ -134,7 +134,6 @@ def base_pair_bootstrap(
     true, a, b : sequences of structures
         As in `base_pair_scores`.
     slip : int
-        As there.
     n : int
         Number of resamples.
     random_state : int, optional
