@@ -158,6 +158,12 @@ def test_pretrained_is_the_default(files, folder, fold, monkeypatch):
     assert succeed("fold", files / "test.fa", "--model", "pretrained") == expected
 
 
+def test_a_file_may_have_the_name_of_the_model_that_comes_along(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        succeed("fold", "-", "-o", "pretrained", *QUIET, stdin=">a\nGGGAAACCC\n")
+
+
 def test_nbest(files, folder, fold):
     out, expected = fold(files / "test.fa", "--nbest", 3), folder.predict_nbest(SEQUENCES, 3)
     assert [record.structure for record in records(out)] == [s for row in expected for s, _ in row]

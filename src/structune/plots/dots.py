@@ -37,7 +37,7 @@ class DotPlot:
         n, m = len(down), len(right)
         self._rasterized = max(n, m) > _MOST_VECTORS
         height, width = (max(_LEAST_SIDE, _SIDE * k / max(n, m)) for k in (n, m))
-        # of the width and height of a square: that of the cell of a residue, or what can be seen on paper
+        # half of the width and height of a square: those of a residue's cell, or what is seen on paper
         points = 72 * np.array([width, height])
         self.half: FloatArray = np.maximum(0.5, _LEAST_POINTS / 2 * np.array([m, n]) / points)
         self.figure = new_figure(path, width + 1.6, height + 0.8)

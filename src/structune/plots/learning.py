@@ -154,6 +154,8 @@ def plot_precisions_by_method(
 ) -> Figure:
     """Learned precisions of each group for several methods or folds (figure 3b of Do, Foo & Ng, NIPS 2007).
 
+    The first group is at the top, the scale is logarithmic.
+
     Parameters
     ----------
     group_names : sequence of str
@@ -166,7 +168,8 @@ def plot_precisions_by_method(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there are no methods or more than 7, or precisions that do not fit.
+        matplotlib is not installed, there are no methods or more than 7, or not one positive precision
+        for each name.
     """
     check_number(len(precisions), "methods")
     logs = dict[str, FloatArray]()
@@ -207,6 +210,8 @@ def plot_sensitivity(
     accuracy: Mapping[str, ArrayLike], alpha: Sequence[float], beta: Sequence[float], path: Path = None
 ) -> Figure:
     """Accuracy over the shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
+
+    Colours are points below the best accuracy of a panel.
 
     Parameters
     ----------

@@ -85,9 +85,10 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
 def read_sequences(
     files: Sequence[str], below: str = "", skip: bool = False, format: str | None = None
 ) -> Iterator[Example]:
-    """Records of files, or of standard input, one at a time; `below` sequences may stand what is wanted, too.
+    """Records of files, or of standard input, one at a time.
 
-    Structures that are not wanted are counted and told at the end, records that `skip` leaves out at once.
+    `below` is what is wanted of what stands below sequences: "", "constraints" or "structures". Structures
+    that are not wanted are counted and told at the end; with `skip`, records that cannot be read are told.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
@@ -235,10 +236,11 @@ def in_order(
     n_structures: int = 1,
     needed: Callable[[Example], float] = lambda _: 0.0,
 ) -> Generator[list[R], None, None]:
-    """Results of some examples after the other, as soon as they are known; errors come after them.
+    """Results of some examples after the other, as soon as they are known.
 
-    Work gives one result for each example, of at most `n_structures`, and none once the iterator is closed;
-    `needed` are bytes that an example takes until the next results are asked for.
+    Work gives one result for each example, of at most `n_structures`; none is begun once the iterator is
+    closed. `needed` are bytes that an example takes until the next results are asked for. An error of work
+    names the place of its example, and comes after the results of all before it.
     """
 
     def attempt(batch: list[Example]) -> tuple[list[R], DataError | None]:

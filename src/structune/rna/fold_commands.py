@@ -36,7 +36,17 @@ from structune.rna.formats.brackets import STRANDS, bases_of
 from structune.rna.formats.sequences import RNARecord
 from structune.rna.inputs import Draws
 from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
-from structune.rna.options import Consensus, Known, Output, Reading, Shape, Source, Wanted, Writing
+from structune.rna.options import (
+    PRETRAINED,
+    Consensus,
+    Known,
+    Output,
+    Reading,
+    Shape,
+    Source,
+    Wanted,
+    Writing,
+)
 from structune.rna.structure.constraints import Constraints, as_constraints
 from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
 from structune.running.executors import make_executor
@@ -121,7 +131,8 @@ def fold(
     if len(first) > 1 and of_one:
         told = "found several sequences, expected one: a BPSEQ file holds one structure"
         raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
-    examples, held = chain(first, source_of_all), {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    held = {"needed": recipe.memory_of} if recipe.with_pairs else {}
+    examples = chain(first, source_of_all)
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
     _write(results, recipe, len(first) > 1)
     source_of_all.check()
@@ -130,7 +141,8 @@ def fold(
 
 def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
     if output != "-":
-        check_apart([*files, *beside, source.contrafold, source.model], [Path(output)])
+        model = None if source.model == PRETRAINED else source.model  # a file of this name is not read
+        check_apart([*files, *beside, source.contrafold, model], [Path(output)])
 
 
 def _is_folder(output: str) -> bool:
@@ -316,7 +328,7 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
 
 
 def _texts(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
-    """Some at a time."""
+    """What is written of a sequence, some at a time."""
     record, pairs = folded.record, folded.pairs
     match format:
         case "json":

@@ -133,8 +133,10 @@ def base_pair_bootstrap(
     ----------
     true, a, b : sequences of structures
         As in `base_pair_scores`.
+    slip : int
     n : int
         Number of resamples.
+    random_state : int, optional
     groups : sequence, optional
         Of each sequence: those of one group (a family, say) are drawn together, and the interval is over
         groups.

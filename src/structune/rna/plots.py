@@ -110,6 +110,7 @@ def plot_structure(
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
         Of each pair, as a symmetric matrix, perhaps sparse, or its upper triangle; or of each base to be as
         drawn. It colours the bases, which otherwise have the colours of their letters.
+    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
     circular : bool
@@ -324,6 +325,7 @@ def plot_pair_probabilities(
         Symmetric, or its upper triangle, perhaps sparse. Those below 0.001 are not drawn.
     structure : str or array-like of int, shape (n_bases,), optional
         In dot-bracket notation, or the partner of each base, from 0, -1 for none.
+    title : str, optional
     path : path, optional
         Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
 
@@ -377,7 +379,7 @@ def layout(partners: IntArray, circular: bool = False, nick: int = -1) -> FloatA
     """Coordinates at which to draw a structure, shape (n, 2); from 5' to 3' it runs clockwise.
 
     No two pairs cross (see `largest_nested`), and -1 is no partner. Pairs are `PAIR_LENGTH` long; the
-    backbone is of length 1 in helices, and more elsewhere. The second of two strands begins at `nick`.
+    backbone is of length 1 in helices, and no less elsewhere. The second of two strands begins at `nick`.
     """
     if nick >= 0:
         moved = np.where(partners >= nick, partners + _BETWEEN, partners)
@@ -427,7 +429,10 @@ def _loop(z: ComplexArray, partners: IntArray, start: int, stop: int) -> _Loop:
 def _place_on_circle(
     z: ComplexArray, loop: _Loop, radius: float, gaps: FloatArray, before: int, after: int
 ) -> None:
-    """Place branches and single bases, between those `before` and `after`, on a circle with these angles."""
+    """Place branches and bases, between those `before` and `after`, on a circle around a point above 0.
+
+    `gaps` are the angles between neighbouring pairs; `before` and `after` pair, or are as far apart.
+    """
     # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
     depth = _depth(radius)

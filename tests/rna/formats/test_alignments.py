@@ -159,7 +159,7 @@ def test_an_alignment_without_rows_is_named():
 def test_clustal_and_fasta():
     rows = ("GGA-CC", "GU-CCC")
     clustal = "CLUSTAL W (1.83) multiple sequence alignment\n\na  GGA-\nb  GU-C\n   *\n\na  CC\nb  CC\n"
-    for text in (clustal, ">a first\nGGA-\nCC\n>b\nGT.CCC\n"):
+    for text in (clustal, f"\n{clustal}", ">a first\nGGA-\nCC\n>b\nGT.CCC\n"):
         assert list(read_alignments(io.StringIO(text))) == [RNAAlignment("1", ("a", "b"), rows)]
 
 
@@ -170,6 +170,7 @@ def test_clustal_and_fasta():
         (">a\nACG\n>b\nAC\n", "<input>: found no alignment in Fasta format"),
         ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: found no alignment in Stockholm format"),
         ("ACGU\n", "<input>: found no alignment in Clustal format"),
+        ("CLUSTAL W\n\n   *\n", "<input>: found no alignment in Clustal format"),
         (
             " x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n",
             "found no alignment. The file looks like MSF: ",

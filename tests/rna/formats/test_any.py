@@ -236,7 +236,12 @@ def test_sequences_of_several_lines_without_headers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", [">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n", ">a\nGGGG\nCCCC\nxxxx\nxxxx\n"]
+    "text",
+    [
+        ">a\nggggaaaacccc\nxxxxxxxxxxxx\n>b\nacgu\nxxxx\n",
+        ">a\nGGGG\nCCCC\nxxxx\nxxxx\n",
+        ">a\nACGU\nxxxx\n" * 350,  # more lines than are looked at, which end within a record
+    ],
 )
 def test_constraints_are_no_bases(tmp_path, text):
     name = "a.fa"

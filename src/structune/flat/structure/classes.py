@@ -49,6 +49,7 @@ class Classes(FlatStructure):
 
     @property
     def n_labels(self) -> int:
+        """Number of classes."""
         return len(self.labels)
 
     @property

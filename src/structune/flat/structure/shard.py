@@ -98,6 +98,7 @@ class Design:
 
     @property
     def is_sparse(self) -> bool:
+        """Whether the matrix is sparse."""
         return bool(scipy.sparse.issparse(self.matrix))
 
     @property
@@ -107,6 +108,7 @@ class Design:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the matrix, with the indices of a sparse one."""
         matrix = self.matrix
         parts = (matrix.data, matrix.indices, matrix.indptr) if self.is_sparse else (matrix,)
         return sum(part.nbytes for part in parts)

@@ -22,11 +22,15 @@ _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the records of Stockholm alignments, a path or file object, gzipped or not, one at a time.
+    """Read the records of Stockholm alignments, compressed by gzip or not, one alignment at a time.
 
     Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
     consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
     the WUSS notation all kinds of nested pairs become ``()``, and pseudoknots stay letters.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -134,6 +138,7 @@ class RNAAlignment:
 
     Attributes
     ----------
+    name : str
     names : tuple of str
         Of the rows.
     rows : tuple of str
@@ -149,7 +154,11 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read alignments of a path or file object, gzipped or not: many of Stockholm, one of Clustal or FASTA.
+    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed by gzip or not.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -166,6 +175,7 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
         format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
         marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
         text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
+        text = text.strip() + "\n"
         blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
         if not blocks:
             raise DataError(f"{lines.name}: found no alignment")
@@ -173,6 +183,8 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
             name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
             told = f"{lines.name}: alignment {shown(name)}:"
             try:
+                if marks and block.count("\n") == 1:  # Biopython reads on without end
+                    raise ValueError("a single line")
                 whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
                 found = AlignIO.read(io.StringIO(whole), format)
             except (ValueError, AssertionError) as error:

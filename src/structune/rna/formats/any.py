@@ -91,6 +91,7 @@ def read_rna(
         the format, structures below sequences may be left out, and without headers a sequence is a line.
     skipped : callable, optional
         Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
+        Of formats without such headers it is an error.
     unused : callable, optional
         Called for each structure that comes when its sequence, without a header, has been given by `live`.
 

@@ -74,8 +74,7 @@ def largest_nested(partners: IntArray) -> IntArray:
     Parameters
     ----------
     partners : ndarray of int64, shape (n,)
-        Partner of each base, -1 for none.
-
+        Partner of each base, -1 for none; they stay as they are.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)

@@ -23,13 +23,17 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 
 
 def read_ct(source: Source) -> list[RNARecord]:
-    """Read the records of a CT file, a path or file object, gzipped or not.
+    """Read the records of a CT file, compressed by gzip or not.
 
     The columns of a base are its index, the letter, the indices of the bases before and after it, its
     partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
     of two strands begins; what else is said of those before and after, and further columns, are not used.
     Energies in headers, ``ENERGY = -1.2`` or ``dG = -1.2``, are skipped, and the words of a name joined by
     ``_``. Structures without a name are named by a line ``Filename: ...`` or by their number, from 1.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -75,7 +79,12 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write structures to a path or file object, one after the other, gzipped if it ends in ``.gz``.
+    """Write structures, one after the other, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object, binary or text
+    records : iterable of RNARecord
 
     Raises
     ------
@@ -91,10 +100,14 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read the record of a BPSEQ file, a path or file object, gzipped or not; none of an empty file.
+    """Read the record of a BPSEQ file, compressed by gzip or not; none if it has neither a base nor a name.
 
     Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
     is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -121,7 +134,13 @@ def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write one record to a path or file object, gzipped if it ends in ``.gz``.
+    """Write one record, compressed by gzip where the path ends in ``.gz``.
+
+    Parameters
+    ----------
+    target : path or file object, binary or text
+    records : iterable of RNARecord
+        Of one record.
 
     Raises
     ------

@@ -104,9 +104,13 @@ def need_structure(record: RNARecord) -> str:
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, a path or file object, gzipped or not, one at a time.
+    """Read the records of a FASTA file, compressed by gzip or not, one at a time; they have no structures.
 
-    They have no structures. The name is the first word of the header, or the number of the record, from 1.
+    The name is the first word of the header, or the number of the record, from 1, where there is none.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -150,11 +154,15 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a dot-bracket file, a path or file object, gzipped or not, one at a time.
+    """Read the records of a dot-bracket file, compressed by gzip or not, one at a time.
 
     A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
     energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that
     start with ``#`` are skipped. Records without a name are named by their number, from 1.
+
+    Parameters
+    ----------
+    source : path or file object, binary or text
 
     Raises
     ------
@@ -170,9 +178,14 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write headers, sequences and structures to a path or file object, gzipped if it ends in ``.gz``.
+    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
 
     A structure of letters only would look like a sequence: its pairs are written in brackets.
+
+    Parameters
+    ----------
+    target : path or file object, binary or text
+    records : iterable of RNARecord
 
     Raises
     ------
@@ -303,7 +316,7 @@ def parse_plain(
 ) -> Iterator[RNARecord]:
     """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
-    One without a header is a line. `unused` is called for each structure that comes after its sequence.
+    One without a header is a line. `unused` is called for each structure whose sequence was given before.
     """
     paired, given = False, None  # given: the record that its structure may follow
     for entry in scan(lines, Entry):
@@ -338,20 +351,21 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
 
 
 def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses such lines below all sequences, or below one without a header.
+    """The same lines; refuses lines of constraints below all sequences, or below one without a header.
 
-    If below headers some records are so, and others not, these are masked, and told.
+    If below headers some records have such lines, and others not, these are masked bases, and told.
     """
-    head = (text for text in lines.head(HEAD) if text and not text.startswith("#"))
     record, last = None, ""
-    for text in chain(head, [">"]):  # one by one: a program may wait for an answer
+    for k, text in enumerate(chain(lines.head(HEAD), [">"])):  # one by one: a program may wait for an answer
         if text.startswith(">"):
-            if record is not None and not end_in_constraints(record):
+            if record is not None and k < HEAD:  # there a record may be cut off
+                if not end_in_constraints(record):
+                    break
+                last = record[-1]
+            record = list[str]()
+        elif text and not text.startswith("#"):
+            if record is None:
                 break
-            record, last = list[str](), record[-1] if record else last
-        elif record is None:
-            break
-        else:
             record.append(text)
     else:
         if last:
