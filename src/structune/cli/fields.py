@@ -72,18 +72,9 @@ class GroupedNumbers(click.ParamType[Any]):
 
 
 def option(default: Any = MISSING, *names: str, help: str, panel: str = "Data", **more: Any) -> Any:
-    """A field of a dataclass that is an option: ``--name``, or other `names`.
+    """A field of a dataclass that is an option: ``--name``, or other `names`, in a panel of the help.
 
-    Parameters
-    ----------
-    default : object
-    names : str
-        As `click.Option` takes them; the field's own by default.
-    help : str
-    panel : str
-        The part of the help where it stands.
-    more : dict
-        What `click.Option` takes, and ``min`` and ``max`` of numbers.
+    `more` is what `click.Option` takes, and ``min`` and ``max`` of numbers.
     """
     return field(default=default, metadata={"names": names, "help": help, "panel": panel, **more})
 

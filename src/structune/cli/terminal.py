@@ -67,15 +67,7 @@ def time_in_words(minutes: float) -> str:
 class Progress:
     """Count and rate of items on standard error, if that is a terminal; and what takes some seconds of one.
 
-    Parameters
-    ----------
-    shown : bool
-    total : int, optional
-        Number of items.
-    stage, unit : str
-        What is done, and to what.
-    digits : int
-        Of the count, behind the point.
+    `stage` says what is done, and `unit` to what; the count has so many `digits` behind the point.
     """
 
     def __init__(

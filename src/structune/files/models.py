@@ -31,13 +31,7 @@ def save_model(
 ) -> None:
     """Write a model in one step: a reader sees the old file or the whole new one.
 
-    Parameters
-    ----------
-    kind : str
-        The word of what the model is, which picks the class that loads it.
-    header : mapping
-        Anything that JSON can hold.
-    arrays : dict of ndarray
+    The word of its kind picks the class that loads it. The header is anything that JSON can hold.
     """
     from safetensors.numpy import save
 

@@ -391,16 +391,9 @@ class UnfinishedFolder:
     """A folder that is emptied of what was written when this goes, in whatever way, before `finish`.
 
     What a process that was killed left is removed by the next one, and what this process left (the error of
-    work that failed may hold it) by the next of the same folder. None removes files of other names, nor a
-    folder that was there.
-
-    The folder at `path` is new, empty, or as a process that was killed has left it. `names` are those of all
-    files that are written, but for the `last` one, with which the folder is finished.
-
-    Raises
-    ------
-    DataError
-        The folder has something else in it, or another process is writing it.
+    work that failed may hold it) by the next of the same folder. None removes files of other names than
+    `names` has, nor a folder that was there. With the `last` file the folder is finished. It is refused if it
+    has something else in it, or another process is writing it.
     """
 
     def __init__(self, path: Path, names: re.Pattern[str], last: str) -> None:

@@ -35,18 +35,10 @@ _MOST_TURNED = 1001  # weights of features that were turned, for a Hessian as a 
 
 @dataclass(frozen=True)
 class Location:
-    """What is taken from features and outputs before a fit, and given back after it.
+    """What is taken from features and outputs before a fit, and given back after it."""
 
-    Attributes
-    ----------
-    mean : ndarray, shape (n_features,)
-        Of each feature; 0 of features that stay where they are.
-    offset, unit : float
-        Outputs y become ``(y - offset) / unit``.
-    """
-
-    mean: FloatArray
-    offset: float = 0.0
+    mean: FloatArray  # of each feature; 0 of features that stay where they are
+    offset: float = 0.0  # outputs y become (y - offset) / unit
     unit: float = 1.0
 
     def centred(self, X: Any) -> Any:

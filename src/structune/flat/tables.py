@@ -49,22 +49,13 @@ def _ending(path: str) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which features a model has, and where files have them.
+    """Which features a model has, and where files have them."""
 
-    Attributes
-    ----------
-    target : str, optional
-        The column of outputs; None of SVMlight files.
-    columns : mapping of str to list of str, optional
-        The columns of features; of those that hold text, all texts, each of which is a feature.
-    first, n_features : int
-        Of SVMlight files, the number of the first feature, and how many there are.
-    """
-
-    target: str | None = None
+    target: str | None = None  # the column of outputs; None of SVMlight files
+    # the columns of features; of those that hold text, all texts, each of which is a feature
     columns: Mapping[str, list[str] | None] = field(default_factory=dict)
-    first: int = 1
-    n_features: int = 0
+    first: int = 1  # of SVMlight files, the number of the first feature
+    n_features: int = 0  # of SVMlight files
 
     def header(self) -> dict[str, Any]:
         return {"layout": {**vars(self), "columns": list(self.columns.items())}}
