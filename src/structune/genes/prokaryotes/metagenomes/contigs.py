@@ -281,9 +281,8 @@ def _pieces(
     sizes = np.array([text.size for text in texts], np.float64)
     whole, spans, others = [], [], []
     for each in genome:
-        sound = {t: len(t.exons) == 1 and not any(t.partial) for t in each.transcripts}
-        whole.append([t for t, is_so in sound.items() if is_so])
-        unsound = [(t.start, t.end) for t, is_so in sound.items() if not is_so]
+        whole.append([t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)])
+        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
         unsound += [one.span for one in each.skipped if one.span is not None]
         others.append(np.array(unsound, np.int64).reshape(-1, 2))
         spans.append(np.array([(t.start, t.end) for t in whole[-1]], np.int64).reshape(-1, 2))
