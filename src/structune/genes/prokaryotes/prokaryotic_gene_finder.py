@@ -143,7 +143,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
             letters = [encode_letters(text, "example") for text in texts]
             shard = examples.shard
             try:
-                self.starts_ = learn_starts(examples.structure, shard, shard.chosen, letters, _TRUST)
+                self.starts_ = learn_starts(shard, shard.chosen, letters, _TRUST)
             except KeyboardInterrupt:  # weights are learned: they are not to be lost
                 self.status_ = "interrupted"
         return self

@@ -354,7 +354,7 @@ def weighed(parts: dict[str, FloatArray]) -> FloatArray:
 
 
 def learn_starts(
-    graph: OrfGraph, shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
+    shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
 ) -> StartModel | None:
     """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
     and `trust` are log odds of the genes' own starts, beside what is seen there."""

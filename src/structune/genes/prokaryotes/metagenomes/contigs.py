@@ -251,7 +251,7 @@ class Organism:
         self.in_genes = log_words(counts[:-1])
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
         shard = graph.encode(examples.sequences, examples.genes)
-        self.starts = learn_starts(graph, shard, shard.chosen, letters)  # None if there are too few
+        self.starts = learn_starts(shard, shard.chosen, letters)  # None if there are too few
         self.share = gc_share(np.concatenate(texts))
         self.pieces = list(_pieces(genome, texts, graph.rules, rng))
 
