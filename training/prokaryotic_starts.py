@@ -80,7 +80,7 @@ def known_of(name: str) -> Known:
     letters = [encode_letters(genome.sequence, name)]
     shard = finder.graph_.of_letters(letters, is_open=False)
     chosen, _ = finder.graph_.best(finder.coef_, shard)
-    model = learn_starts(finder.graph_, shard, chosen, letters)
+    model = learn_starts(shard, chosen, letters)
     assert model is not None  # whole genomes have enough genes
     of = Choices.of(shard, chosen)
     verified = {(t.start, t.end, t.strand == "-") for t in load_verified_genes(name)}

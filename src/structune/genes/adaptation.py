@@ -53,8 +53,9 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     Parameters
     ----------
     finder : GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder
-        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`. Of genes with introns
-        one with ``features="full"`` and without tracks, such as `GeneFinder.pretrained`.
+        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`, or one of organisms not
+        too far away. Of genes with introns one with ``features="full"`` and without tracks, such as
+        `GeneFinder.pretrained`.
     X : list of str or AnnotatedSequence
         The genome; annotation in it is not looked at.
     rounds : int
@@ -63,7 +64,8 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     Returns
     -------
     GeneFinder or ProkaryoticGeneFinder
-        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`.
+        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`,
+        but for the tolerance of one of metagenomes, which is 0.001.
 
     Raises
     ------
@@ -72,13 +74,13 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     CapabilityError
         Not such a finder.
     KeyboardInterrupt
-        One fit alone would end with the best weights so far; the whole is interrupted.
+        A fit alone ends with the best weights so far. Here it is one of many, so the whole is interrupted.
 
     Warns
     -----
     LittleToLearnWarning
         A genome without introns has less than 200,000 bases in contigs of 1,000 or more, and less than a
-        million in contigs of 500.
+        million in contigs of 500: less may be found than by `finder` as it is.
     """
     check_number("rounds", rounds, Range(0, whole=True, open=True))
     if isinstance(finder, GeneFinder):

@@ -102,7 +102,7 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
 
 
 def load_verified_genes(name: str) -> tuple[Transcript, ...]:
-    """Genes of a genome whose starts were verified by experiment.
+    """Those of the genes of a genome whose starts were verified by experiment.
 
     Parameters
     ----------

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import add, itemgetter
 from typing import NamedTuple
 
@@ -48,8 +47,6 @@ class GeneScores:
         For each of `GENE_LEVELS`: how many are annotated, how many predicted, how many of the annotated were
         found, and how many of the predicted are right. The last two differ for genes only, where two
         predicted ones may each match a transcript of one annotated gene.
-    nucleotide, exon, transcript, gene : GeneAccuracy
-        Accuracy at each level, all sequences together.
     """
 
     contigs: tuple[str, ...]
@@ -60,10 +57,25 @@ class GeneScores:
         sums = self.counts[:, _level(level)].sum(axis=0).astype(np.float64)
         return GeneAccuracy(*(float(_statistic(sums, measure)) for measure in _MEASURES))
 
-    nucleotide = cached_property[GeneAccuracy](lambda self: self.pooled("nucleotide"))
-    exon = cached_property[GeneAccuracy](lambda self: self.pooled("exon"))
-    transcript = cached_property[GeneAccuracy](lambda self: self.pooled("transcript"))
-    gene = cached_property[GeneAccuracy](lambda self: self.pooled("gene"))
+    @property
+    def nucleotide(self) -> GeneAccuracy:
+        """Accuracy of coding bases."""
+        return self.pooled("nucleotide")
+
+    @property
+    def exon(self) -> GeneAccuracy:
+        """Accuracy of the coding parts of exons, by both ends."""
+        return self.pooled("exon")
+
+    @property
+    def transcript(self) -> GeneAccuracy:
+        """Accuracy of transcripts, by all their exons."""
+        return self.pooled("transcript")
+
+    @property
+    def gene(self) -> GeneAccuracy:
+        """Accuracy of genes, by at least one of their transcripts."""
+        return self.pooled("gene")
 
 
 def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = None) -> GeneScores:
@@ -71,8 +83,9 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
 
     Sensitivity is the share of what is annotated that was found, precision (which the field calls
     specificity) the share of what was predicted that is right. All levels tell the strands apart, and count
-    coding parts only. Exons are right if both ends are, transcripts if all their exons are; what several
-    transcripts share counts once. A gene is right if at least one of its transcripts is.
+    coding parts only. Bases count that are coding in any transcript. Exons are right if both ends are,
+    transcripts if all their exons are; equal ones count once. A gene is right if at least one of its
+    transcripts is.
 
     Parameters
     ----------
@@ -81,7 +94,8 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
     regions : mapping of str to intervals, optional
         Where the annotation is known, by contig: 0-based half-open intervals. Nothing is scored on contigs
         that have none. Only bases within them count; exons and transcripts count, whole, if one of their
-        coding bases lies within, and genes if one of their transcripts counts.
+        coding bases lies within, and genes if one of their transcripts counts: across a border they are right
+        or wrong as anywhere.
     """
     both, counts = [counted(of, regions) for of in (annotated, predicted)], dict[str, list[tuple[int, ...]]]()
     for contig in dict.fromkeys([*both[0], *both[1]]):

@@ -111,12 +111,11 @@ class GeneEvaluation:
         every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
         of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
         yield Section("Errors", [of_each, every])
-        clusters = list[list[_Error]]()  # of errors that lie near each other
-        for error in errors:
-            name, t, _ = error
-            first, last = (clusters[-1][0], clusters[-1][-1].transcript) if clusters else (error, t)
+        clusters = [[errors[0]]]  # of errors that lie near each other
+        for error in errors[1:]:
+            first, last, t = clusters[-1][0], clusters[-1][-1].transcript, error.transcript
             is_near = t.start - last.end < _FAR and t.end - first.transcript.start < _WIDEST
-            if clusters and first.sequence == name and is_near:
+            if error.sequence == first.sequence and is_near:
                 clusters[-1].append(error)
             else:
                 clusters.append([error])

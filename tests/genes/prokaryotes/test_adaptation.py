@@ -133,7 +133,7 @@ def test_short_contigs_are_learned_from_with_the_genes_that_go_on_beyond_them(fi
             pieces.append(each.sequence[a : a + 180])
     taught = []
     monkeypatch.setattr(
-        genome_adaptation, "learn_starts", lambda graph, shard, genes, letters: taught.append((shard, genes))
+        genome_adaptation, "learn_starts", lambda shard, genes, letters: taught.append((shard, genes))
     )
     both = [by.predict(pieces) for by in (finder, adapt(finder, pieces))]
     before, after = (gene_scores(known, {str(k): of for k, of in enumerate(found)}) for found in both)

@@ -136,7 +136,7 @@ def share_right(found, shard):
 @pytest.fixture(scope="module")
 def learned():
     shard, letters = with_letters(0, 60)
-    model = learn_starts(GRAPH, shard, longest(shard), letters)
+    model = learn_starts(shard, longest(shard), letters)
     assert model is not None
     return model
 
@@ -174,7 +174,7 @@ def test_genes_that_begin_before_their_sequence_stay(learned):
 def test_what_it_starts_from_is_of_no_account(learned):
     """Only the stops of genes teach, but for the distances of neighbours."""
     shard, letters = with_letters(0, 60)
-    other = learn_starts(GRAPH, shard, shard.chosen, letters)
+    other = learn_starts(shard, shard.chosen, letters)
     np.testing.assert_allclose(other.codons, learned.codons, atol=0.05)
     np.testing.assert_allclose(other.site.bases, learned.site.bases, atol=0.05)
 

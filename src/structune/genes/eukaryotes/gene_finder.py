@@ -57,8 +57,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         bases with another label.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default what was best on three organisms. Ignored with
-        `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for groups not named). By default what was best on three organisms, and 1 for other
+        groups. Ignored with `tuning`. It may be 0 where `l1` is positive.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
         signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
@@ -86,8 +86,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     constraints : None, "validation", or a ValidationConstraints
         Constraints that training meets (Chen et al. 2009): see `structune.learning.ValidationConstraints`.
         "validation" is one with its defaults. Log loss only. Where no weights find all genes of a part, the
-        weights shrink, and probabilities say nothing then. With `tuning`, precisions are tuned first, without
-        the constraints.
+        weights shrink until scores differ little, and probabilities say nothing then. With `tuning`,
+        precisions are tuned first, without the constraints.
     flank : int
         Number of bases around each gene that training uses. Use more if no gene is unknown there.
     closed : bool
@@ -334,7 +334,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Warns
         -----
         UnusedEvidenceWarning
-            Some hints or regions have no effect.
+            Some hints or regions have no effect: the model has no such genes, or they lie beyond the end.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)

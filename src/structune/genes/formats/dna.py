@@ -24,12 +24,12 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     Parameters
     ----------
     source : path or file object
-        Binary or text.
+        A file object may be binary or text; it is left open.
 
     Yields
     ------
     name, sequence : str
-        The first word of the header, or its number from 1; and the letters, with U as T.
+        The first word of the header, or its number from 1; and the letters, with U as T: lower case is kept.
 
     Raises
     ------
@@ -76,6 +76,7 @@ def without_u(text: str) -> str:
 
 
 def check_dna(text: str) -> None:
+    """Refuse what is no base, by its position."""
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
         hint = _HINTS.get(found[0].upper(), "")

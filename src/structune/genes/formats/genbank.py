@@ -41,7 +41,7 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed by gzip or not; a file object may be binary or text, and is left open.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def read_genomes(
     stop_codon: str = "auto",
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
-    """Read all sequences with the transcripts on them, one at a time.
+    """Read all sequences with the transcripts on them, one at a time, in the order of their file.
 
     Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
@@ -39,7 +39,7 @@ def read_genomes(
     ----------
     annotation : path or file object
         GFF3 or GTF if there are `sequences`; else GFF3 with ``##FASTA``, which begins with ``##gff-version``,
-        or GenBank. Compressed by gzip or not.
+        or GenBank. As those of `sequences` it may be compressed by gzip.
     sequences : path or file object, optional
         FASTA.
     stop_codon : {"auto", "included", "excluded"}
@@ -115,6 +115,11 @@ def read_sequences(
         Compressed by gzip or not.
     skipped : function of DataError, optional
         Called with the error of each record that cannot be read, which is left out; else it is raised.
+
+    Raises
+    ------
+    DataError
+        As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
     """
     lines = Lines(source, strip=False)
     is_genbank = _first_of(lines).startswith("LOCUS")

@@ -47,7 +47,7 @@ class GeneAnnotation:
     Attributes
     ----------
     transcripts : dict of str to tuple of Transcript
-        By contig, on each by start.
+        By contig, in the order of the file; on each by start.
     skipped : tuple of Skipped
         Transcripts of the file that could not be used.
     circular : frozenset of str
@@ -87,7 +87,7 @@ def read_annotation(source: Source | Lines) -> GeneAnnotation:
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed by gzip or not; a file object may be binary or text, and is left open.
     """
     lines = source if isinstance(source, Lines) else Lines(source)
     # the first feature tells: programs that write GTF may name no format in the first lines
@@ -117,7 +117,7 @@ def read_gff3(source: Source | Lines) -> GeneAnnotation:
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed by gzip or not; a file object may be binary or text, and is left open.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def read_gtf(source: Source | Lines) -> GeneAnnotation:
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed by gzip or not; a file object may be binary or text, and is left open.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class Hint(NamedTuple):
     ----------
     contig : str
     kind : {"intron", "CDS", "start", "stop", "donor", "acceptor"}
-        The ends of a CDS need not be those of an exon.
+        The ends of a CDS need not be those of an exon; at donors introns begin, at acceptors they end.
     start, end : int
         0-based, half-open.
     strand : {"+", "-", "."}
@@ -81,8 +81,8 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 
     Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
     ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
-    have them. ``mult`` is the support, 1 by default. Between the CDS of one ``Parent``, or ``transcript_id``,
-    are introns. The support of STAR is the number of reads.
+    have them, and no others, such as ``exonpart``. ``mult`` is the support, 1 by default. Between the CDS of
+    one ``Parent``, or ``transcript_id``, are introns. The support of STAR is the number of reads.
 
     Parameters
     ----------

@@ -35,18 +35,18 @@ class Transcript:
         Name of the sequence that it lies on.
     strand : {"+", "-"}
     exons : tuple of (int, int)
-        Start and end of each coding part, start and stop codon included; 0-based, half-open, ascending along
-        the contig on either strand.
+        Start and end of each coding part, start and stop codon included, untranslated parts left out;
+        0-based, half-open, ascending along the contig on either strand.
     name, gene : str
         Transcripts of one gene share the latter.
     score : float, optional
         How sure a prediction is.
     partial : (bool, bool)
-        Whether a prediction goes on before its start and behind its end, along the contig.
+        Whether a prediction goes on before its start and behind its end, along the contig, as at ends of it.
     notes : tuple of (str, str)
         What else is known of it, by name, as in the last column of GFF3.
     phase : int
-        Bases at its beginning, by strand, of a codon that begins before it.
+        Bases at its beginning, by strand, of a codon that begins before it, if it is partial there.
     code : int, optional
         NCBI's number of its genetic code, where a file says so, or predictions have another than 11.
     """
@@ -85,10 +85,12 @@ class Transcript:
 
     @property
     def start(self) -> int:
+        """First position of the coding parts, from 0."""
         return self.exons[0][0]
 
     @property
     def end(self) -> int:
+        """Position behind the coding parts."""
         return self.exons[-1][1]
 
     @property
@@ -98,6 +100,7 @@ class Transcript:
 
     @property
     def length(self) -> int:
+        """Number of coding bases."""
         return sum(b - a for a, b in self.exons)
 
     @property
@@ -116,14 +119,15 @@ class Transcript:
     def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
         """Translation of the whole codons, without the stop codon at the end.
 
-        A start codon at the beginning gives M, unless it goes on before it. An unknown residue is X.
+        A start codon at the beginning gives M, unless it goes on before it. An unknown residue is X. Bases
+        before the first and behind the last whole codon are left out.
 
         Parameters
         ----------
         sequence : str
             That of the contig.
         code : int
-            NCBI's number of the genetic code: 11 is that of bacteria and archaea.
+            NCBI's number of the genetic code: 1 the standard code, 11 that of bacteria and archaea.
         starts : collection of str, optional
             Start codons, in upper case; by default all those of the code.
         """
@@ -163,7 +167,7 @@ class AnnotatedSequence:
     ----------
     name : str
     sequence : str
-        In the letters of the file, upper or lower case.
+        In the letters of the file: lower case, which often marks repeats, is kept.
     transcripts : tuple of Transcript
         By start.
     skipped : tuple of Skipped
@@ -186,11 +190,13 @@ class AnnotatedSequence:
 
 
 def check_name(text: str) -> None:
+    """Refuse a name that is empty, or holds what is no text."""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
 
 
 def along_strand(bases: str, strand: str) -> str:
+    """Bases as they are read along a strand."""
     along: str = bases if strand == "+" else reverse_complement(bases)
     return along
 
@@ -210,10 +216,12 @@ def genetic_code(code: int) -> CodonTable.CodonTable:
 
 
 def by_position(transcripts: Iterable[Transcript]) -> tuple[Transcript, ...]:
+    """Transcripts by start, then by end, then as they were given."""
     return tuple(sorted(transcripts, key=lambda t: (t.start, t.end)))
 
 
 def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
+    """The transcripts of each gene, in the order in which they come."""
     found: dict[str, list[Transcript]] = defaultdict(list)
     for t in transcripts:
         found[t.gene].append(t)
@@ -245,9 +253,9 @@ def coding_problems(
     ----------
     transcript : Transcript
     sequence : str
-        That of the contig.
+        That of the contig, in upper or lower case.
     code : int
-        NCBI's number of the genetic code, for the stop codons.
+        NCBI's number of the genetic code, for the stop codons; a `DataError` if there is none.
     starts : collection of str
         Start codons, in upper case.
     donors : collection of str

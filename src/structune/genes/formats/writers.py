@@ -67,7 +67,8 @@ def gff3_text(transcripts: Iterable[Transcript]) -> str:
     for gene, isoforms in by_gene(given).items():
         if len({(t.contig, t.strand) for t in isoforms}) > 1:
             raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
-        gene, whole = quote(gene, safe=_IN_NAME), _whole(isoforms)
+        # of one transcript the line is that of the transcript: making another one takes as long as the text
+        gene, whole = quote(gene, safe=_IN_NAME), _whole(isoforms) if len(isoforms) > 1 else isoforms[0]
         lines.append(_line(whole, "gene", f"ID=gene:{gene};Name={gene}{_goes_on(whole)}"))
         for t in isoforms:
             name, cut = quote(t.name, safe=_IN_NAME), _goes_on(t)
@@ -152,7 +153,8 @@ def _fasta(t: Transcript, letters: str) -> str:
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
     """Write sequences with their genes as GenBank, with the proteins.
 
-    Names of genes of more than 50 letters are without that of the contig, if they begin with it.
+    Names of genes of more than 50 letters are without that of the contig, if they begin with it: readers put
+    a blank into a name that takes two lines.
 
     Parameters
     ----------
@@ -219,7 +221,8 @@ def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
     """Write transcripts as a table, tab-separated, with a line of names of columns.
 
     Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
-    whether a gene goes on before its start, behind its end, or both. ``notes`` are those of GFF3.
+    whether a gene goes on before its start, behind its end, or both; it is empty for whole genes. ``notes``
+    are those of GFF3.
 
     Parameters
     ----------

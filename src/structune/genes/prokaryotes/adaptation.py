@@ -61,7 +61,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
     genes, _ = graph.best(learner.coef_, whole)
     # a gene that may begin before its sequence does not teach where genes begin: its start may not be seen
     seen = np.where(whole.frame_sums(whole.begin_before) > 0, np.int8(0), genes)
-    learner.starts_ = learn_starts(graph, whole, seen, letters) or starts
+    learner.starts_ = learn_starts(whole, seen, letters) or starts
     learner.set_params(warm_start=finder.warm_start)
     return learner
 

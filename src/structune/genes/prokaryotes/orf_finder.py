@@ -72,7 +72,8 @@ class OrfFinder(StructuredEstimator):
     Attributes
     ----------
     has_introns, needs_tracks, is_of_many : bool
-        Whether genes have introns, numbers come with each base, and organisms are not known.
+        Whether genes have introns, numbers come with each base, and it is for organisms none of which is
+        known.
     """
 
     has_introns = needs_tracks = is_of_many = False
@@ -117,8 +118,8 @@ class OrfFinder(StructuredEstimator):
         ----------
         X : list of str or AnnotatedSequence
         avoid : list of lists of (int, int), optional
-            Start and end of what no gene of each sequence has more than twenty bases of, as `read_regions`
-            reads them.
+            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
+            RNA, as `read_regions` reads them.
         unused : dict of str to Counter of str, optional
             Gets how many regions to "avoid" have no effect, by the reason. By default there is a warning.
 
@@ -126,7 +127,8 @@ class OrfFinder(StructuredEstimator):
         -------
         list of tuples of Transcript
             By start; the score is the probability, None with losses other than "log". A gene that begins
-            before or ends behind what is known of its sequence is `partial`.
+            before or ends behind what is known of its sequence lacks a start or a stop codon, and is marked
+            as `partial`.
 
         Warns
         -----
@@ -184,11 +186,12 @@ class OrfFinder(StructuredEstimator):
 
     @property
     def genetic_code(self) -> tuple[int, tuple[str, ...]]:
-        """NCBI's number of the genetic code, and the start codons of genes, which are fewer than its own."""
+        """NCBI's number of the genetic code, and the start codons of genes: by others that the code has, such
+        as CTG, only parts of genes begin."""
         return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
-        """The same for another genetic code, by NCBI's number: its stop codons count."""
+        """The same for another genetic code, by NCBI's number, which must exist: its stop codons count."""
         self._check_fitted()
         other = copy(self)
         other.set_params(code=code)
@@ -235,6 +238,8 @@ def nearest_node(
     ------
     CapabilityError
         Not a tree of such models, or one without probabilities.
+    DataError
+        There is no such code.
     """
     return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
 

@@ -90,9 +90,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     -----
     Candidates are the start codons ATG, GTG and TTG on both strands, each with the next stop codon in its
     frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
-    are no other start codons, frameshifts, stop codons that are read through, RNA genes or pseudogenes, and
-    sequences are linear. In predictions genes may go beyond the ends of a sequence, and of a gap in it: ten
-    or more unknown bases in a row.
+    are no other start codons, frameshifts, stop codons that are read through, RNA genes or pseudogenes.
+    Sequences are linear: genes across the origin of a circle are not found. In predictions genes may go
+    beyond the ends of a sequence, and of a gap in it: ten or more unknown bases in a row.
     """
 
     _learns_tasks = True
@@ -119,7 +119,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides; letters other than ACGTU are unknown bases.
+            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
         y : list of lists of Transcript, optional
             The genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
@@ -143,7 +143,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
             letters = [encode_letters(text, "example") for text in texts]
             shard = examples.shard
             try:
-                self.starts_ = learn_starts(examples.structure, shard, shard.chosen, letters, _TRUST)
+                self.starts_ = learn_starts(shard, shard.chosen, letters, _TRUST)
             except KeyboardInterrupt:  # weights are learned: they are not to be lost
                 self.status_ = "interrupted"
         return self
@@ -165,7 +165,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         return Encoded(graph, shard, kept, {"graph_": graph, "skipped_": examples.skipped, "starts_": None})
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Learn from sequences that are encoded, all genes of which are known."""
+        """Learn from sequences that are encoded, all genes of which are known; refuses those without."""
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))

@@ -262,7 +262,9 @@ class StartModel:
     Attributes
     ----------
     words, codons, sites, context, neighbours, behind : ndarray
-        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,).
+        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,): of words of two
+        codons in genes, 0 for one with an unknown base; of start codons; of ribosome-binding sites; of the
+        bases around; of the distance of the gene before; and of that of the first start codon of the frame.
     classes : ndarray, shape (3, 3)
         Probabilities of classes: near behind a gene on the same strand, farther behind one, or behind one on
         the other strand.
@@ -352,7 +354,7 @@ def weighed(parts: dict[str, FloatArray]) -> FloatArray:
 
 
 def learn_starts(
-    graph: OrfGraph, shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
+    shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
 ) -> StartModel | None:
     """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
     and `trust` are log odds of the genes' own starts, beside what is seen there."""

@@ -127,6 +127,8 @@ class ScoredSequence(NamedTuple):
         # ends[k]: at which right node the best genes end of those before the k-th outer one; -1 for none
         best = np.maximum.accumulate(np.append(0.0, worth[outer]))
         ends = np.maximum.accumulate(np.append(-1, np.where(best[1:] > best[:-1], outer, -1)))
+        # peaks: of the openings of a strand up to each, the best exit by type
+        peaks = [np.maximum.accumulate(filled.exits[a:b]) for a, b in pairwise(nodes.strand_opening)]
         outer_positions, r = nodes.right_position[outer], int(ends[-1])
         while r >= 0:
             some = np.arange(nodes.right_first[r], nodes.right_last[r])
@@ -139,9 +141,14 @@ class ScoredSequence(NamedTuple):
             types = np.flatnonzero(nodes.left_mask[x] >> np.arange(TYPES) & 1)
             k = types[np.argmax(filled.entries[c, types])]
             first, last = nodes.strand_opening[strand : strand + 2]
-            lengths = nodes.closing_position[c] - nodes.opening_position[first:last]
-            places = self.intron_places(lengths[lengths >= scores.shortest])  # those of the first openings
-            o = first + np.argmax(filled.exits[first : first + places.size, k] + scores.introns[places])
+            # those before `near` are farther away than the longest that is scored: they share a score
+            limits = nodes.closing_position[c] - np.array([scores.longest, scores.shortest - 1], np.int32)
+            near, end = np.searchsorted(nodes.opening_position[first:last], limits)
+            peak = peaks[strand][:near, k]
+            far = np.searchsorted(peak, peak[-1:])  # the first that has the best exit of them, or none
+            some = first + np.append(far, np.arange(near, end))
+            places = self.intron_places(nodes.closing_position[c] - nodes.opening_position[some])
+            o = some[np.argmax(filled.exits[some, k] + scores.introns[places])]
             # right nodes of an opening are at its position
             place = nodes.opening_position[o]
             some = np.arange(*np.searchsorted(nodes.right_position, [place, place + 1]))
@@ -433,7 +440,7 @@ class ExonGraph(Structure):
         np.subtract.at(flat, columns.before, counts.left)
         np.subtract.at(flat, columns.ends, counts.right)
         np.add.at(flat, columns.after, counts.right)
-        return np.cumsum(changes, axis=0)
+        return np.cumsum(changes, axis=0, out=changes)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
         """What is at all sites, as if each were one: windows and flanks alone are not zero."""

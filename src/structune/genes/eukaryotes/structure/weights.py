@@ -77,8 +77,8 @@ class ExonWeights:
     windows, window_order : mapping of str to (int, int), int
         The places around a signal that it looks at, from the first up to before the second.
     flanks, flank_order : mapping of str to tuple of int, int
-        What lies around genes, in parts by the distance from a start or a stop: where each part begins, and
-        where the last one ends.
+        What lies around genes (untranslated exons, promoters, poly-A signals), in parts by the distance from
+        a start or a stop: where each part begins, and where the last one ends.
     intron_bins, exon_bins : tuple of int
         The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
         None: lengths have no weights.

@@ -251,7 +251,7 @@ class Organism:
         self.in_genes = log_words(counts[:-1])
         self.everywhere = log_words(np.sum([count_words(text) for text in texts], axis=0))
         shard = graph.encode(examples.sequences, examples.genes)
-        self.starts = learn_starts(graph, shard, shard.chosen, letters)  # None if there are too few
+        self.starts = learn_starts(shard, shard.chosen, letters)  # None if there are too few
         self.share = gc_share(np.concatenate(texts))
         self.pieces = list(_pieces(genome, texts, graph.rules, rng))
 
@@ -281,9 +281,8 @@ def _pieces(
     sizes = np.array([text.size for text in texts], np.float64)
     whole, spans, others = [], [], []
     for each in genome:
-        sound = {t: len(t.exons) == 1 and not any(t.partial) for t in each.transcripts}
-        whole.append([t for t, is_so in sound.items() if is_so])
-        unsound = [(t.start, t.end) for t, is_so in sound.items() if not is_so]
+        whole.append([t for t in each.transcripts if len(t.exons) == 1 and not any(t.partial)])
+        unsound = [(t.start, t.end) for t in each.transcripts if len(t.exons) > 1 or any(t.partial)]
         unsound += [one.span for one in each.skipped if one.span is not None]
         others.append(np.array(unsound, np.int64).reshape(-1, 2))
         spans.append(np.array([(t.start, t.end) for t in whole[-1]], np.int64).reshape(-1, 2))

@@ -203,8 +203,9 @@ def site_notes(signals: NDArray[np.uint8]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class OrfShard(Shard):
-    """Encoded sequences. Frames are open reading frames with a candidate, those of the forward strand first;
-    candidates come frame by frame. Places of candidates and of ends count within their sequence."""
+    """Encoded sequences, one after the other. Frames are open reading frames with a candidate, those of the
+    forward strand first; candidates come frame by frame. Places of candidates and of ends count within their
+    sequence."""
 
     n_bases: IntArray  # of each sequence
     offsets: IntArray  # (5, n_sequences + 1): where the items of each level begin in each sequence
@@ -234,6 +235,7 @@ class OrfShard(Shard):
         return self.n_bases
 
     def part(self, s: int, level: int) -> slice:
+        """Where the words, frames, ... of a sequence are."""
         return slice(self.offsets[level, s], self.offsets[level, s + 1])
 
     @property
@@ -338,6 +340,7 @@ class OrfShard(Shard):
 
 
 def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen: NDArray[np.int8]) -> None:
+    """Mark the candidates of a sequence that are the genes."""
     part = shard.part(s, CANDIDATES)
     keys = zip(*shard.bounds[part].T.tolist(), shard.reverse[part].tolist(), strict=True)
     places = dict(zip(keys, range(part.start, part.stop), strict=True))

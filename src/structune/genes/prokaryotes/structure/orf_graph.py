@@ -38,7 +38,8 @@ _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 class OrfGraph(Structure):
     """Sets of candidate genes on both strands.
 
-    An output marks the candidates that are genes; neighbours overlap by no more than `rules` allow.
+    An output marks the candidates that are genes. Candidates are start codons, each with the next stop codon
+    in its frame; neighbours overlap by no more than `rules` allow.
 
     Parameters
     ----------
@@ -77,6 +78,7 @@ class OrfGraph(Structure):
         return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
 
     def part(self, w: Array, name: str) -> Array:
+        """A view of the weights of a group."""
         return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ class OrfGraph(Structure):
         Parameters
         ----------
         inputs : list of str
-            Nucleotides; U counts as T, other letters of IUPAC as N.
+            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
         outputs : list of lists of (int, int, str), optional
             First base, the one behind the last, and strand of the genes of each sequence.
         is_open : bool
