@@ -69,7 +69,7 @@ class ConllData:
     name : str
         Of the file.
     separator : str
-        Of columns that are written: a tab if values hold spaces or are empty.
+        Of columns, where they are written: a tab if values hold spaces or are empty.
     """
 
     columns: dict[str, list[str]]
@@ -94,6 +94,7 @@ class ConllData:
 
     @property
     def n_tokens(self) -> int:
+        """Tokens of all sentences."""
         return int(self.lengths.sum())
 
     def sentences(self, column: str) -> list[list[str]]:
@@ -110,7 +111,13 @@ class ConllData:
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
-        """The data with one more, last column, such as the predicted labels: one value a token.
+        """The data with one more, last column, such as the predicted labels.
+
+        Parameters
+        ----------
+        name : str
+        sentences : sequence of sequences
+            One value a token, nested in sentences.
 
         Raises
         ------
@@ -156,7 +163,8 @@ def read_conll(
         A file object may be binary or text.
     columns : sequence of str, optional
         Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any columns by their names.
+        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
+        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
     separator : str or None
         What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
         the first lines tells tabs from white space, and all lines must have the same number of columns.

@@ -421,6 +421,7 @@ class Chain(Structure):
 
     @property
     def n_labels(self) -> int:
+        """Number of labels."""
         return len(self.labels)
 
     @property

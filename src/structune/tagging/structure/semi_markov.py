@@ -198,6 +198,7 @@ class SemiMarkovChain(Structure):
 
     @property
     def n_labels(self) -> int:
+        """Number of labels of segments."""
         return len(self.labels)
 
     @property
