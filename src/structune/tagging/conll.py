@@ -331,7 +331,7 @@ class ColumnLines:
         skipped, is_numbered = self._skipped, layout.numbered
         # All but lines that begin so, or with nothing, are of tokens.
         odd = {b"", b"#", b"-", b" ", b"\t", b"\v", b"\f", (comment or b"")[:1]}
-        last, length, number = n_lines, 0, 0  # tokens of the sentence; what numbers a token
+        last, length, number, n_read = n_lines, 0, 0, 0  # tokens of the sentence; what numbers a token
         line_number = before = 0  # lines, and those of earlier pieces
         # All fields go into one list: a list for each line would take twice the time.
         texts, flat, lengths, lines = _Texts(), list[str](), array("q"), array("q")
@@ -365,10 +365,11 @@ class ColumnLines:
                 fields = line.split(separator)
                 if b'"' in line:
                     self._refuse_quotes(line, f"{self.name}:{line_number}")
-                if len(fields) != self.n_columns or not self._read:
+                if len(fields) != self.n_columns:  # as in the first line
                     self._check_width(len(fields), f"{self.name}:{line_number}", piece)
-                if len(fields) > len(self._read):
-                    del fields[len(self._read) :]
+                    n_read = len(self._read)
+                if len(fields) > n_read:
+                    del fields[n_read:]
                 try:
                     flat += map(texts.__getitem__, fields)
                 except UnicodeDecodeError as error:
