@@ -199,6 +199,8 @@ def test_conllu_with_other_columns(columns):
         message = f"<input>:{line}: found 9 columns, and 10 in CoNLL-U, which the file looks like"
         with pytest.raises(DataError, match=message):
             read(text, columns)
+    with pytest.raises(DataError, match="<input>:1: found 10 columns, expected at least 12"):
+        read(_conllu([1, 2]), ["id", *(f"c{k}" for k in range(11))])
 
 
 def test_other_files_that_number_tokens():

@@ -44,20 +44,20 @@ class CRF(Parameters):
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}
-        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``.
-        The others learn online, and are not here: they warn, and minimise the loss of which they take steps,
-        the margin loss, with a penalty of ``1 / c``.
+        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``, by the same
+        solver here. The others learn online, and are not here: they warn, and minimise the loss of which they
+        take steps, the margin loss, with a penalty of ``1 / c``.
     min_freq : float, optional
         Weights of attribute-label pairs and of transitions whose values add up to less in the training data
         are left out.
     all_possible_states, all_possible_transitions : bool, optional
         Whether pairs and transitions that the training data do not have get weights, too.
     c1 : float, optional
-        Of the L1 penalty ``c1 * |w|``; 0 by default, and of online algorithms.
+        Of the L1 penalty ``c1 * |w|``; 0 by default. The online algorithms have none.
     c2 : float, optional
         Of the L2 penalty; 1 by default.
     max_iterations : int, optional
-        1000 by default. Has no effect on online algorithms, of which they are epochs.
+        1000 by default. Has no effect on the online algorithms, whose iterations are epochs.
     num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
         Have no effect, as those below: they steer solvers that are not here. A warning tells of those given.
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates : optional
@@ -67,8 +67,8 @@ class CRF(Parameters):
     verbose : bool
         Prints a line an iteration.
     model_filename : path, optional
-        Where `fit` saves the model. A file that is there, of structune or of CRFsuite, is loaded when
-        something is predicted before any `fit`.
+        Where `fit` saves the model, in structune's own format. A file that is there, of structune or of
+        CRFsuite, is loaded when something is predicted before any `fit`.
     keep_tempfiles : bool
         Has no effect: there are no temporary files.
 

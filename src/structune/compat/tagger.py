@@ -38,7 +38,9 @@ def as_labels(y: Any) -> list[list[Any]]:
 def as_plain(item: Any) -> Any:
     """A token with bytes as text; with `JOIN` its attributes have the names that python-crfsuite gives them.
 
-    A list or array of numbers, which that refuses, is the attributes ``key:0``, ``key:1``, ...
+    These are ``key:value`` of a string and of each string in a list or set, and ``key:name`` of what is in a
+    dict below. A list or array of numbers, which python-crfsuite refuses, is the attributes ``key:0``,
+    ``key:1``, ...
     """
     if isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping):
         return list(map(_decoded, item))

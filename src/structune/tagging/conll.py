@@ -43,9 +43,8 @@ _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
 _BOM = b"\xef\xbb\xbf"
 _DOCSTART = b"-DOCSTART-"
-_JOINT = re.compile(
-    rb"\d+([-.])\d+(?=\s|\Z)"
-)  # numbers of CoNLL-U: 2-3 of multiword tokens, 4.1 of empty nodes
+# CoNLL-U numbers multiword tokens 2-3 and empty nodes 4.1.
+_JOINT = re.compile(rb"\d+([-.])\d+(?=\s|\Z)")
 _FIRST_NUMBER = re.compile(rb"\d{1,18}")
 _NUMBER_NAMES = ("id", "i", "n", "no", "nr", "num", "number", "index", "idx", "c0", "_")
 _QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, but not those that hold quotes
@@ -70,7 +69,7 @@ class ConllData:
     name : str
         Of the file.
     separator : str
-        Of columns that are written: a tab if values hold spaces or are empty.
+        Of columns, where they are written: a tab if values hold spaces or are empty.
     """
 
     columns: dict[str, list[str]]
@@ -95,6 +94,7 @@ class ConllData:
 
     @property
     def n_tokens(self) -> int:
+        """Tokens of all sentences."""
         return int(self.lengths.sum())
 
     def sentences(self, column: str) -> list[list[str]]:
@@ -111,7 +111,13 @@ class ConllData:
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
-        """The data with one more, last column, such as the predicted labels: one value a token.
+        """The data with one more, last column, such as the predicted labels.
+
+        Parameters
+        ----------
+        name : str
+        sentences : sequence of sequences
+            One value a token, nested in sentences.
 
         Raises
         ------
@@ -157,7 +163,8 @@ def read_conll(
         A file object may be binary or text.
     columns : sequence of str, optional
         Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any columns by their names.
+        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
+        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
     separator : str or None
         What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
         the first lines tells tabs from white space, and all lines must have the same number of columns.
@@ -298,9 +305,10 @@ class ColumnLines:
         try:
             for columns, lengths, lines in self._sentences(n_lines):
                 if separator is None:
-                    values = set(chain.from_iterable(columns.values()))
-                    has_breaks = any(not value or _BREAKS.search(value) for value in values)
-                    separator = TAB if has_breaks and self.layout.separator == TAB else self.layout.written
+                    needs_tabs = self.layout.separator == TAB and any(
+                        not value or _BREAKS.search(value) for value in set(chain(*columns.values()))
+                    )
+                    separator = TAB if needs_tabs else self.layout.written
                 yield ConllData(columns, np.array(lengths), np.array(lines), self.name, separator)
         except DataError as error:
             raise named_by_look(error, self._head, COLUMNS) from None
@@ -319,19 +327,23 @@ class ColumnLines:
                 f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
                 "label's last, or make a file of other columns"
             )
-        self.n_columns, separator, comment = len(names), _bytes(layout.separator), _bytes(layout.comment)
+        separator, comment = _bytes(layout.separator), _bytes(layout.comment)
         skipped, is_numbered = self._skipped, layout.numbered
-        last, length, number = n_lines, 0, 0  # tokens of the sentence; what numbers a token
+        # All but lines that begin so, or with nothing, are of tokens.
+        odd = {b"", b"#", b"-", b" ", b"\t", b"\v", b"\f", (comment or b"")[:1]}
+        last, length, number, n_read = n_lines, 0, 0, 0  # tokens of the sentence; what numbers a token
         line_number = before = 0  # lines, and those of earlier pieces
         # All fields go into one list: a list for each line would take twice the time.
         texts, flat, lengths, lines = _Texts(), list[str](), array("q"), array("q")
         for piece in self._whole_pieces():
             for line_number, line in enumerate(piece.splitlines(), before + 1):
-                is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
-                if is_metadata or (comment and line.startswith(comment)):
-                    skipped["comment"] += 1
-                    continue
-                is_blank, begins = not line.strip() or line.startswith(_DOCSTART), False
+                is_blank = begins = False
+                if is_numbered or line[:1] in odd:
+                    is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
+                    if is_metadata or (comment and line.startswith(comment)):
+                        skipped["comment"] += 1
+                        continue
+                    is_blank = not line.strip() or line.startswith(_DOCSTART)
                 if is_numbered and not is_blank:
                     if joint := _JOINT.match(line):
                         skipped[joint[1].decode()] += 1
@@ -353,9 +365,11 @@ class ColumnLines:
                 fields = line.split(separator)
                 if b'"' in line:
                     self._refuse_quotes(line, f"{self.name}:{line_number}")
-                if len(fields) != self.n_columns or not self._read:
+                if len(fields) != self.n_columns:  # as in the first line
                     self._check_width(len(fields), f"{self.name}:{line_number}", piece)
-                del fields[len(self._read) :]
+                    n_read = len(self._read)
+                if len(fields) > n_read:
+                    del fields[n_read:]
                 try:
                     flat += map(texts.__getitem__, fields)
                 except UnicodeDecodeError as error:
@@ -376,7 +390,7 @@ class ColumnLines:
         return {name: flat[places[name] :: n] for name in self.columns or ()}
 
     def _whole_pieces(self) -> Iterator[bytes]:
-        """Lines with tokens, some at a time."""
+        """Whole lines, some at a time, without a header and marks of byte order."""
         for k, piece in enumerate(self._pieces):
             if k == 0 and self.layout.header:
                 piece = piece[len(re.split(rb"[\r\n]", piece, maxsplit=1)[0]) :]
@@ -396,9 +410,7 @@ class ColumnLines:
 
     def _check_width(self, n: int, place: str, piece: bytes) -> None:
         """Name all columns by the first line, if none are named; raise `DataError` for wrong lines."""
-        layout, hint = self.layout, ""
-        if layout.comment is None and re.search(rb"(?:^|[\r\n])#", piece):  # if a look was had
-            hint = "; --comment '#' (in Python comment='#') skips lines that begin with #"
+        layout = self.layout
         if not self._read:
             if n > _MOST_COLUMNS:
                 raise DataError(
@@ -406,20 +418,22 @@ class ColumnLines:
                     "or the names of the first ones, which are to be read"
                 )
             self._read = self.columns = [f"c{k}" for k in range(n)]
-        n_wanted = len(self._read)
-        is_odd = layout.even and 0 < self.n_columns != n
-        if is_odd and (layout.names or (n >= n_wanted and not self._reads_all)):
+        n_wanted, n_known = len(self._read), self.n_columns or len(layout.names)
+        is_wide, is_odd = n >= n_wanted and not self._reads_all, layout.even and 0 < n_known != n
+        if is_odd and (layout.names or is_wide):
             known = "in CoNLL-U, which the file looks like" if layout.names else "in the lines before"
-            is_wide = n >= n_wanted and not self._reads_all
             way_out = "With --separator (separator=) lines may have different numbers of columns"
-            raise DataError(
-                f"{place}: found {n} columns, and {self.n_columns} {known}. Columns are separated "
-                f"by {_named(layout.separator)}. {way_out if is_wide else 'Mend the line'}{hint}"
-            )
-        if is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
+            wrong = f"{n} columns, and {n_known} {known}. Columns are separated by {_named(layout.separator)}"
+            wrong += f". {way_out if is_wide else 'Mend the line'}"
+        elif is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
             least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
-            raise DataError(f"{place}: found {n} columns, expected {least}{n_wanted} ({names}){hint}")
-        self.n_columns = n
+            wrong = f"{n} columns, expected {least}{n_wanted} ({names})"
+        else:
+            self.n_columns = n
+            return
+        if layout.comment is None and re.search(rb"(?:^|[\r\n])#", piece):  # if a look was had
+            wrong += "; --comment '#' (in Python comment='#') skips lines that begin with #"
+        raise DataError(f"{place}: found {wrong}")
 
     def _tell(self) -> None:
         """Warn of what was skipped because of a look."""

@@ -60,12 +60,12 @@ class SegmentTagger(LabelPredictions):
         Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default
         ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
     gazetteers : dict of str to collection of str, optional
-        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry.
-        Lists set after `fit` hold in prediction.
+        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry, in
+        the same case. Lists set after `fit` hold in prediction.
     segment_features : callable, optional
         Function that computes features of your own. It is called with the words of a sequence (list of str),
         and start and stop of each segment up to the longest, and returns a list of str such as
-        ``"initials=JFK"``. It is no part of model files; set it again after loading.
+        ``"initials=JFK"``. It should be quick. It is no part of model files; set it again after loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
     cv : float, int, or splitter

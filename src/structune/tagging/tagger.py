@@ -73,7 +73,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Whether starts and ends of sequences have weights.
     order : {1, 2}
         Number of labels before a token's own that its score depends on. With 2, three labels in a row have
-        weights, too: the group ``trigrams``. Time then grows with the cube of the number of labels.
+        weights, too, chosen as `transitions` says: the group ``trigrams``. Time then grows with the cube of
+        the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Transitions of labels that cannot happen, in training and in prediction. "bio" and "bioes": those that
         break this scheme, such as O to I-x. In a list, None as a label stands for the start or end. Set after
@@ -119,7 +120,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     skipped_ : list of (int, str)
         Training sequences that were left out, and why; at most a thousand.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
+        "infeasible" if constraints could not be met.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 
@@ -153,8 +155,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Parameters
         ----------
         X : list of sequences, AttributeTable, or (matrix, lengths)
-            A sequence is a list of tokens, a token a list of strings or a dict. Or it is an array of numbers,
-            one row a token, as a matrix, sparse or dense, has one; their weights are one group.
+            A sequence is a list of tokens, a token a list of strings or a dict; or it is an array of numbers.
+            Arrays, and matrices, sparse or dense, have one row a token; their weights are one group.
         y : list of sequences of labels
             A label is a str; None where it is unknown; a set or list of str where it is one of these.
         sample_weight : array-like, shape (n_sequences,), optional

@@ -195,6 +195,7 @@ class AttributeTable:
 
     @property
     def n_tokens(self) -> int:
+        """Tokens of all sequences."""
         return self.indptr.size - 1
 
     @classmethod
@@ -204,10 +205,11 @@ class AttributeTable:
         Parameters
         ----------
         X : iterable of sequences
-            A token is an iterable of strings, attributes of value 1, or a mapping. There a number or bool is
-            the value of the attribute named by the key, a string, or each of several, the attribute
-            ``key=string``, and what a nested mapping has begins with ``key=``. A list, tuple or array of
-            numbers has the values of the attributes ``key:0``, ``key:1``, ...
+            A token is an iterable of strings, attributes of value 1, or a mapping. In a mapping a number is
+            the value of the attribute named by the key; a bool counts as 0 or 1. A string, and each string in
+            a list, tuple, array or set, is the attribute ``key=string``. Names in a nested mapping begin with
+            ``key=``. A list, tuple or array of numbers has the values of the attributes ``key:0``, ``key:1``,
+            ...
         join : str
             What stands between a key and a string.
 

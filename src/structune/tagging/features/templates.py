@@ -371,6 +371,10 @@ def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
     tags : sequence of str
         Columns of what is known about each word, such as its part of speech.
 
+    Returns
+    -------
+    list of Template
+
     Raises
     ------
     DataError

@@ -56,7 +56,7 @@ from structune.tagging.structure.shard import (
     wrong_tokens,
 )
 
-_FEW = 1 << 10  # attributes of tokens, which take longer to lay out than to score one by one
+_FEW = 1 << 10  # attributes of tokens that take less time to score one by one than to lay out as a shard
 _NOTHING = np.empty(0)
 
 
@@ -128,11 +128,12 @@ class LinearPosterior(Posterior):
         transition, transposed, _, _ = self.moves.potentials
         slope, n = transition * direction.transition, transition.shape[0]
         longest = int(np.diff(self.offsets).max(initial=0))
+        forth, back = np.vstack((transition, slope)), np.vstack((slope.T, transposed))
+        lefts, rights = np.empty((2, longest, 2, n))
         rows, relative = np.empty_like(scores), np.zeros_like(transition)
         kernels.tangent(
-            self.offsets, self.tables, np.vstack((transition, slope)), np.vstack((slope.T, transposed)),
-            direction.start, direction.end, self.weights, lanes_for(scores.dtype, n),
-            *np.empty((2, longest, 2, n)), scores, rows, relative,
+            self.offsets, self.tables, forth, back, direction.start, direction.end, self.weights,
+            lanes_for(scores.dtype, n), lefts, rights, scores, rows, relative,
         )  # fmt: skip
         return rows, transition * relative + direction.transition * self.counts
 
@@ -149,9 +150,11 @@ class LogPosterior(Posterior):
         longest, dtype = int(np.diff(offsets).max(initial=0)), scores.dtype
         log_z, rows = np.empty(offsets.size - 1, dtype), np.empty_like(scores)
         counts, ends = np.zeros_like(transition), np.zeros_like(end)
+        alpha, beta = np.empty((2, longest, *end.shape), dtype)
+        terms, peaks = np.empty(end.size, dtype), np.empty(longest)
         log_domain.expectations(
-            offsets, scores, start, transition, end, weights, *np.empty((2, longest, *end.shape), dtype),
-            np.empty(end.size, dtype), np.empty(longest), log_z, rows, counts, ends,
+            offsets, scores, start, transition, end, weights, alpha, beta, terms, peaks,
+            log_z, rows, counts, ends,
         )  # fmt: skip
         super().__init__(log_z, rows, moves.counts(counts, ends))
 
@@ -179,8 +182,8 @@ class Weighted:
     opened: OpenWeights
     moves: MoveScores
     shard: ChainShard
-    weights: FloatArray  # of sequences, in what is expected; none where nothing is
-    within: bool  # partial labels
+    weights: FloatArray  # of sequences, in expected counts; without cells where nothing is counted
+    within: bool  # whether sums are over the labellings that partial labels allow
 
 
 class Chain(Structure):
@@ -418,6 +421,7 @@ class Chain(Structure):
 
     @property
     def n_labels(self) -> int:
+        """Number of labels."""
         return len(self.labels)
 
     @property
@@ -598,7 +602,7 @@ class Chain(Structure):
         return runs_of_sequences(shard.offsets, max(1, n_cells // self._n_states))
 
     def _check_room(self, shard: ChainShard, n_tables: int, n_marginals: int = 0) -> None:
-        """Of so many tables of states, beside the scores of labels."""
+        """Refuse sequences without memory for so many tables of states, and of labels, beside the scores."""
         cells = (1 + n_marginals) * self.n_labels + n_tables * self._n_states
         check_room(shard, 8.0 * cells, self.n_labels)
 
@@ -646,15 +650,17 @@ class Chain(Structure):
         n, dtype, lengths = self.n_labels, opened.w.dtype, shard.sizes()[start:stop]
         bounds = np.array([start, *(block.stop for block in blocks)]) - start
         log_z, fits = np.zeros(stop - start, dtype), np.empty(len(blocks), bool)
-        edges, transitions = np.zeros((2, n), dtype), np.zeros((n * bool(under.weights.size), n), dtype)
+        # Without weights nothing is counted, of which an array without cells tells the kernel.
+        edges, transitions = np.zeros((2, n), dtype), np.zeros((n if under.weights.size else 0, n), dtype)
         nothing = np.empty((0, n), dtype)
         counts = (nothing, nothing[:, 0]) if tokens is None else (tokens.dense, tokens.w)
+        allowed = shard.allowed if under.within else np.empty((0, n), bool)
+        scratch, peaks = np.empty((int(lengths.max()), n), dtype), np.empty(stop - start)
         kernels.expectations(
-            bounds, shard.offsets[start : stop + 1], self.pairs.arrays(shard.rows),
-            shard.allowed if under.within else np.empty((0, n), bool), under.weights[start:stop],
-            (opened.dense, opened.w), moves.potentials, moves.spread, self._reach(under.within),
-            self._safe_range, lanes_for(dtype, n), *tables, np.empty((int(lengths.max()), n), dtype),
-            np.empty(stop - start), log_z, fits, counts, 1, edges, transitions,
+            bounds, shard.offsets[start : stop + 1], self.pairs.arrays(shard.rows), allowed,
+            under.weights[start:stop], (opened.dense, opened.w),
+            moves.potentials, moves.spread, self._reach(under.within), self._safe_range,
+            lanes_for(dtype, n), *tables, scratch, peaks, log_z, fits, counts, 1, edges, transitions,
         )  # fmt: skip
         # The kernel counts transitions relative to their potential, exp(score - peak).
         transitions *= moves.potentials[0][: len(transitions)]
@@ -669,6 +675,7 @@ class Chain(Structure):
             log_z, fits, _, counts = self._linear_sums(under, [block], (tables, rows))
             if fits[0]:
                 return LinearPosterior(log_z, rows, counts, under.moves, offsets, weights, tables)
+            del tables, rows  # before the log domain takes as much memory
         return LogPosterior(under.moves, *self._scores_of(under, block), weights)
 
     def _posteriors(
@@ -717,9 +724,10 @@ class Chain(Structure):
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
         """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
-        posteriors = list(self._posteriors(w, shard, shard.weights, within))
-        for _, posterior in posteriors:
+        posteriors = []
+        for block, posterior in self._posteriors(w, shard, shard.weights, within):
             posterior.rows = None
+            posteriors.append((block, posterior))
 
         def product(v: FloatArray) -> FloatArray:
             out = np.zeros(self.n_weights)
@@ -751,8 +759,10 @@ class Chain(Structure):
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
         """Probability of each label at each token, shape (n_tokens, n_labels)."""
         self._check_room(shard, self._tables[1], 1)
-        found = [posterior.rows for _, posterior in self._posteriors(w, shard, np.ones(len(shard)))]
-        return np.concatenate([np.empty((0, self.n_labels)), *found])
+        out = np.empty((shard.n_parts, self.n_labels))
+        for block, posterior in self._posteriors(w, shard, np.ones(len(shard))):
+            out[int(shard.offsets[block.start]) : int(shard.offsets[block.stop])] = posterior.rows
+        return out
 
     def segment_probability(
         self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]

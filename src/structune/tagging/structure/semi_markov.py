@@ -198,6 +198,7 @@ class SemiMarkovChain(Structure):
 
     @property
     def n_labels(self) -> int:
+        """Number of labels of segments."""
         return len(self.labels)
 
     @property
@@ -380,8 +381,8 @@ class SemiMarkovChain(Structure):
         n_cells = n_columns + 2 * len(self.tags) + (5 * max(n_best, 1) - 1) * self.n_labels
         check_room(shard, 8.0 * n_cells, self.n_labels)
         opened, n_tokens = self._opened(w), max(1, _BLOCK_CELLS // n_columns)
-        for sequences in runs_of_sequences(shard.offsets, 1 if n_best else n_tokens):
-            yield Block(self, opened, shard, sequences, cost)
+        runs = runs_of_sequences(shard.offsets, 1 if n_best else n_tokens)
+        return (Block(self, opened, shard, sequences, cost) for sequences in runs)
 
     def _add(
         self, out: Array, counts: list[OpenWeights], block: Block, rows: Any, lengths: Array, moves: Any,
@@ -473,8 +474,9 @@ class SemiMarkovChain(Structure):
 
     def marginals(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
         """Probability of each tag at each token, shape (n_tokens, n_tags)."""
+        blocks = self._blocks(w, shard)  # or an error, before any memory is taken
         out = np.empty((shard.n_parts, len(self.tags)))
-        for block in self._blocks(w, shard):
+        for block in blocks:
             block.to_probabilities(np.ones(len(shard)))
             out[block.tokens] = block.rows()[0]
         return out
