@@ -16,7 +16,7 @@ demo: .venv/installed
 	$(BIN)/python examples/demo.py
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto
 
 # What is drawn at random, for long: an hour and a half on one core. The suite has a short run of each.
 stress: .venv/installed

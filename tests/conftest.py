@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,17 +17,17 @@ settings.register_profile(
 settings.load_profile("structune")
 
 
-def pytest_collection_modifyitems(config, items):
-    """One file of each room after the other: workers that are in one room both compile its kernels."""
-    if not hasattr(config, "workerinput"):
-        return
-    files, turn = Counter(item.path for item in items), Counter()
-    turns = {}
-    for path, _ in files.most_common():  # the largest first: at the end no worker waits long for another
-        room = path.relative_to(config.rootpath / "tests").parts[0]
-        turns[path] = turn[room], path
-        turn[room] += 1
-    items.sort(key=lambda item: turns[item.path])
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A kind whose kernels take long to compile is tested by one worker, or two would compile the same."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByKind(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            room = nodeid.split("/")[1]
+            return room if room in ("tagging", "rna", "alignment", "genes") else nodeid.split("::")[0]
+
+    return ByKind(config, log)
 
 
 def _no_download(file, url):

@@ -15,7 +15,7 @@ from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.structure import inference as alignment_inference
 from structune.cli import terminal as cli_terminal
 from structune.rna.structure import decoding, inference
-from structune.running.monitor import Bars, longest_step, step
+from structune.running.progress import Bars, longest_step, step
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from structune.running.monitor import Bars, longest_step
+from structune.running.progress import Bars, longest_step
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -15,7 +15,7 @@ from numba.core import event
 from structune.errors import DataError
 from structune.kernels.jit import machine_code, make_writable, whole_cache
 from structune.kinds import find_kind, kinds
-from structune.running.monitor import Bars
+from structune.running.progress import Bars
 
 
 def run(words: Sequence[str] | None) -> None:

@@ -3,7 +3,7 @@
 - ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
 - ``dask_executor``: a Dask cluster
 - ``memory``: how much there is, batches of items, and work on items as they come
-- ``monitor``: Ctrl-C, time budgets, records, bars, how far within one long example
+- ``monitor``: Ctrl-C, time budgets, records; ``progress``: bars, how far within one long example
 - ``checkpoints``: work that goes on
 """
 

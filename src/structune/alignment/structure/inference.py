@@ -20,7 +20,7 @@ from structune.alignment.kernels.sums import Below, Cells, Domain, Factors, Rows
 from structune.alignment.structure.features import FeatureSet, SequenceFeatures, Uses
 from structune.errors import DataError
 from structune.running.memory import held_memory, require_memory
-from structune.running.monitor import step
+from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
 LOST = 1e-9  # share of the partition function that may be lost to the limits of a double

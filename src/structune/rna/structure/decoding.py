@@ -16,7 +16,7 @@ from structune.rna.structure.features import STARTS, Potentials
 from structune.rna.structure.inference import Chart, share_below
 from structune.rna.structure.space import Space, n_cells, row_of, rows_of
 from structune.running.memory import require_memory
-from structune.running.monitor import step
+from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
 # The search for the n best structures doubles the loss until there are enough.

@@ -27,7 +27,7 @@ from structune.rna.structure.features import (
     with_ends,
 )
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of, rows_of
-from structune.running.monitor import step
+from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
 # How often scales are tried before sums go to the log domain.
