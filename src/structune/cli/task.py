@@ -28,27 +28,13 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class Rule:
-    """Options that need each other, or that cannot be combined.
-
-    Attributes
-    ----------
-    option : str
-        ``--name``, or ``--name value`` for one of its values.
-    forbids : tuple of str
-        Options, or values of options, that cannot be combined with it.
-    needs : tuple of str
-        Of these at least one, of those that the command has.
-    unless : tuple of str
-        Options, or values of options, with which the rule does not hold.
-    because : str
-        A clause that ends the message.
-    """
+    """Options that need each other, or cannot be combined: ``--name``, or ``--name value`` for a value."""
 
     option: str
-    forbids: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    because: str = ""
+    forbids: tuple[str, ...] = ()  # what cannot be combined with it
+    needs: tuple[str, ...] = ()  # of these at least one, of those that the command has
+    unless: tuple[str, ...] = ()  # options with which the rule does not hold
+    because: str = ""  # a clause that ends the message
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
         """Raise a `DataError` if the options that were given break the rule; `values` are those of all."""
@@ -74,30 +60,14 @@ def _holds(option: str, values: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a model learns from, once it has been read.
+    """What a model learns from, once it has been read."""
 
-    Attributes
-    ----------
-    data : tuple
-        The arguments of ``fit``.
-    told : list of (str, str)
-        What was read, as the table of the training tells it.
-    options : mapping
-        Arguments of ``fit`` by name, such as groups.
-    header : mapping, optional
-        What the model's file keeps beside the model.
-    heard : tuple of classes of warnings
-        Those that `told` tells already.
-    told_after : function without arguments, optional
-        More of `told`, once the model is fitted.
-    """
-
-    data: tuple[Any, ...]
-    told: list[tuple[str, str]]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    header: Mapping[str, Any] | None = None
-    heard: tuple[type[Warning], ...] = ()
-    told_after: Callable[[], list[tuple[str, str]]] | None = None
+    data: tuple[Any, ...]  # the arguments of ``fit``
+    told: list[tuple[str, str]]  # what was read, as the table of the training tells it
+    options: Mapping[str, Any] = field(default_factory=dict)  # arguments of ``fit`` by name, such as groups
+    header: Mapping[str, Any] | None = None  # what the model's file keeps beside the model
+    heard: tuple[type[Warning], ...] = ()  # warnings that `told` tells already
+    told_after: Callable[[], list[tuple[str, str]]] | None = None  # more of it, once the model is fitted
 
 
 class Scores(Protocol):
@@ -110,29 +80,15 @@ class Scores(Protocol):
 
 @dataclass(frozen=True)
 class OwnCommand:
-    """A command that one kind alone has, such as ``fold``.
+    """A command that one kind alone has, such as ``fold``."""
 
-    Attributes
-    ----------
-    about : tuple of str
-        Paragraphs of its help, the first in one line.
-    inputs : str
-        The help of its files; none given are standard input.
-    options : tuple of dataclass
-        Made by `structune.cli.fields.option`. One that is called ``model`` is MODEL of ``predict``.
-    metavar : str
-        How the help calls the files; without brackets at least one is required.
-    work : callable
-        Called with the files, and with an instance of each of `options`; returns the exit code.
-    rules : tuple of Rule
-    """
-
-    about: tuple[str, ...]
-    inputs: str
+    about: tuple[str, ...]  # paragraphs of its help, the first in one line
+    inputs: str  # the help of its files; none given are standard input
+    # dataclasses made by `structune.cli.fields.option`; one called ``model`` is MODEL of ``predict``
     options: tuple[type, ...]
-    work: Callable[..., int]
+    work: Callable[..., int]  # of the files and an instance of each of `options`; returns the exit code
     rules: tuple[Rule, ...] = ()
-    metavar: str = "[FILE...]"
+    metavar: str = "[FILE...]"  # without brackets at least one file is required
 
 
 class Task:

@@ -29,24 +29,14 @@ class Rotation:
     V, orthonormal, spans it: the weights v of X V have the norm and the scores that V v have of X. So fits,
     held-out losses and their gradients in the precision are what they were; only norms that are not
     Euclidean differ, and what counts weights. With X X' = U L U', V is X' U L^-1/2, and X V is U L^1/2.
-
-    Attributes
-    ----------
-    design : Design
-        Group by group.
-    names, labels : list of str
-        Of its features, and of their groups.
-    parts : list of (ndarray of int64, slice, ndarray of shape (n_examples, n_kept) or None)
-        Features of each group, those of `design`, and U L^-1/2 where they were turned.
-    given : Design
-        X.
     """
 
-    design: Design
-    names: list[str]
-    labels: list[str]
+    design: Design  # X V, group by group
+    names: list[str]  # of its features
+    labels: list[str]  # of the groups of these
+    # features of each group, those of `design`, and U L^-1/2, (n_examples, n_kept), where they were turned
     parts: list[tuple[IntArray, slice, FloatArray | None]]
-    given: Design
+    given: Design  # X
 
     @staticmethod
     def may_pay(design: Design) -> bool:

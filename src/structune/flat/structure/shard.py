@@ -209,20 +209,11 @@ class Design:
 
 @dataclass(frozen=True)
 class FlatShard(Shard):
-    """Encoded examples.
-
-    Attributes
-    ----------
-    design : Design
-    outputs : ndarray, shape (n_examples,) or (0,)
-        Class indices or values; empty if they are not known.
-    n_scores : int
-        Scores of an example.
-    """
+    """Encoded examples."""
 
     design: Design
-    outputs: Array
-    n_scores: int
+    outputs: Array  # (n_examples,), class indices or values; (0,) if they are not known
+    n_scores: int  # of an example
 
     @property
     def nbytes(self) -> int:

@@ -73,31 +73,15 @@ class NodeArrays(_Arrays):  # type: ignore[misc, valid-type]
 
 @dataclass(frozen=True)
 class ExonShard(SequenceShard):
-    """Encoded sequences, one after the other.
+    """Encoded sequences, one after the other."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n_sequences + 1,)
-        Positions of sequence s are ``starts[s]:starts[s + 1]``.
-    letters : ndarray of int8, shape (n_positions,)
-        Places in `nucleotides.LETTERS`.
-    words, reverse_words : ndarray of int16, shape (n_positions,)
-        As `kernels.words.words` numbers them.
-    tracks : ndarray, shape (n_positions, n_tracks)
-    paths : ndarray of int8, shape (n_positions,) or (0,)
-        The column that emits each position. Empty without outputs.
-    tables : ndarray of int8, shape (n_sequences,)
-        Which of the tables of a `Scaling` each is scored by.
-    nodes : NodeArrays
-    """
-
-    starts: IntArray
-    letters: NDArray[np.int8]
-    words: NDArray[np.int16]
+    starts: IntArray  # (n_sequences + 1,): positions of sequence s are starts[s]:starts[s + 1]
+    letters: NDArray[np.int8]  # (n_positions,): places in `nucleotides.LETTERS`
+    words: NDArray[np.int16]  # (n_positions,): as `kernels.words.words` numbers them
     reverse_words: NDArray[np.int16]
-    tracks: FloatArray
-    paths: NDArray[np.int8]
-    tables: NDArray[np.int8]
+    tracks: FloatArray  # (n_positions, n_tracks)
+    paths: NDArray[np.int8]  # (n_positions,): the column that emits each; (0,) without outputs
+    tables: NDArray[np.int8]  # (n_sequences,): which of the tables of a `Scaling` each is scored by
     nodes: NodeArrays
 
     @property

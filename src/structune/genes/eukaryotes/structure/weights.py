@@ -293,16 +293,10 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The weights of a graph of exons from scales of tables, and deviations.
-
-    Parameters
-    ----------
-    weights : ExonWeights
-    tables : ndarray, shape (n_tables, len(weights))
-        Log odds: the first counted in all examples, the others each without some of them.
-    """
+    """The weights of a graph of exons from scales of tables, and deviations."""
 
     weights: ExonWeights
+    # (n_tables, len(weights)), log odds: the first counted in all examples, the others each without some
     tables: FloatArray
 
     @cached_property
