@@ -1,4 +1,4 @@
-"""Which command the words of a command line mean."""
+"""Which command the words of a command line mean, and names of files that commands make."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import structune
-from commands import PROGRAM, fail, succeed
+from commands import PROGRAM, fail, run, succeed
 
 
 def test_without_a_word_it_is_for_taggers(tmp_path):
@@ -60,3 +60,27 @@ def test_a_full_disk_behind_standard_output():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "structune: [Errno 28] No space left on device\n"
+
+
+TWO = ">a\nMKV\n>b\nMV\n"
+DNA = f">a\n{'ATGAAAGCTTAA' * 30}\n"
+CASES = [
+    ("fold", ">a\nGGGAAAUCCC\n", {".txt": "dbn", ".ct": "ct", ".BPSEQ": "bpseq", ".json": "json"}),
+    ("align", TWO, {"": "fasta", ".aln": "clustal", ".stk": "stockholm", ".msf": "msf"}),
+    ("align --multiple", TWO, {".phy": "phylip", ".json": "json"}),
+    ("genes --model pretrained --meta", DNA, {".out": "gff3", ".gbk": "genbank", ".tsv": "tsv"}),
+]
+
+
+@pytest.mark.parametrize(("command", "text", "formats"), CASES)
+def test_the_format_is_asked_for_or_that_of_the_name(tmp_path, command, text, formats):
+    source, found = tmp_path / "in.fa", set()
+    source.write_text(text)
+    for ending, format in formats.items():
+        written = []
+        for name, *given in ((f"a{ending}",), ("b.ct", "--format", format)):
+            assert run(*command.split(), source, "-q", "-o", tmp_path / name, *given).exit_code == 0
+            written.append((tmp_path / name).read_text())
+        assert written[0] == written[1]
+        found.add(written[0])
+    assert len(found) == len(formats)

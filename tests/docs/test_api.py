@@ -1,7 +1,9 @@
-"""The API reference has every public name."""
+"""The API reference has every public name, and examples of docstrings are true."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 from importlib import import_module
 from pathlib import Path
@@ -47,3 +49,18 @@ def test_every_public_name_is_there(module):
         places = [place for place in there if place.rpartition(".")[2] == name]
         assert places, f"docs/api.md does not list {name} below {module}"
         assert named(places[0]) is getattr(import_module(module), name)
+
+
+ROOT = Path(structune.__file__).parent
+MODULES = sorted(
+    ".".join(("structune", *path.relative_to(ROOT).with_suffix("").parts))
+    for path in ROOT.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.attempted
+    assert not done.failed

@@ -25,8 +25,7 @@ def no_network(monkeypatch, tmp_path):
 
 def test_the_data_folder_is_named_by_the_environment(put_data, tmp_path):
     put_data(FILE, "content")
-    assert data_sets.data_folder() == tmp_path
-    assert data_sets.find(FILE) == tmp_path / FILE
+    assert data_sets.find(FILE) == data_sets.data_folder() / FILE == tmp_path / FILE
 
 
 def test_the_data_folder_lies_beside_a_checkout(monkeypatch, tmp_path):

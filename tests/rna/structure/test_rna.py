@@ -1,15 +1,27 @@
 """RNA structures: laws by enumeration, parameters, fits."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import laws
 import loss_laws
-from rnas import problem_of, problems
-from structune.errors import DataError
+from memory_use import asked_and_taken, peak_of
+from real_data import in_data_folder
+from rnas import accuracy, partners, problem_of, problems, random_sequence
+from structune import RNAFolder
+from structune.errors import CapabilityError, DataError
+from structune.rna.examples import Example
+from structune.rna.fold_commands import Recipe
+from structune.rna.formats.contrafold import read_contrafold
+from structune.rna.formats.sequences import RNARecord
+from structune.rna.options import Wanted, Writing
+from structune.rna.structure import rna
+from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
 
 MODELS = {
@@ -94,3 +106,143 @@ def test_settings_are_checked():
             RNA(n)
     with pytest.raises(DataError, match=r"features='all': expected one of \['contrafold', 'extended'\]"):
         RNA(features="all")
+
+
+N = 700
+SEQUENCE = "".join(np.random.default_rng(0).choice(list("ACGU"), N))
+TWO = [SEQUENCE, SEQUENCE[1:]]
+ASKED = {
+    "structure": lambda folder: folder.predict(TWO),
+    "most probable": lambda folder: folder.predict_viterbi(TWO),
+    "several": lambda folder: folder.predict_nbest(TWO, 2),
+    "samples": lambda folder: folder.sample(TWO, 2, random_state=0),
+    "sum": lambda folder: folder.log_partition(TWO),
+    "pairs": lambda folder: folder.pair_probabilities(SEQUENCE),
+    "windows": lambda folder: folder.unpaired_windows(SEQUENCE, 8),
+}
+
+
+DRAWN = Writing(plot="a.png")
+RECIPES = {
+    "pairs": (Wanted(), Writing("pairs")),
+    "samples": (Wanted(samples=3), DRAWN),
+    "several": (Wanted(nbest=3), DRAWN),
+    "windows": (Wanted(), Writing("bases", window=8)),
+    "pseudoknots": (Wanted(pseudoknots=True), DRAWN),
+}
+
+
+@pytest.mark.parametrize("given", [None, Constraints(paired=np.linspace(-1.0, 1.0, N))], ids=["", "evidence"])
+@pytest.mark.parametrize("asked", RECIPES.values(), ids=RECIPES)
+def test_what_the_command_holds(asked, given):
+    recipe = Recipe(RNAFolder.pretrained().set_params(n_jobs=1), "pretrained", *asked)
+    example = Example(RNARecord("a", SEQUENCE), "file", given, np.random.default_rng(0))
+    recipe.fold([example])  # kernels are compiled
+    held, taken = recipe.memory_of(example), peak_of(lambda: recipe.fold([example]))
+    assert 0.7 * taken < held < 1.3 * taken, (held / 1e6, taken / 1e6)
+
+
+@pytest.mark.parametrize("span", [None, 300])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_tables(monkeypatch, ask, span):
+    folder = RNAFolder.pretrained().set_params(max_span=span, n_jobs=1)
+    asked, taken = asked_and_taken(monkeypatch, rna, lambda: ask(folder))
+    assert 0.7 * taken < asked < 1.3 * taken, (asked / 1e6, taken / 1e6)
+
+
+def enumerated(problem, s, size):
+    free, scores = np.array(problem.outputs[s]) < 0, problem.scores[s]
+    shares = np.exp(scores - scores.max())
+    starts = range(problem.shard.sizes()[s] - size + 1)
+    return np.array([shares[free[:, a : a + size].all(axis=1)].sum() for a in starts]) / shares.sum()
+
+
+@settings(max_examples=25)
+@given(problem=problems(noncanonical=True, features="extended") | problems(spread=True))
+def test_windows_are_enumerated(problem):
+    for s in range(len(problem.shard)):
+        for size in (1, 2, 3, 4, 6, 30):
+            found = problem.structure.unpaired_windows(problem.w, problem.shard, s, size)
+            assert_allclose(found, enumerated(problem, s, size), atol=1e-9)
+
+
+def test_windows_of_long_sequences_are_what_no_pair_covers():
+    rng, rna = np.random.default_rng(0), RNA(max_span=40)
+    w, shard = rng.normal(size=rna.n_weights), rna.encode([random_sequence(rng, 3000)])
+    pairs = rna.pair_probabilities(w, shard, 0)
+    free = 1.0 - (pairs + pairs.T).sum(axis=1)
+    assert_allclose(rna.unpaired_windows(w, shard, 0, 1), free, atol=1e-9)
+
+
+def test_windows_beside_pairs_that_must_be_are_refused():
+    rna = RNA()
+    shard = rna.encode(["GGGAAACCC"], constraints=["(.......)"])
+    with pytest.raises(DataError, match="sequence 0: found bases that must pair"):
+        rna.unpaired_windows(np.zeros(rna.n_weights), shard, 0, 2)
+    shard = rna.encode(["GGGAAACCC"])
+    with pytest.raises(CapabilityError, match="weights as large as these"):
+        rna.unpaired_windows(np.full(rna.n_weights, 1e3), shard, 0, 2)
+
+
+def test_windows_of_sequences_whose_halves_differ():
+    """Suffixes are raised often, and windows go over many of them."""
+    rng, rna = np.random.default_rng(0), RNA(max_span=60)
+    w = np.where([name.startswith("helix_stacking") for name in rna.weight_names()], 2.0, 0.0)
+    shard = rna.encode([random_sequence(rng, 800, "GC") + "A" * 2500])
+    for size in (900, 1500):
+        found = rna.unpaired_windows(w, shard, 0, size)
+        assert_allclose(found[800:], 1.0, rtol=1e-9)
+        assert np.all((found >= 0.0) & (found <= 1.0))
+    assert rna.unpaired_windows(w, shard, 0, 10**15).shape == (0,)
+
+
+def oracle():
+    found = json.loads(in_data_folder("rna/contrafold_oracle.json").read_text())
+    parameters = read_contrafold(in_data_folder("rna/contrafold.params.complementary"))
+    return RNA(), RNA().weights_from(parameters), found["examples"]
+
+
+@pytest.mark.data
+def test_log_partitions_of_the_oracle():
+    rna, w, examples = oracle()
+    log_z = rna.log_partition(w, rna.encode([example["sequence"] for example in examples]))
+    for example, found in zip(examples, log_z, strict=True):
+        assert found == pytest.approx(example["log_partition"], abs=5e-3)
+        if "log_partition_exact" in example:
+            assert found == pytest.approx(example["log_partition_exact"], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.data
+def test_pair_probabilities_of_the_oracle():
+    rna, w, examples = oracle()
+    shard = rna.encode([example["sequence"] for example in examples])
+    for s, example in enumerate(examples):
+        expected = np.zeros((len(example["sequence"]),) * 2)
+        for i, j, p in example["pair_probabilities"]:
+            expected[i, j] = p
+        assert_allclose(rna.pair_probabilities(w, shard, s), expected, atol=5e-3)
+
+
+@pytest.mark.data
+def test_best_structures_of_the_oracle():
+    rna, w, examples = oracle()
+    sequences = [example["sequence"] for example in examples]
+    _, best = rna.best(w, rna.encode(sequences))
+    theirs = rna.score(w, rna.encode(sequences, [example["viterbi"] for example in examples]))
+    assert_allclose(best, theirs, atol=5e-3)
+    assert np.all(best >= theirs - 1e-9)
+
+
+@pytest.mark.data
+def test_mea_structures_of_the_oracle():
+    rna, w, examples = oracle()
+    sequences = [example["sequence"] for example in examples]
+    shard = rna.encode(sequences)
+    for gamma in (1, 6, 16):
+        (found,) = rna.best_mea(w, shard, [gamma])
+        for s, example in enumerate(examples):
+            theirs = partners(example["mea"][str(gamma)])
+            probabilities = rna.pair_probabilities(w, shard, s)
+            mine = accuracy(probabilities, found[shard.offsets[s] : shard.offsets[s + 1]], gamma)
+            other = accuracy(probabilities, theirs, gamma)
+            assert other - 1e-9 <= mine <= other + 5e-3 * len(sequences[s])

@@ -322,7 +322,7 @@ class RNA(Structure):
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
         """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
-        # Measured by tests/rna/structure/test_memory.py, which compares with what the allocator tells.
+        # Measured by `test_rna.py`, which compares with what the allocator tells.
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
 
