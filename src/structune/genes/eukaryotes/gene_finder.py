@@ -122,8 +122,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Whether genes have introns: True. It is False for the other finders.
     genetic_code : (int, None)
         NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
-    constraint_values_, multipliers_
-        As `structune.learning.ConstrainedEstimator` has them.
+    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
+        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         What every fit keeps: see `structune.learning.StructuredEstimator`.
 
