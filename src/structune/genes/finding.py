@@ -96,6 +96,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
             raise DataError(f"{model}: found a model without introns, expected no --hints")
 
     def nearest_node(tree: MultitaskEstimator) -> str:
+        """The node that is surest of the sequences, or an error that names all to choose from."""
         check_hints(tree.model_)
         try:
             node, _ = nearest(tree, sequences.ahead(), finding.code)

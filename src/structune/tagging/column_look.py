@@ -381,6 +381,7 @@ def _are_bases(head: _Head) -> bool:
 
 
 def _are_reactivities(head: _Head) -> bool:
+    """Whether rows are numbers of bases, perhaps letters, and what probing measured of each."""
     # SHAPE files number bases from 1 and write -999 where nothing was measured.
     if [row[0] for row in head.words] != [str(k + 1) for k in range(len(head.rows))]:
         return False

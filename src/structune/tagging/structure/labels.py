@@ -250,7 +250,7 @@ def _show(labels: list[str]) -> str:
 
 
 def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None = None) -> Labelling:
-    """Label names to a `Labelling`.
+    """Number the labels of tokens, which may be known in part, by their places in a set of names.
 
     Parameters
     ----------

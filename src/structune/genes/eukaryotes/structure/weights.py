@@ -183,10 +183,11 @@ class ExonWeights:
         return Windows(np.array(start), of[0], of[1], of[2], of[3], self.no_word)
 
     def spread(self, w: Array) -> Array:
-        """As `Scaling` has it."""
+        """The weights by each table, of which there is one: see `Scaling`."""
         return w[None]
 
     def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
+        """Add sums of features, of which there is one table, to those of weights: see `Scaling`."""
         out += sums[0]
 
     # --- tables -------------------------------------------------------------------------------------------
