@@ -30,9 +30,8 @@ def find(file: str, url: str | None = None) -> Path:
     folder = data_folder()
     if folder is not None and (path := folder / file).is_file():
         with path.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
-        if found != CHECKSUMS[file]:
-            expected = CHECKSUMS[file]
+            found, expected = hashlib.file_digest(content, "sha256").hexdigest(), CHECKSUMS[file]
+        if found != expected:
             raise DatasetUnavailable(f"{path}: found the SHA-256 checksum {found}, expected {expected}")
         return path
     hint = "set STRUCTUNE_DATA to the folder that holds the data"
