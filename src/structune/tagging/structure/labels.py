@@ -148,15 +148,15 @@ class Labelling:
     def _possible(self) -> Any:
         """A sparse table, (n_tokens, n_labels): 1 where a token may have a label."""
         if self.is_partly_known:
-            return scipy.sparse.csr_array(self.allowed, dtype=np.int64)
+            return scipy.sparse.csr_array(self.allowed)
         n = self.labels.size
         shape = (n, len(self.names))
-        return scipy.sparse.csr_array((np.ones(n, np.int64), self.labels, np.arange(n + 1)), shape)
+        return scipy.sparse.csr_array((np.ones(n, bool), self.labels, np.arange(n + 1)), shape)
 
     def seen_pairs(self, indptr: IntArray, indices: Any, n_attributes: int) -> IntArray:
         """Rising ``attribute * n_labels + label`` of those that occur, or may, of CSR rows of attributes."""
         shape = (indptr.size - 1, n_attributes)
-        attributes = scipy.sparse.csr_array((np.ones(len(indices), np.int64), indices, indptr), shape)
+        attributes = scipy.sparse.csr_array((np.ones(len(indices), bool), indices, indptr), shape)
         return _keys(attributes.T @ self._possible())
 
     def seen_transitions(self, lengths: IntArray) -> IntArray:
