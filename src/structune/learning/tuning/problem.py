@@ -57,6 +57,8 @@ class TuningProblem:
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
         Weights of an l1 penalty beside the precisions, for the grid.
+    usual : ndarray, shape (n_groups,), optional
+        Precisions of a fit without tuning; 1 by default.
     dealt : str
         Digest of the examples of all splits, by which a checkpoint tells them apart.
     """
@@ -67,6 +69,7 @@ class TuningProblem:
     parent: FloatArray | None = None
     name: str = ""
     l1: FloatArray | None = None
+    usual: FloatArray | None = None
     dealt: str = ""
 
     def __post_init__(self) -> None:
