@@ -119,7 +119,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         """As for others, but "majorize" is calibrated on held-out examples if the data ask for it."""
         tuner = super()._make_tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
-            return replace(tuner, calibrated=self._calibrated)
+            return replace(tuner, calibrated=self._calibrated or None)
         return tuner
 
     # --- fitting ------------------------------------------------------------------------------------------
