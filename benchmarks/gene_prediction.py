@@ -52,7 +52,7 @@ NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")
 SPLITS, FLANK, MARGIN, GAMMA = 3, 1000, 500, 0.01
 BASE: dict[str, Any] = {"run": running.Run(max_iterations=200), "flank": FLANK}
-TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tolerance=0.03)
+TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4)
 CONSTRAINED: dict[str, Any] = {
     "constraints": ValidationConstraints(gamma=GAMMA),
     "run": replace(BASE["run"], max_seconds=300.0),
