@@ -166,8 +166,9 @@ class _Search:
         step, gain = self._lowest()
         self.monitor.history[-1]["possible_gain"] = gain
         self.d, self.expected = self.at + step, gain
-        # the first fits are the loosest: what they expect is not believed
-        if self.n_evaluations > 1 and gain <= self.tuner.tolerance * abs(self.loss):
+        # what loose fits expect is not believed
+        enough = self.tuner.tolerance * abs(self.loss)
+        if gain <= enough and sum(point.undone for point in points) <= enough:
             self.status = "converged"
 
     def evaluate(self, d: FloatArray, expected: float | None, stage: str = "implicit") -> list[HyperGradient]:
@@ -388,7 +389,7 @@ def hypergradient(
         loss, slope = split.heldout.value_and_gradient(fit.w)
         system = system_at(split.train, c, fit.w, monitor=monitor, pairs=fit.pairs)
         solved = system.solve(slope, x, tolerance=cg_tolerance, max_products=max_products)
-        weight = split.heldout.variance(fit.w)
+        weight, product = split.heldout.variance(fit.w), split.heldout.linearize(fit.w)
     except STOPS as stop:
         raise FitStopped(stop_status(stop), fit.w) from None
     x, total = solved.x, system.diagonal
@@ -397,6 +398,12 @@ def hypergradient(
     value = loss - float(np.einsum("i,i", x, fit.gradient))
     away = fit.w if center is None else fit.w - center
     gradient = -groups.sum(x * c * away)
+    # the curvature of a group, as all go the way that their slopes tell: one product for all groups
+    moves, ways = -c * away / total, np.append(-np.sign(gradient), 0.0)
+    along = ways[:-1] * groups.sum(moves * product(ways[groups.index] * moves))
+    alone = groups.sum(weight * moves**2)
+    share = np.minimum(np.abs(np.divide(along, alone, out=np.zeros_like(alone), where=alone > 0)), 1.0)
+    weight = weight * np.append(share, 0.0)[groups.index]
     model = of_precisions(groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
     if parent is not None:
         # the fit moves by (C + H)^-1 C w_p with gamma: linear in it, so the slope in it is x'C w_p
