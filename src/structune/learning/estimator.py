@@ -138,6 +138,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     extra_: dict[str, Any] = field(init=False)
 
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
+    _n_heldout: int | None = field(default=None, init=False)  # examples that groups are tuned by, if they are
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
     _ranges: ClassVar = {"cv": SPLITS}
@@ -233,8 +234,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._check_ranges()
         from structune.learning.fitting import fit
 
-        groups = self._weight_groups(structure)
         tuner = None if self.tuning is None else self._make_tuner(self.tuning)
+        self._n_heldout = None
+        if tuner is not None and not isinstance(self.l1, Mapping):  # whose names are of the natural groups
+            share = self.cv if tuner.needs_splits and self.cv in PARTS else 1
+            self._n_heldout = int(min(share, 1) * len(shard))
+        groups = self._weight_groups(structure)
         constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
         if l1.any():
             if constraints is not None:
@@ -338,7 +343,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _weight_groups(self, structure: Structure) -> Groups:
         if self.groups == self._natural_groups:
-            return structure.groups()
+            known = {"n_heldout": self._n_heldout} if self._natural_groups == "template" else {}
+            return structure.groups(**known)
         if self.groups == "single":
             return Groups.single(structure.n_weights)
         if self.groups == "separate":

@@ -55,9 +55,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         its inverse. Ignored with `tuning`. It may be 0 where `l1` is positive.
     groups : "template", "single", "separate", or callable
         Which weights share a regularization strength. "template": those of one feature template (the text
-        before ``=`` in an attribute's name), and the transitions. "single": all. "separate": none. Or those
-        that a function of a weight's name gives the same group name; names look like ``w[0]=the : DET`` and
-        ``DET -> NOUN``.
+        before ``=`` in an attribute's name), and the transitions; with `tuning`, attributes without a value
+        together. "single": all. "separate": none. Or those that a function of a weight's name gives the same
+        group name; names look like ``w[0]=the : DET`` and ``DET -> NOUN``.
     l1 : float or dict
         Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
         times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
