@@ -59,8 +59,8 @@ _RULES = (
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 _PATH = click.Path(path_type=Path)
 VERBS = {
-    "train": "Learn a model, with a regularization that you give.",
-    "tune": "Learn a model, and its regularization with it.",
+    "train": "Learn a model, and its regularization unless you give one.",
+    "tune": "Learn a model, and its regularization by a method that you choose.",
     "predict": "Predict with a model that train or tune wrote.",
     "evaluate": "Compare predictions with known outputs.",
     "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
@@ -303,7 +303,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
     training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
-    model = _estimator(task, training.parameters() | {"tuning": values.get("tuning")})
+    method = {"tuning": values["tuning"]} if "tuning" in values else {}
+    model = _estimator(task, training.parameters() | method)
     # All that can be refused is refused before the first file is read, and files before the fit: a training
     # may take hours.
     plot, page = training.plot, training.report
@@ -468,6 +469,10 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
     yield "status", model.status_
     yield "passes over the data", f"{model.passes_:.1f}"
     yield "seconds", f"{seconds:.1f}"
+    for record in model.history_[:1]:
+        if record["stage"] == "auto":
+            how = record["tuning"] and f"tuned by {record['tuning']}"
+            yield "precisions", f"{how or 'not tuned'}: {record['reason']}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
         chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))

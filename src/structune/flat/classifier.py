@@ -43,13 +43,13 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Loss that training minimizes. "log": logistic. "margin": that of the multiclass support vector machine
         of Crammer & Singer. "ramp": the ramp loss, which gives up on examples that are far off, as wrong
         labels are (Chapelle et al. 2008).
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group. None fits with `penalty`. "majorize" is
-        the default. "implicit" and "direct" need the log loss.
-    penalty : float or dict
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        Method that chooses the regularization strength of each group. "auto" is "majorize", or None where
+        `penalty` or `l1` is given. "implicit" and "direct" need the log loss.
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). It is the inverse of scikit-learn's C. Ignored with `tuning`. It
-        may be 0 where `l1` is positive.
+        group name (1 for groups not named). By default tuned, or else 1. It is the inverse of scikit-learn's
+        C. It may be 0 where `l1` is positive.
     groups : {"single", "feature", "prefix"}, callable, or list
         Which features share a regularization strength. "single": all. "feature": none (automatic relevance
         determination). "prefix": those with the same text before ``__``, as in the names of a
@@ -58,7 +58,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     l1 : float or dict
         Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
         times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+        loss; of the tuners, "grid" alone chooses precisions beside it.
     fit_intercept : bool
         Fit intercepts. They have no penalty; with losses other than "log" a hundredth of that of the other
         weights.
@@ -72,7 +72,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
         L-BFGS; "auto" does what is faster.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int
         Random seed of held-out splits.
     verbose : int

@@ -80,7 +80,6 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     changes nothing but how fast that is.
     """
 
-    tuning: str | Tuner | None = "majorize"
     fit_intercept: bool = True
     cv: Any = 5
     hessian: str = "auto"
@@ -213,7 +212,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
         # Turning keeps 2-norms, so no other norm may be part of the objective. Nor may the number of weights,
         # which becomes that of the features that are left: effective numbers of weights stay.
-        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
+        tuning, _ = self._chosen_tuning(False)
+        tuner = None if tuning is None else self._make_tuner(tuning)
         if isinstance(tuner, MajorizeTuner):
             many = are_many(structure.n_weights, float(shard.weights.sum()))
             return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))
@@ -226,6 +226,9 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
             return "dense"
         return self.hessian
+
+    def _auto_tuning(self, *_: Any) -> tuple[str, str]:
+        return "majorize", "of the highest evidence, as for all flat models"
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "majorize" counts weights as before where features were turned."""

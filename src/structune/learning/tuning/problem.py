@@ -27,6 +27,23 @@ _RANGES = {  # of the settings that tuners have, by their names
     **dict.fromkeys(("max_iterations", "max_evaluations"), Range(1, whole=True)),
 }
 
+FEW = 1000  # examples, of which folds are held out in turn
+FOLDS, SHARE = 5, 0.2
+
+
+def usual_parts(data: Any, example_groups: Any = None) -> float | int | None:
+    """What tuning holds out by default: folds where examples are few, or groups of them; else a share.
+
+    None where nothing can be held out, of one example, group or fold of a folder.
+    """
+    is_folder = isinstance(data, ShardFolder)
+    n = len(set(data.fold)) if is_folder else len(data)
+    if example_groups is not None:
+        n = len({*map(str, example_groups)})
+    if n < 2:
+        return None
+    return SHARE if is_folder or n >= FEW else min(FOLDS, n)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -107,7 +124,7 @@ class TuningProblem:
         groups: Groups,
         *,
         splits: bool = True,
-        cv: Any = 0.2,
+        cv: Any = None,
         example_groups: Any = None,
         random_state: Any = 0,
         executor: Executor | None = None,
@@ -126,7 +143,7 @@ class TuningProblem:
         cv : float, int, or splitter
             Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
-            splitter of scikit-learn, or its list of splits.
+            splitter of scikit-learn, or its list of splits. By default as `usual_parts` says.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split. These, strata and random_state are not
             looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
@@ -141,6 +158,8 @@ class TuningProblem:
         DataError
             Too few examples or folds to split, or splits with an empty part or with a group on both sides.
         """
+        if cv is None:
+            cv = usual_parts(data, example_groups) or SHARE
         if isinstance(data, ShardFolder):
             every, pairs, dealt = _splits_of_folds(data, cv, splits)
             if executor is not None:
