@@ -34,7 +34,7 @@ WEIGHTED = [[{"w=the": 0.5, "pos": 2.0}, {"w=new": 1.0}], [{"w": "cat"}]]
 
 
 def fitted(**options):
-    return SequenceTagger(n_jobs=1, **options).fit(X, Y)
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options}).fit(X, Y)
 
 
 @pytest.fixture(scope="module")

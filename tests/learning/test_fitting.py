@@ -25,7 +25,7 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", "NOUN"]]
 
 
 def tagger(**options):
-    return SequenceTagger(n_jobs=1, **options)
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options})
 
 
 def test_a_fit_that_has_not_converged_warns_once():
@@ -145,7 +145,7 @@ def test_too_few_held_out_for_so_many_precisions():
 
 def test_a_tagger_warns_where_it_is_called():
     with pytest.warns(UserWarning, match="held-out parts") as caught:
-        SequenceTagger(tuning="implicit", groups="separate", run=Run(max_seconds=0.0)).fit(*corpus())
+        tagger(tuning="implicit", groups="separate", cv=0.2, run=Run(max_seconds=0.0)).fit(*corpus())
     assert caught[0].filename == __file__
 
 

@@ -169,7 +169,7 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
         structune.load(model).save(tmp_path / "other", {"features": wrong, "missing": None})
         said = fail("rank", tmp_path / "other", files / "train.txt")
         assert "other: found no numbers of the features" in said
-    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
+    structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
     assert "found a model of class SequenceTagger, expected Ranker" in message
 

@@ -36,7 +36,7 @@ SHORT = ["GGGAAAACCC", "ACGUACGUAU", "", "GGNGAAAACCUC", "A"]
 
 
 def folder(**options):
-    return RNAFolder(**{"n_jobs": 1, **options})
+    return RNAFolder(**{"n_jobs": 1, "tuning": None, **options})
 
 
 @pytest.fixture(scope="module")

@@ -418,7 +418,7 @@ def test_an_empty_label_is_told_by_file_and_line(tmp_path):
 
 def test_models_without_columns_and_templates(files, model, tmp_path):
     path = tmp_path / "bad.structune"
-    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
+    structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
     assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
     structune.load(model).save(path, extra={"columns": ["w", "y"], "templates": "w[zero]"})
     assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")

@@ -18,7 +18,11 @@ from structune.compat import CRF
 from structune.errors import DataError
 
 LENGTHS = {"unequal": [1, 3, 2, 3, 1, 2, 4, 2, 3], "equal": [2] * 9}
-TAGGERS = {"c2": CRF(c2=0.1), "penalty": SequenceTagger(), "max_length": SegmentTagger()}
+TAGGERS = {
+    "c2": CRF(c2=0.1),
+    "penalty": SequenceTagger(tuning=None),
+    "max_length": SegmentTagger(tuning=None),
+}
 
 
 def sequences(lengths):
@@ -75,7 +79,7 @@ def test_a_number_of_labellings_that_is_none(of, n):
 
 def test_arguments_that_are_mixed_up():
     X, y = sequences([2, 3])
-    tagger, segments = SequenceTagger().fit(X, y), SegmentTagger().fit(X, y)
+    tagger, segments = SequenceTagger(tuning=None).fit(X, y), SegmentTagger(tuning=None).fit(X, y)
     for call, message in (
         (lambda: tagger.segment_probability(X, 0, ["O"], 0), r"start=\['O'\]: expected a whole number >= 0"),
         (lambda: tagger.segment_probability(X, 0, 0, "O"), "labels='O': expected a list of labels"),

@@ -38,7 +38,7 @@ def hmm_data(n_sequences=30, seed=0):
 
 
 def tagger(**options):
-    return SequenceTagger(**{"n_jobs": 1, **options})
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options})
 
 
 def weights(model):

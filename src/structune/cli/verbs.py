@@ -59,8 +59,8 @@ _RULES = (
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 _PATH = click.Path(path_type=Path)
 VERBS = {
-    "train": "Learn a model, and its regularization unless you give one.",
-    "tune": "Learn a model, and its regularization by a method that you choose.",
+    "train": "Learn a model, and tune its regularization unless you give one.",
+    "tune": "Learn a model, and tune its regularization by a method that you choose.",
     "predict": "Predict with a model that train or tune wrote.",
     "evaluate": "Compare predictions with known outputs.",
     "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
@@ -303,8 +303,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
     training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
-    method = {"tuning": values["tuning"]} if "tuning" in values else {}
-    model = _estimator(task, training.parameters() | method)
+    tuning = values.get("tuning", "auto" if task.methods else None)
+    model = _estimator(task, training.parameters() | {"tuning": tuning})
     # All that can be refused is refused before the first file is read, and files before the fit: a training
     # may take hours.
     plot, page = training.plot, training.report
@@ -558,7 +558,7 @@ def command_of(verb: str, kind: Kind) -> Command | None:
         if verb == "predict":
             params = [model, *(each for each in params if each.name != "model")]
     elif verb in ("train", "tune"):
-        how = " and tune the regularization" if verb == "tune" else ", with a regularization that you give"
+        how = " and tune the regularization" if verb == "tune" else _regularized(task)
         told = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
         about = [f"Learn {task.learns}{how}.", task.about, told]
         params, work, rules = _learning_params(verb, task), _learn, (*_RULES, *rules)
@@ -593,6 +593,16 @@ def command_of(verb: str, kind: Kind) -> Command | None:
             *dataclass_options(Writing, "Output"),
         ]
     return _command(verb, kind, task, about, params, work, rules)
+
+
+def _regularized(task: Task) -> str:
+    """When `train` tunes."""
+    given = [name for name in ("penalty", "l1", "constraints") if name in task.penalties + task.parameters]
+    options = [f"--{name}" for name in given]
+    if "loss" in task.parameters and task.methods[:1] == ("implicit",):
+        options.append("a --loss that is not smooth")
+    last = " or ".join(filter(None, (", ".join(options[:-1]), *options[-1:])))
+    return f", and tune the regularization unless you give {last}" if task.methods else ""
 
 
 def _files(metavar: str, help: str) -> click.Argument:

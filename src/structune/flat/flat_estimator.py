@@ -228,7 +228,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         return self.hessian
 
     def _auto_tuning(self, *_: Any) -> tuple[str, str]:
-        return "majorize", "of the highest evidence, as for all flat models"
+        return "majorize", "highest evidence, as for all flat models"
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "majorize" counts weights as before where features were turned."""

@@ -308,7 +308,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         for reason in filter(without.get, without):
             return None, reason
         cv = usual if self.cv is None else self.cv
-        return "implicit", f"of the lowest held-out loss (cv={cv if cv in PARTS else 'splits'})"
+        return "implicit", f"lowest held-out loss (cv={cv if cv in PARTS else 'splits'})"
 
     def _hessian_method(self, structure: Structure) -> str:
         """How products with the Hessian of the loss are made: as `Risk` calls it."""

@@ -238,7 +238,7 @@ class Ranker(FeatureEstimator):
         return Ranking(self._names, self.k, self.convention)
 
     def _auto_tuning(self, *_: Any) -> tuple[str, str]:
-        return "grid", f"of the highest held-out NDCG (cv={self.cv if self.cv in PARTS else 'splits'})"
+        return "grid", f"highest held-out NDCG (cv={self.cv if self.cv in PARTS else 'splits'})"
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "grid" tries precisions that suit rankings."""

@@ -149,7 +149,7 @@ def test_starts_are_learned_from_wrong_ones():
     assert learned.score(test) >= annotated.score(test)
     assert learned.score(test) > 0.97
     with pytest.raises(DataError, match="starts='x': expected one of"):
-        ProkaryoticGeneFinder(starts="x").fit(wrong)
+        ProkaryoticGeneFinder(tuning=None, starts="x").fit(wrong)
 
 
 def moved(t, each, rng):
@@ -164,7 +164,7 @@ def moved(t, each, rng):
 
 def test_predictions_do_not_depend_on_what_else_is_predicted(tmp_path):
     """Nor on the model's having been saved."""
-    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(11, n_contigs=30))
+    finder = ProkaryoticGeneFinder(tuning=None, n_jobs=1).fit(simulated.genome(11, n_contigs=30))
     assert finder.starts_ is not None
     test = [each.sequence[k : k + 400] for each in simulated.genome(12, n_contigs=4) for k in (0, 300, 700)]
     together = finder.predict(test)

@@ -124,7 +124,7 @@ class TuningProblem:
         groups: Groups,
         *,
         splits: bool = True,
-        cv: Any = None,
+        cv: Any = 0.2,
         example_groups: Any = None,
         random_state: Any = 0,
         executor: Executor | None = None,
@@ -143,7 +143,7 @@ class TuningProblem:
         cv : float, int, or splitter
             Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
-            splitter of scikit-learn, or its list of splits. By default as `usual_parts` says.
+            splitter of scikit-learn, or its list of splits. None: `usual_parts`.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split. These, strata and random_state are not
             looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
