@@ -83,9 +83,7 @@ def test_whole_shards_are_held_out(folders, name):
 
 def test_the_space_is_that_of_the_folder(folders, tmp_path):
     """Whatever the parameters say: the model is saved as what it is."""
-    finder = GeneFinder(tuning=None, features="paper", strands="forward", n_jobs=1).fit_shards(
-        folders / "genes"
-    )
+    finder = GeneFinder(tuning=None, features="paper", strands="forward").fit_shards(folders / "genes")
     finder.save(tmp_path / "model")
     found = load(tmp_path / "model")
     assert (found.features, found.strands) == ("full", "both")

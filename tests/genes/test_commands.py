@@ -187,10 +187,8 @@ def test_models_that_are_none(files, tmp_path):
     message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
     assert "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana" in message
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
-    finder = structune.GeneFinder(tuning=None, flank=5, run=Run(max_iterations=1), n_jobs=1).fit(
-        TEST, tracks=tracks
-    )
-    finder.save(tmp_path / "t.structune")
+    finder = structune.GeneFinder(tuning=None, flank=5, run=Run(max_iterations=1), n_jobs=1)
+    finder.fit(TEST, tracks=tracks).save(tmp_path / "t.structune")
     message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
     assert "found a model that asks for tracks" in message
 

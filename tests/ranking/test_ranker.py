@@ -75,7 +75,7 @@ def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
     for fitted in (model, load(tmp_path / "model")):
         with pytest.raises(DataError, match="found no queries to score: give the query of each document"):
             fitted.score(X, Y)
-    with pytest.raises(DataError, match="found no queries: tuning='grid' holds some out"):
+    with pytest.raises(DataError, match="found no queries: tuning='grid', the default, holds some out"):
         Ranker().fit(X, Y)
     with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are taken for those of one"):
         ranker().fit(X, Y)

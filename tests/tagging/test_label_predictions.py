@@ -18,11 +18,7 @@ from structune.compat import CRF
 from structune.errors import DataError
 
 LENGTHS = {"unequal": [1, 3, 2, 3, 1, 2, 4, 2, 3], "equal": [2] * 9}
-TAGGERS = {
-    "c2": CRF(c2=0.1),
-    "penalty": SequenceTagger(tuning=None),
-    "max_length": SegmentTagger(tuning=None),
-}
+TAGGERS = {"c2": CRF(c2=0.1), "penalty": SequenceTagger(penalty=1), "max_length": SegmentTagger(penalty=1)}
 
 
 def sequences(lengths):
@@ -74,7 +70,7 @@ def test_searches_and_pipelines_predict_lists_that_are_one_array(parameter, data
 def test_a_number_of_labellings_that_is_none(of, n):
     X, y = sequences([1, 2])
     with pytest.raises(DataError, match=r"n=.*: expected a whole number >= 1"):
-        of().fit(X, y).predict_nbest(X, n)
+        of(tuning=None).fit(X, y).predict_nbest(X, n)
 
 
 def test_arguments_that_are_mixed_up():

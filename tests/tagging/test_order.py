@@ -88,7 +88,7 @@ def test_commands(column_file, tmp_path):
 def test_folders_of_shards(column_file, tmp_path):
     path, folder = tmp_path / "m.structune", tmp_path / "shards"
     succeed("shard", column_file, folder, "--order", 2, *SMALL)
-    succeed("train", folder, "-m", path, "--quiet", "--jobs", 1)
+    succeed("train", folder, "-m", path, "--penalty", 1, "--quiet", "--jobs", 1)
     tagger = structune.load(path)
     assert tagger.chain_.order == tagger.order == 2
     assert tagger.score([[[f"w[0]={token[0]}"] for token in x] for x in TEST[0]], TEST[1]) > 0.8

@@ -597,12 +597,10 @@ def command_of(verb: str, kind: Kind) -> Command | None:
 
 def _regularized(task: Task) -> str:
     """When `train` tunes."""
-    given = [name for name in ("penalty", "l1", "constraints") if name in task.penalties + task.parameters]
-    options = [f"--{name}" for name in given]
-    if "loss" in task.parameters and task.methods[:1] == ("implicit",):
-        options.append("a --loss that is not smooth")
-    last = " or ".join(filter(None, (", ".join(options[:-1]), *options[-1:])))
-    return f", and tune the regularization unless you give {last}" if task.methods else ""
+    asked = {"penalty": "--penalty", "l1": "--l1", "constraints": "--constraints"}
+    asked |= {"loss": "a --loss that is not smooth"} if task.methods[:1] == ("implicit",) else {}
+    found = [text for name, text in asked.items() if name in task.penalties + task.parameters]
+    return f", and tune the regularization unless you give {' or '.join(found)}" if task.methods else ""
 
 
 def _files(metavar: str, help: str) -> click.Argument:

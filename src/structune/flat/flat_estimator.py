@@ -80,6 +80,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     changes nothing but how fast that is.
     """
 
+    _auto = "majorize", "highest evidence, as for all tables"
+
     fit_intercept: bool = True
     cv: Any = 5
     hessian: str = "auto"
@@ -226,9 +228,6 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         if self.hessian == "auto" and self._rotation is not None and structure.n_weights <= _MOST_TURNED:
             return "dense"
         return self.hessian
-
-    def _auto_tuning(self, *_: Any) -> tuple[str, str]:
-        return "majorize", "highest evidence, as for all flat models"
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "majorize" counts weights as before where features were turned."""

@@ -143,6 +143,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
+    _auto: ClassVar[tuple[str | None, str] | None] = (
+        None  # what "auto" is for a class, and why; or it depends
+    )
     _usual_penalty: ClassVar[Mapping[str, float]] = {}  # of groups, without `penalty`; of others 1
     _ranges: ClassVar = {"cv": SPLITS}
 
@@ -241,11 +244,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Fit, from `start` on if nothing is tuned, and keep all but the structure."""
         self._check_ranges()
         from structune.learning.fitting import fit
+        from structune.learning.tuning.problem import possible_parts
 
         groups = self._weight_groups(structure)
         constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
-        problem = structure, loss, shard, example_groups, start, constraints
-        tuning, reason = self._chosen_tuning(bool(l1.any()), *problem)
+        cv = possible_parts(shard, example_groups, self.cv) if self.tuning == "auto" else self.cv
+        tuning, reason = self._chosen_tuning(bool(l1.any()), structure, loss, start, constraints)
+        if reason and cv is None and tuning not in (None, "majorize"):
+            tuning, reason = None, "there are too few examples to hold some out"
         tuner = None if tuning is None else self._make_tuner(tuning)
         if l1.any():
             if constraints is not None:
@@ -270,7 +276,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             l1=l1,
             run=self._prepared_run(self.verbose, tuning=tuning),
             tuner=tuner,
-            cv=self.cv,
+            cv=cv,
             splitting=splitting,
             start=start,
             origin=self._origin(structure),
@@ -279,7 +285,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             hessian=self._hessian_method(structure),
         )
         if reason:
-            result.history = [{"stage": "auto", "tuning": tuning, "reason": reason}, *result.history]
+            told = f", cv={cv if cv in PARTS else 'splits'}" if tuning in ("implicit", "grid") else ""
+            record = {"stage": "auto", "tuning": tuning, "reason": f"{reason}{told}"}
+            result.history = [record, *result.history]
         self._keep(groups, penalty if tuner is None else result.precision, result)
         return result
 
@@ -289,26 +297,20 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             return self.tuning, ""
         if self.penalty is not None or has_l1:
             return None, f"{'l1' if self.penalty is None else 'penalty'} is given"
-        return self._auto_tuning(*problem)
+        return self._auto or self._auto_tuning(*problem)
 
     def _auto_tuning(
-        self, structure: Structure, loss: Loss, shard: Any, example_groups: Any, start: Any, constraints: Any
+        self, structure: Structure, loss: Loss, start: FloatArray | None, constraints: Any
     ) -> tuple[str | None, str]:
-        """The tuner that "auto" stands for where neither `penalty` nor `l1` is given, and why."""
-        from structune.learning.tuning.problem import usual_parts
-
-        usual = usual_parts(shard, example_groups)
         without = {
             _WARM: start is not None,
             "constraints are given": constraints is not None,
             f"the {loss.name} loss is not smooth": not loss.smooth,
             "there are no second derivatives": not structure.capabilities & {"hessian", "complex"},
-            "there are too few examples to hold some out": usual is None,
         }
         for reason in filter(without.get, without):
             return None, reason
-        cv = usual if self.cv is None else self.cv
-        return "implicit", f"lowest held-out loss (cv={cv if cv in PARTS else 'splits'})"
+        return "implicit", "lowest held-out loss"
 
     def _hessian_method(self, structure: Structure) -> str:
         """How products with the Hessian of the loss are made: as `Risk` calls it."""

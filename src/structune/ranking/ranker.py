@@ -13,7 +13,7 @@ from structune.files.models import Arrays
 from structune.flat.feature_estimator import FeatureEstimator
 from structune.learning.estimator import Blocks, Encoded
 from structune.learning.losses import Loss
-from structune.learning.parameters import PARTS, parameters
+from structune.learning.parameters import parameters
 from structune.ranking.metrics import ndcg
 from structune.ranking.structure.queries import (
     Ndcg,
@@ -111,6 +111,7 @@ class Ranker(FeatureEstimator):
     [1, 2, 3, 1, 2, 3]
     """
 
+    _auto = "grid", "highest held-out NDCG"
     _tolerance = 1e-3  # measures of rankings do not tell finer gaps apart
 
     loss: str | Loss = "ramp"
@@ -236,9 +237,6 @@ class Ranker(FeatureEstimator):
     @property
     def _structure(self) -> Ranking:
         return Ranking(self._names, self.k, self.convention)
-
-    def _auto_tuning(self, *_: Any) -> tuple[str, str]:
-        return "grid", f"highest held-out NDCG (cv={self.cv if self.cv in PARTS else 'splits'})"
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
         """As for others, but "grid" tries precisions that suit rankings."""

@@ -85,7 +85,7 @@ def test_losses_of_wrong_ends_and_tuning():
     model = finder(loss="margin").fit(TRAIN)
     assert model.score(TEST) > 0.85
     assert {t.score for genes in model.predict(TEST) for t in genes} == {None}
-    model = finder(tuning="implicit").fit(TRAIN)
+    model = finder(tuning="implicit", penalty=None).fit(TRAIN)
     assert model.score(TEST) > 0.9
     penalty = dict(zip(model.group_names_, model.penalty_, strict=True))
     assert list(penalty) == ["codons", "hexamers", "starts", "ribosome site", "lengths", "context", "gaps"]

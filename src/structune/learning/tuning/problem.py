@@ -31,18 +31,18 @@ FEW = 1000  # examples, of which folds are held out in turn
 FOLDS, SHARE = 5, 0.2
 
 
-def usual_parts(data: Any, example_groups: Any = None) -> float | int | None:
-    """What tuning holds out by default: folds where examples are few, or groups of them; else a share.
+def possible_parts(data: Any, example_groups: Any = None, cv: Any = None) -> Any:
+    """`cv`, or fewer folds of fewer examples; by default folds where examples are few, else a share.
 
-    None where nothing can be held out, of one example, group or fold of a folder.
+    None where nothing can be held out, of one example, group of examples, or fold of a folder.
     """
     is_folder = isinstance(data, ShardFolder)
     n = len(set(data.fold)) if is_folder else len(data)
     if example_groups is not None:
         n = len({*map(str, example_groups)})
-    if n < 2:
-        return None
-    return SHARE if is_folder or n >= FEW else min(FOLDS, n)
+    if cv is None:
+        cv = SHARE if is_folder or n >= FEW else FOLDS
+    return None if n < 2 else min(cv, n) if cv in PARTS else cv
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class TuningProblem:
         cv : float, int, or splitter
             Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
-            splitter of scikit-learn, or its list of splits. None: `usual_parts`.
+            splitter of scikit-learn, or its list of splits. None: `possible_parts`.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split. These, strata and random_state are not
             looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
@@ -159,7 +159,7 @@ class TuningProblem:
             Too few examples or folds to split, or splits with an empty part or with a group on both sides.
         """
         if cv is None:
-            cv = usual_parts(data, example_groups) or SHARE
+            cv = possible_parts(data, example_groups) or SHARE
         if isinstance(data, ShardFolder):
             every, pairs, dealt = _splits_of_folds(data, cv, splits)
             if executor is not None:

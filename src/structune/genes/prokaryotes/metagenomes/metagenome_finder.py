@@ -93,6 +93,7 @@ class MetagenomeFinder(OrfFinder):
     """
 
     is_of_many = True
+    _auto = None, "finders for metagenomes have few weights, and precisions that suit them"
     _usual_penalty: ClassVar = {"gaps": 3.0}
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
@@ -167,9 +168,6 @@ class MetagenomeFinder(OrfFinder):
     def fit_shards(self, folder: Any) -> NoReturn:
         """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
         raise CapabilityError("a finder for metagenomes learns from genomes, not from folders of shards")
-
-    def _auto_tuning(self, *_: Any) -> tuple[None, str]:
-        return None, "a finder for metagenomes learns few weights, with precisions that suit them"
 
     def _graph(self) -> ContigGraph:
         return ContigGraph(OrfRules(self.code))
