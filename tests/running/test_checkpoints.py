@@ -110,8 +110,9 @@ def test_settings_that_are_objects(one, other, tmp_path):
     first = one()
     cut_short(path, **first)
     with pytest.raises(DataError, match="state of other work"):
-        SequenceTagger(run=Run(checkpoint=path), **other()).fit(X, Y)
-    SequenceTagger(run=Run(checkpoint=path), **one()).fit(X, Y)  # `first` lives: these are elsewhere
+        SequenceTagger(**{"tuning": None, "run": Run(checkpoint=path), **other()}).fit(X, Y)
+    # `first` lives: these are elsewhere
+    SequenceTagger(**{"tuning": None, "run": Run(checkpoint=path), **one()}).fit(X, Y)
     assert not path.exists()
 
 

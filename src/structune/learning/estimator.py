@@ -367,10 +367,13 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _precisions(self, groups: Groups, centered: bool = True) -> FloatArray:
         """Those of `penalty`, or the usual ones; tasks of a tree are not centered."""
-        if self.penalty is None:
-            usual = self._usual_penalties(centered)
-            return np.array([usual.get(name, 1.0) for name in groups.names])
-        values = groups.numbers("penalty", self.penalty, 1.0)
+        given, usual = self.penalty, self._usual_penalties(centered)
+        named = {name: usual.get(name, 1.0) for name in groups.names}
+        if given is None:
+            return np.array([*named.values()])
+        if isinstance(given, Mapping) and None not in given:
+            given = {**named, **given}
+        values = groups.numbers("penalty", given, 1.0)
         least = np.where(self._l1(groups) > 0, 0.0, np.finfo(float).tiny)
         if not np.all(np.isfinite(values) & (values >= least)):
             raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0, or 0 beside l1 > 0")

@@ -55,7 +55,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         bases with another label.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default it is tuned; without a tuner it is what was best on
+        group name (the usual one for groups not named). By default tuned; without a tuner what was best on
         three organisms, and 1 for other groups. It may be 0 where `l1` is positive.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each

@@ -37,7 +37,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         starts and stops. "ramp" finds most genes, for annotations have mistakes, but gives no probabilities.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default it is tuned; without a tuner it is about what that
+        group name (the usual one for groups not named). By default tuned; without a tuner about what that
         finds on a thousand genes, which serves ten genes too; ten times that for losses of costs, and 1 for
         groups that are no kinds. It may be 0 where `l1` is positive.
     groups : {"kind", "single", "separate"} or callable
