@@ -15,11 +15,12 @@ A. thaliana and of C. elegans, as in `gene_prediction.py`. Flanks of fly windows
 annotated: scores are for whole windows, and for the annotated gene with 500 bases around it. Intervals are
 paired bootstraps over the test windows of all splits, as if no window came twice. All run on one thread.
 
-"structune" is `GeneFinder` without tuning, but that its center is what the two other organisms have in common,
-as `training/eukaryotes.py` has it of three, and "no center" without one, also with ``tuning="implicit"``. "Counted again" is after a round of `adapt` on all sequences of the organism, whose
+"structune" is `GeneFinder` without tuning, but that its center is what the two other organisms have in
+common, as `training/eukaryotes.py` has it of three, and "no center" without one, also with
+``tuning="implicit"``. "Counted again" is after a round of `adapt` on all sequences of the organism, whose
 genes it is not told (of the fly all windows). "Not annotated" has learned no gene of the organism: what the
-others have in common is adapted to those sequences; "training" is the time of that.
-What is in common, and when adapting ends, was chosen on these organisms.
+others have in common is adapted to those sequences; "training" is the time of that. What is in common, and
+when adapting ends, was chosen on these organisms.
 
 "hints" has junctions of reads besides, which are simulated: seven of ten true introns, with 1 to 39 reads,
 and three false ones for ten of those, from a GT to an AG 40 to 600 bases behind it on the forward strand,

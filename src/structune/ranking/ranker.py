@@ -52,9 +52,9 @@ class Ranker(FeatureEstimator):
         given. "margin" is convex; the others are minimized by a convex-concave procedure. Often no weights
         lower "equivalent" and "margin", and all weights are 0 then.
     tuning : "auto", None, "grid", "majorize", or a tuner
-        Method that chooses the regularization strength of each group. "auto" is "grid", or None where
-        `penalty` is given. "grid" tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out
-        queries. "majorize" holds nothing out; it may drive the weights to 0.
+        How the regularization strength of each group is chosen. "auto" is "grid", or None where `penalty` is
+        given. "grid" tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries.
+        "majorize" holds nothing out; it may drive the weights to 0.
     groups : {"single", "feature", "prefix"}, callable, or list
         Which features share a regularization strength. "single": all. "feature": none (automatic relevance
         determination). "prefix": those with the same text before ``__``, as in the names of a
@@ -62,7 +62,7 @@ class Ranker(FeatureEstimator):
         group name; or one group name per feature.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default tuned, or else 1.
+        group name (1 for others). By default tuned, or else 1.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -70,7 +70,7 @@ class Ranker(FeatureEstimator):
         relevant documents has an NDCG of 0 in all three.
     cv : int, float, or splitter
         Number of cross-validation folds of the queries for the tuner "grid", such as 5, or share of the
-        queries that it holds out, such as 0.2. Or a splitter of scikit-learn, or a list of its splits.
+        queries that it holds out, such as 0.2. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int

@@ -60,15 +60,13 @@ class RNAFolder(BlockEstimator):
         ``helix_stacking_ACGU``.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default tuned, or else 1. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss; of the tuners, "grid" alone chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. "auto" is "implicit", or
-        None with `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the
-        log loss.
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     gamma : float
         How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
         pair ("centroid"). More predicts more pairs.
@@ -103,8 +101,7 @@ class RNAFolder(BlockEstimator):
         pretrained).
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. By default 5 of fewer than 1000 of them, or 0.2. Or a splitter of scikit-learn, or a list of its
-        splits.
+        5; by default 5 of fewer than 1000 examples, or 0.2. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
         Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     random_state : int

@@ -51,21 +51,19 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         `structune.learning.margin_losses`.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default tuned, or else 1. CRFsuite's c2 is half of it; the C
-        of a support vector machine is its inverse. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. CRFsuite's c2 is half of it; the C of a
+        support vector machine is its inverse. It may be 0 beside `l1`.
     groups : "template", "single", "separate", or callable
         Which weights share a regularization strength. "template": those of one feature template (the text
         before ``=`` in an attribute's name), and the transitions. "single": all. "separate": none. Or those
         that a function of a weight's name gives the same group name; names look like ``w[0]=the : DET`` and
         ``DET -> NOUN``.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss; of the tuners, "grid" alone chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. "auto" is "implicit", or
-        None with `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the
-        log loss.
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     states : {"seen", "all"}
         Which pairs of attribute and label have weights: those seen in training, or all.
     transitions : {"seen", "all"}
@@ -98,8 +96,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Random seed of held-out splits and validation sets.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. By default 5 of fewer than 1000 of them, or 0.2. Or a splitter of scikit-learn, or a list of its
-        splits.
+        5; by default 5 of fewer than 1000 examples, or 0.2. Or a splitter of scikit-learn, or its splits.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional

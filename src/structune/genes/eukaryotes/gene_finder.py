@@ -55,20 +55,18 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         bases with another label.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (the usual one for groups not named). By default tuned; without a tuner what was best on
-        three organisms, and 1 for other groups. It may be 0 where `l1` is positive.
+        group name (the usual one for others). By default tuned; without a tuner what was best on three
+        organisms, and 1 for other groups. It may be 0 beside `l1`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
         signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
         weight's name gives the same group name.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss; of the tuners, "grid" alone chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. "auto" is "implicit", or
-        None with `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the
-        log loss.
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
         Gene finder whose weights the prior has its mean at. "pretrained": what three organisms have in
         common. It gives the means of scales, edges and lengths of exons, with the features "full" and a log
@@ -95,8 +93,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Random seed of held-out splits and validation sets.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. By default 5 of fewer than 1000 of them, or 0.2. Or a splitter of scikit-learn, or a list of its
-        splits.
+        5; by default 5 of fewer than 1000 examples, or 0.2. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
         Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     verbose : int

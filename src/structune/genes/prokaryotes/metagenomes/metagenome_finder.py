@@ -45,18 +45,17 @@ class MetagenomeFinder(OrfFinder):
         starts and stops.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name. By default 3 for gaps between genes, and 1 for others. It may be 0 where `l1` is positive.
+        group name. By default 3 for gaps between genes, and 1 for others. It may be 0 beside `l1`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (sums over words,
         ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
         genes). "single": all. "separate": none. Or those that a function of a weight's name gives the same
         group name.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss; of the tuners, "grid" alone chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. "auto" and None fit with
+        How the regularization strength of each group of weights is chosen. "auto" and None fit with
         `penalty`. "implicit" and "direct" need the log loss.
     code : int
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
@@ -65,7 +64,7 @@ class MetagenomeFinder(OrfFinder):
     cv : float, int, or splitter, optional
         Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5. By default 5 of fewer than 1000 organisms, which are held out whole. Or a splitter of scikit-learn,
-        or a list of its splits.
+        or its splits.
     random_state : int
         Random seed of pieces and of held-out splits.
     warm_start : bool
