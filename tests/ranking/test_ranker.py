@@ -41,7 +41,8 @@ TEST = planted(n_queries=40, seed=1)
 
 
 def ranker(**options):
-    return Ranker(**{"n_jobs": 1, "tuning": None, "penalty": 0.1, **options})
+    usual = {} if options.get("tuning") else {"tuning": None, "penalty": 0.1}
+    return Ranker(**{"n_jobs": 1, **usual, **options})
 
 
 def quietly(model, *data):

@@ -603,7 +603,7 @@ OUTSIDE = [RNARecord("tight", "GGGAACCC", "(((..)))"), RNARecord("odd", "GGAAAAA
 
 def test_what_is_left_out_is_named(files, tmp_path):
     write_dot_bracket(tmp_path / "out.dbn", [*OUTSIDE, KNOT])
-    data = [files / "train.dbn", tmp_path / "out.dbn", "-m", tmp_path / "m", *QUIET]
+    data = [files / "train.dbn", tmp_path / "out.dbn", "-m", tmp_path / "m", "--penalty", 1, *QUIET]
     result = run("train", "rna", *data)
     assert result.exit_code == 0
     assert not result.stderr

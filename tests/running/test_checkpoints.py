@@ -87,7 +87,7 @@ def test_other_work_is_refused(tmp_path):
 
 def test_other_held_out_examples_are_refused(tmp_path):
     """Also of a splitter that is told by the same words, or of other groups."""
-    for settings, given in (({"cv": ShuffleSplit(2)}, {}), ({}, {"groups": np.arange(20)})):
+    for settings, given in (({"cv": ShuffleSplit(2)}, {}), ({"cv": 0.2}, {"groups": np.arange(20)})):
         path = tmp_path / "c"
         cut_short(path, tuning="grid", **settings)
         with pytest.raises(DataError, match="held-out examples"):
