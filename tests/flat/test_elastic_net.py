@@ -108,7 +108,7 @@ def test_the_grid_beside_a_penalty():
     assert plain.l1_.tolist() == [2.0]
 
 
-def test_the_default_tuner_is_refused():
+def test_other_tuners_are_refused():
     X, y = data()
     with pytest.raises(DataError, match="expected tuning=None or 'grid'"):
-        Classifier(l1=1.0).fit(X, y)
+        Classifier(l1=1.0, tuning="majorize").fit(X, y)

@@ -51,7 +51,7 @@ def test_train(files, tmp_path):
     )
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
-    assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
+    assert (model.flank, model.loss, model.tuning) == (30, "ramp", "auto")
 
 
 def test_genes(files, tmp_path):
@@ -208,7 +208,7 @@ def test_annotations_without_stop_codons(files, tmp_path):
         result = run("evaluate", "genes", tmp_path / a, tmp_path / b, "--json")
         assert json.loads(result.stdout)["gene"]["f1"] == 1.0
         assert "genes end before their stop codons" in result.stderr
-    args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--flank", 30, "-m"]
+    args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--penalty", 1, "-m"]
     result = run(*args, tmp_path / "m", *QUIET)
     assert "transcripts end before a stop codon" in result.stderr
     assert result.exit_code == 0

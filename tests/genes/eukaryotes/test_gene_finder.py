@@ -71,7 +71,7 @@ def test_losses_of_bases(loss):
 
 @pytest.mark.parametrize(("tuning", "groups"), [("implicit", "kind"), ("majorize", "single")])
 def test_tuning(tuning, groups):
-    model = finder(tuning=tuning, penalty=None, groups=groups, flank=30).fit(TEST)
+    model = finder(tuning=tuning, penalty=None, cv=0.2, groups=groups, flank=30).fit(TEST)
     assert model.score(TRAIN) > 0.8
     assert {"scales", "donor", "edges", "exon lengths"} < set(model.group_names_) or groups == "single"
     if tuning == "implicit":  # from where fits are quick

@@ -26,7 +26,7 @@ TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 
 
 def finder(**options):
-    return ProkaryoticGeneFinder(**{"n_jobs": 1, "penalty": 0.1, **options})
+    return ProkaryoticGeneFinder(**{"n_jobs": 1, "tuning": None, "penalty": 0.1, **options})
 
 
 @pytest.fixture(scope="module")
