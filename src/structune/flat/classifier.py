@@ -59,8 +59,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     fit_intercept : bool
-        Fit intercepts. They have no penalty; with losses other than "log" a hundredth of that of the other
-        weights.
+        Fit intercepts. They have no penalty; with losses but "log" a hundredth of that of other weights.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
     cv : int, float, or splitter

@@ -88,8 +88,7 @@ class RNAFolder(BlockEstimator):
         concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
         about that part of energies in units of kT.
     features : {"contrafold", "extended"}
-        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind of which is one more
-        group.
+        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind one more group.
     outside : {"skip", "trim", "error"}
         What to do with training structures that the model cannot produce, which would have an infinite loss.
         These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
@@ -97,8 +96,7 @@ class RNAFolder(BlockEstimator):
         "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
     center : "pretrained" or RNAFolder, optional
         Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
-        not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
-        pretrained).
+        not tell stays. Needs ``loss="log"``, and the model's features or more ("extended" if pretrained).
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 5 of fewer than 1000 examples, or 0.2. Or a splitter of scikit-learn, or its splits.
@@ -543,8 +541,7 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         X, y : list of str
-            Sequences and structures. Those outside the model's space have probability 0, but their pairs have
-            one.
+            Sequences and structures. Those outside the model's space have probability 0, but pairs have one.
         """
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):

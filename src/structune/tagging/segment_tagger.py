@@ -41,8 +41,7 @@ class SegmentTagger(LabelPredictions):
     groups : "template", "single", "separate", or callable
         Which weights share a regularization strength. "template": those of one feature template
         (``segment.text``, ``segment.shape``, ``segment.length``, ... for segments), and the transitions.
-        "single": all. "separate": none. Or those that a function of a weight's name gives the same group
-        name.
+        "single": all. "separate": none. Or those that a function of a weight's name gives one group name.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
         group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.

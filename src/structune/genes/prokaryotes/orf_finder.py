@@ -72,8 +72,7 @@ class OrfFinder(StructuredEstimator):
     Attributes
     ----------
     has_introns, needs_tracks, is_of_many : bool
-        Whether genes have introns, numbers come with each base, and it is for organisms none of which is
-        known.
+        Whether genes have introns, numbers come with each base, and it is for organisms that are not known.
     """
 
     has_introns = needs_tracks = is_of_many = False

@@ -43,8 +43,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (codons, words of
         two codons, start codons, ribosome-binding sites, lengths, bases around starts, gaps between genes).
-        "single": all. "separate": none. Or those that a function of a weight's name gives the same group
-        name.
+        "single": all. "separate": none. Or those that a function of a weight's name gives one group name.
     l1 : float or dict
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
