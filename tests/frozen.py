@@ -57,7 +57,7 @@ train rna known.dbn -m rna-margin.structune --loss margin --groups single
 train ranking letor.txt -m ranking.structune --test letor.txt --penalty 1
 train ranking letor.txt -m ranking-ramp.structune --loss ramp --k 3 --penalty 1
 train alignment families -m alignment.structune --penalty 5 --most-pairs 3 --test families
-train genes genes.gff3 -s genes.fa -m genes.structune --test genes.gff3 --test-sequences genes.fa --penalty edges=0.1
+train genes genes.gff3 -s genes.fa -m genes.structune --penalty 1 --test genes.gff3 --test-sequences genes.fa
 train prokaryotic-genes orfs.gff3 -s orfs.fa -m orfs.structune --jobs 1 --penalty gaps=5
 tune tagging chunks.txt -m tuned.structune --method majorize --test more.txt --plot tuned.png
 tune tagging chunks.txt -m implicit.structune --cv 2 --seed 1 --groups single
