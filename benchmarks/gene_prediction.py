@@ -61,7 +61,7 @@ REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},
     "CRF, fixed": {"penalty": 0.01},
     "CRF, majorised": {"tuning": "majorize"},
-    "CRF, tuned": {"tuning": TUNER},
+    "CRF, tuned": {"tuning": TUNER, "cv": 0.2},
     "CRF, constrained": {"penalty": 1e-6, **CONSTRAINED},
     "CRF, constrained and tuned": CONSTRAINED,  # with the precisions of "tuned"
 }

@@ -39,7 +39,7 @@ def hmm_data(n_sequences=30, seed=0):
 
 
 def tagger(**options):
-    return SequenceTagger(**{"n_jobs": 1, **options})
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options})
 
 
 def weights(model):
@@ -137,7 +137,7 @@ def test_scikit_learn_splits_tables_and_arrays(form):
 
 def test_a_fit_without_tuning_imports_no_scikit_learn():
     script = "import sys; from structune import SequenceTagger\n"
-    script += "SequenceTagger().fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
+    script += "SequenceTagger(tuning=None).fit([[['a'], ['b']]] * 3, [['x', 'y']] * 3)\n"
     script += "sys.exit('sklearn' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 

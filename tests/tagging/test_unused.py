@@ -104,7 +104,7 @@ def test_a_warm_start_knows_weights_by_their_names():
 
 
 def test_the_grid_chooses_both_penalties():
-    model = tagger(tuning=GridTuner(values=[0.01, 1.0], l1=[8.0, 2.0, 0.5], warm=True)).fit(X, Y)
+    model = tagger(penalty=None, tuning=GridTuner([0.01, 1.0], l1=[8.0, 2.0, 0.5], warm=True)).fit(X, Y)
     tried = [record for record in model.history_ if record["stage"] == "grid"]
     assert [record["l1"] for record in tried] == [8.0, 2.0, 0.5] * 2
     best = min(tried, key=lambda record: record["heldout_loss"])
@@ -127,7 +127,7 @@ def test_shards_from_files(tmp_path):
     ("options", "message"),
     [
         ({"loss": "margin"}, "l1=1.0 with loss='margin': expected a smooth loss"),
-        ({"tuning": "implicit"}, "l1=1.0 with tuning='implicit': expected tuning=None or 'grid'"),
+        ({"tuning": "implicit", "penalty": None}, "l1=1.0 with tuning='implicit': expected tuning=None or"),
         ({"constraints": "validation"}, "l1=1.0 with constraints: expected one of the two"),
         ({"l1": -1.0}, "l1=-1.0: expected finite numbers >= 0"),
         ({"l1": {"words": 1.0}}, r"l1 names the groups \['words'\], expected some of \['bias', 'noise', "),
