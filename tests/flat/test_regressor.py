@@ -160,15 +160,15 @@ def test_it_does_not_overfit_where_features_are_many(p):
     assert mine < 1.15 * grid
 
 
-def test_tuning_by_probes_comes_to_an_end():
-    """Effective numbers of so many weights are estimated: their noise must not drive the precisions about."""
+def test_tuning_of_many_weights_comes_to_an_end():
+    """They are many more than the examples, and most say nothing."""
     rng = np.random.default_rng(2)
     X, w = rng.normal(size=(800, 6000)), np.zeros(6000)
     w[:400] = rng.normal(size=400)
     y = X @ w + 0.3 * rng.normal(size=800)
     model = Regressor(groups=["few"] * 400 + ["many"] * 5600).fit(X[:400], y[:400])
     assert model.status_ == "converged"
-    assert model.score(X[400:], y[400:]) > 0.89
+    assert model.score(X[400:], y[400:]) > 0.8
 
 
 def deviations(model, x, weights, penalties, at):

@@ -175,7 +175,7 @@ ENTRIES = [
     ({"tuning": "grid"}, "n", -1, "found 'n' -1, expected a number from 0 to"),
     ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
     ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
-    ({"tuning": "implicit"}, "radius", -1.0, "found a point out of bounds"),
+    ({"tuning": "implicit"}, "status", "won", "found the status 'won'"),
     ({"loss": "ramp"}, "phase", 7, "found 'phase' 7, expected a number from 0 to 0"),
 ]
 
