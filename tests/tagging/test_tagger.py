@@ -253,10 +253,8 @@ def test_partial_labels():
 
 
 def test_a_warm_start_keeps_the_precision_of_merged_templates():
-    data, model = (
-        ([[["a", "b", "c=1"]]] * 6, [["A"]] * 5 + [["B"]]),
-        tagger(tuning="majorize", warm_start=True),
-    )
+    data = [[["a", "b", "c=1"]]] * 6, [["A"]] * 5 + [["B"]]
+    model = tagger(tuning="majorize", warm_start=True)
     merged = dict(zip(model.fit(*data).group_names_, model.penalty_, strict=True))["other (2 keys)"]
     known = dict(zip(model.set_params(tuning="auto").fit(*data).group_names_, model.penalty_, strict=True))
     assert known["a"] == known["b"] == merged != 1.0

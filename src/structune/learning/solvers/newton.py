@@ -118,6 +118,8 @@ class HessianSystem:
         """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
         if not np.any(b):
             return LinearSolution(np.zeros_like(b), 0, "cg", True)
+        # a residual of 0 ends no iteration of SciPy's that is to come below 0
+        tolerance = max(tolerance, np.finfo(float).eps)
         # BFGS pairs of the fit on top of the diagonal: they know the directions of large curvature
         start, self._n = np.zeros_like(b) if start is None else start, 0
         preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
