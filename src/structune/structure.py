@@ -342,6 +342,9 @@ def place_of(part: int, sizes: IntArray) -> tuple[int, int]:
     return example, part - int(ends[example] - sizes[example])
 
 
+MERGED = "other ("  # how the name of the group begins whose templates were merged for tuning
+
+
 def template_of(name: str) -> str:
     """The template that a feature's name begins with: up to the first ``=``, or else the first ``:``."""
     template, separator, _ = name.partition("=")

@@ -252,6 +252,14 @@ def test_partial_labels():
     assert_same(clone(exact).fit(x, complete), exact.fit(x, y), atol=1e-5)
 
 
+def test_a_warm_start_keeps_the_precision_of_merged_templates():
+    data = [[["a", "b", "c=1"]]] * 6, [["A"]] * 5 + [["B"]]
+    model = tagger(tuning="majorize", warm_start=True)
+    merged = dict(zip(model.fit(*data).group_names_, model.penalty_, strict=True))["other (2 keys)"]
+    known = dict(zip(model.set_params(tuning="auto").fit(*data).group_names_, model.penalty_, strict=True))
+    assert known["a"] == known["b"] == merged != 1.0
+
+
 def test_a_warm_start_begins_at_the_weights_of_the_same_name():
     model = tagger(warm_start=True).fit(X, Y)
     before = weights(model)

@@ -23,7 +23,7 @@ from structune.learning.losses import LogLoss, Loss
 from structune.learning.parameters import PARTS, SPLITS, FitsOnExecutor, Range, check_ranges, parameters
 from structune.running.blas import one_thread
 from structune.running.executors import make_executor
-from structune.structure import FloatArray, Groups, IntArray, Shard, Structure, split_evenly
+from structune.structure import MERGED, FloatArray, Groups, IntArray, Shard, Structure, split_evenly
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -142,9 +142,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     _n_heldout: int | None = field(default=None, init=False)  # examples that groups are tuned by, if they are
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
-    _auto: ClassVar[tuple[str | None, str] | None] = (
-        None  # what "auto" is for a class, and why; or it depends
-    )
+    # what "auto" is for a class, and why; or it depends
+    _auto: ClassVar[tuple[str | None, str] | None] = None
     _usual_penalty: ClassVar[Mapping[str, float]] = {}  # of groups, without `penalty`; of others 1
     _ranges: ClassVar = {"cv": SPLITS}
 
@@ -268,7 +267,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         penalty = self._precisions(groups)
         if reason == _WARM:
             known = dict(zip(self.group_names_, self.penalty_, strict=True))
-            penalty = np.array([known.get(g) or own for g, own in zip(groups.names, penalty, strict=True)])
+            # templates that were merged to tune them are groups of their own here
+            merged = next((known[name] for name in known if name.startswith(MERGED)), None)
+            pairs = zip(groups.names, penalty, strict=True)
+            penalty = np.array([known.get(name) or merged or own for name, own in pairs])
         splitting = {"example_groups": example_groups, "strata": strata, "random_state": self.random_state}
         result = fit(
             structure,
@@ -505,7 +507,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             raise ModelFileError(
                 "found the parameter 'run', expected none: a file chooses no machines or files"
             )
-        if header["parameters"].get("tuning") not in (None, "auto"):
+        if header["parameters"].get("tuning", "a tuner") not in (None, "auto"):
             header["parameters"].pop("penalty", None)  # of earlier versions: it had no effect then
         self.set_params(**header["parameters"])
         self._set_weights(arrays["coef"])

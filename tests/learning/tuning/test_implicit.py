@@ -194,8 +194,9 @@ def test_many_groups(monkeypatch):
 
 def test_one_label_only():
     """Nothing to learn, and nothing to divide by."""
-    model = SequenceTagger(tuning="implicit").fit([[["w=a"], ["w=b"]]] * 6, [["O", "O"]] * 6)
+    model = SequenceTagger().fit([[["w=a"], ["w=b"]]] * 6, [["O", "O"]] * 6)
     assert not model.coef_.any()
+    assert np.all(model.fit([[["a"]]] * 6, [["O"], ["P"]] * 3, sample_weight=[1] + [0] * 5).penalty_ == 1.0)
 
 
 # --- hypergradient -----------------------------------------------------------------------------------------

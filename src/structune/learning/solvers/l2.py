@@ -15,7 +15,7 @@ from structune.learning.solvers.bundle import Bundle, minimize_bundle
 from structune.learning.solvers.cccp import minimize_cccp
 from structune.learning.solvers.composite import LbfgsCurvatures, NewtonCurvatures, minimize_composite
 from structune.learning.solvers.lbfgs import Pairs, minimize_smooth
-from structune.learning.solvers.newton import minimize_newton
+from structune.learning.solvers.newton import minimize_newton, positive
 from structune.learning.solvers.solution import ROUNDING, Objective, Solution
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
@@ -126,11 +126,10 @@ def penalised(risk: Risk, precision: FloatArray) -> Objective:
 
 
 def curvature_scale(precision: FloatArray, variance: FloatArray) -> FloatArray:
-    """What `minimize_smooth` divides variables by; 1 for a weight that nothing moves."""
+    """What `minimize_smooth` divides variables by."""
     # scale^2 = (C + v)^(-1/2) is where L-BFGS begins: the full inverse begins faster and ends slower, as
     # features that occur together share their curvature
-    diagonal = np.where(precision + variance > 0, precision + variance, 1.0)
-    return np.asarray(diagonal**-0.25)
+    return np.asarray(positive(precision + variance) ** -0.25)
 
 
 def _fit_kinks(

@@ -104,7 +104,7 @@ class HessianSystem:
         self.precision, self.monitor = precision, monitor or Monitor()
         self.pairs = pairs or Pairs(precision.size)
         self.hessian_product = risk.linearize(w)
-        self.diagonal = precision + np.maximum(risk.variance(w), 0.0)
+        self.diagonal = positive(precision + np.maximum(risk.variance(w), 0.0))
         self._metric = self.diagonal**-0.5
 
     def solve(
@@ -118,6 +118,8 @@ class HessianSystem:
         """Solve to a residual of `tolerance` times the norm of `b`, from `start` (zero by default)."""
         if not np.any(b):
             return LinearSolution(np.zeros_like(b), 0, "cg", True)
+        # a residual of 0 ends no iteration of SciPy's that is to come below 0
+        tolerance = max(tolerance, np.finfo(float).eps)
         # BFGS pairs of the fit on top of the diagonal: they know the directions of large curvature
         start, self._n = np.zeros_like(b) if start is None else start, 0
         preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
@@ -161,7 +163,7 @@ class FactoredSystem:
 
     def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
-        self.diagonal = np.diag(hessian) + precision
+        self.diagonal = positive(np.diag(hessian) + precision)
         with one_thread():
             self._factor, self._scale = _factor(hessian, precision)
 
@@ -190,6 +192,11 @@ def system_at(
     return FactoredSystem(risk, precision, w) if risk.dense else HessianSystem(risk, precision, w, **options)
 
 
+def positive(diagonal: FloatArray) -> FloatArray:
+    """The diagonal of a Hessian, and 1 for a weight that nothing moves."""
+    return np.where(diagonal > 0, diagonal, 1.0)
+
+
 def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> FloatArray:
     """The solution x of (C + H) x = b."""
     return _solved(*_factor(hessian, precision), b)
@@ -198,8 +205,7 @@ def solve_dense(hessian: FloatArray, precision: FloatArray, b: FloatArray) -> Fl
 def _factor(hessian: FloatArray, precision: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The lower triangle in a scale where the diagonal is 1, and that scale."""
     # LAPACK itself: for a few weights SciPy's checks take more time than that
-    diagonal, jitter = np.diag(hessian) + precision, _JITTER
-    scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
+    jitter, scale = _JITTER, positive(np.diag(hessian) + precision) ** -0.5
     while True:
         # S (C + H) S + jitter I: columns of different units do not spoil it, and it may be singular
         matrix = scale[:, None] * hessian * scale

@@ -155,9 +155,11 @@ class _Search:
         points, step = self.evaluate(self.d, self.expected), self.d - self.at
         slope = self._slope(points, self.d)
         if self.points:
-            turned, at_edge = slope * self.slope < 0, np.abs(step) > 0.9 * self.radius
+            # steps are whole multiples of the finest, and the edge of a small box is seldom one
+            turned, finest = slope * self.slope < 0, _FINE[1] - _FINE[0]
+            at_edge = np.abs(step) > np.minimum(0.9 * self.radius, self.radius - 1.1 * finest)
             grown = np.where(at_edge, np.minimum(_GROW * self.radius, FARTHEST), self.radius)
-            self.radius = np.where(turned, np.maximum(_SHRINK * np.abs(step), _FINE[1] - _FINE[0]), grown)
+            self.radius = np.where(turned, np.maximum(_SHRINK * np.abs(step), finest), grown)
         else:
             self.first_loss = sum(point.value for point in points)
             self.first_doubt = sum(point.undone for point in points)
@@ -165,11 +167,12 @@ class _Search:
         self.loss = sum(point.value for point in points)
         step, gain = self._lowest()
         self.monitor.history[-1]["possible_gain"] = gain
-        self.d, self.expected = self.at + step, gain
-        # what loose fits expect is not believed
-        enough = self.tuner.tolerance * abs(self.loss)
-        if gain <= enough and sum(point.undone for point in points) <= enough:
+        # what loose fits expect is not believed; those that were asked for less than is enough are not loose
+        enough, asked = self.tuner.tolerance * abs(self.loss), self.expected
+        exact = (asked is not None and asked <= enough) or sum(point.undone for point in points) <= enough
+        if gain <= enough and exact:
             self.status = "converged"
+        self.d, self.expected = self.at + step, gain
 
     def evaluate(self, d: FloatArray, expected: float | None, stage: str = "implicit") -> list[HyperGradient]:
         """The held-out losses there, of fits that are as exact as a gain of `expected` asks for."""
@@ -233,16 +236,15 @@ class _Search:
         if self.problem.usual is None or np.array_equal(self.at, self.center):
             return
         # Of k parameters that are chosen by a loss its fall exceeds that on new data by k on average (Akaike
-        # 1974), if that is in units of log likelihood. With a prior of tightness t a parameter of curvature h
-        # is determined by the share h / (h + t) (MacKay 1992).
+        # 1974), if that is in units of log likelihood. With a prior of tightness t, in units of the loss, a
+        # parameter of curvature h is determined by the share h / (h + t) (MacKay 1992).
         step = GRID.size // 2
         before, middle, after = (self._model()[:, step + k] for k in (-1, 0, 1))
         curvature = np.maximum((before - 2.0 * middle + after) / (GRID[1] - GRID[0]) ** 2, 0.0)
         unit = 1.0
-        if self.problem.full.quadratic:  # a squared loss is in units of twice the variance of the noise
+        if self.problem.full.quadratic:  # half the squares are in units of the variance of the noise
             unit = 2.0 * self.loss / sum(split.heldout.weight for split in self.problem.splits)
-        tight = np.where(self.tightness > 0, self.tightness * unit, 1e-300)
-        chance = unit * float(np.sum(curvature / (curvature + tight)))
+        chance = unit * float(np.sum(curvature / (curvature + np.maximum(self.tightness, 1e-300))))
         if self.tuner.start is None and self.first_loss - self.first_doubt - self.loss > chance:
             return
         points = self.evaluate(self.center, self.tuner.tolerance * abs(self.loss), "untuned")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structune.structure import IntArray, template_of
+from structune.structure import MERGED, IntArray, template_of
 
 _GROUPS_PER_SEQUENCE = 2  # that is held out
 _LEAST_WEIGHTS = 10  # of what stands before a colon, or else it may be part of a word, as in 12:30
@@ -40,5 +40,5 @@ def templates_of(names: Sequence[str], attributes: IntArray, n_heldout: int | No
     if len(kept) + (len(kept) < len(weights)) > most:  # one is that of the others
         kept = sorted(kept, key=lambda key: (-weights[key], key))[: most - 1]
     others = weights.keys() - set(kept)
-    rest = f"other ({len(others):,} keys)" if len(others) > 1 else "".join(others)
+    rest = f"{MERGED}{len(others):,} keys)" if len(others) > 1 else "".join(others)
     return [rest if key in others else key for key in keys]
