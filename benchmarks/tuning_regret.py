@@ -90,6 +90,7 @@ def oracle(task: Task) -> tuple[str, Counts]:
 
 def run(name: str, task: Task) -> dict[str, Any]:
     """All methods on a set."""
+    begin = time.process_time()
     rows, counts, left_out = dict[str, dict[str, Any]](), dict[str, Counts](), dict[str, str]()
     for method, settings in METHODS.items():
         try:
@@ -124,6 +125,7 @@ def run(name: str, task: Task) -> dict[str, Any]:
     for method, reason in left_out.items():
         log(f"{name}: {method} is left out: {reason}")
     about = {"n_train": task.sizes[0], "n_test": task.sizes[1], "score": task.score}
+    about["seconds of all"] = time.process_time() - begin
     return {**about, "methods": rows, "left out": left_out}
 
 
@@ -190,9 +192,9 @@ def sentence(found: dict[str, Any]) -> str:
 
 
 def plot(sets: dict[str, Any], path: Path) -> None:
-    from structune.plots.figure import COLORS, LABEL_SIZE, MARKERS, finish, new_figure, put_legend, tidy
+    from structune.plots.figure import COLORS, LABEL_SIZE, MARKERS, finish, new_figure, tidy
 
-    figure = new_figure(path, 8.0, 1.4 + 0.2 * len(sets))
+    figure = new_figure(path, 8.0, 1.2 + 0.2 * len(sets))
     axes, names = figure.subplots(), list(sets)[::-1]
     for color, marker, method in zip(COLORS, MARKERS, ALL, strict=True):
         own = [(100 * sets[name]["methods"][method]["regret"], row) for row, name in enumerate(names)
@@ -207,7 +209,7 @@ def plot(sets: dict[str, Any], path: Path) -> None:
     axes.set(xlabel="test loss above the lowest of all methods, %", ylim=(-0.7, len(names) - 0.3))
     axes.set_xlim(left=0)
     tidy(axes)
-    put_legend(figure)
+    figure.legend(loc="outside lower center", ncols=len(ALL), frameon=False, fontsize=LABEL_SIZE + 1)
     finish(figure, path)
 
 
