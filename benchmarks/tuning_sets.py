@@ -249,7 +249,7 @@ def alignments(name: str, n: int) -> Task:
     from structune.alignment import alignment_scores, load_protein_alignments
 
     pairs = pairs_of(drawn(list(load_protein_alignments(name).values())), 1)
-    short = np.flatnonzero([max(map(len, pair)) <= 150 for pair in pairs.sequences])[: n + 100]
+    short = np.flatnonzero([max(map(len, pair)) <= 120 for pair in pairs.sequences])[: n + 100]
     train, test = (pairs.where(np.isin(np.arange(len(pairs)), part)) for part in (short[:n], short[n:]))
 
     def judge(model: Any) -> Counts:
@@ -372,8 +372,8 @@ SETS: dict[str, Callable[[], Task]] = {
     **{f"chunks, {n}": partial(corpus, "chunks", n) for n in (100, 300, 1000, 8936)},
     "RNA, S151Rfam": partial(rna, "s151rfam", 50, 120),
     "RNA, Rfam": partial(rna, "rfam1359", 60, 90),
-    "alignments, SABmark": partial(alignments, "sabre", 30),
-    "alignments, PREFAB": partial(alignments, "prefab4", 30),
+    "alignments, SABmark": partial(alignments, "sabre", 15),
+    "alignments, PREFAB": partial(alignments, "prefab4", 15),
     "genes, A. thaliana": partial(genes, "a_thaliana", 40),
     "genes, E. coli": partial(genome, "e_coli", 100),
     "OHSUMED, fold 1": partial(ranking, 1),
