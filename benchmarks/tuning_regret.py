@@ -260,15 +260,15 @@ def main() -> None:
     arguments = parser.parse_args()
     path, quick = RESULTS / f"{NAME}.json", arguments.quick
     result = json.loads(path.read_text()) if path.exists() and not quick else {}
-    known, work, what = (
-        (OF_STARTS, starts, "starts") if arguments.starts else (QUICK if quick else SETS, run, "sets")
-    )
+    work, what = (starts, "starts") if arguments.starts else (run, "sets")
+    known = (QUICK if quick else SETS) if what == "sets" else OF_STARTS
+    names = arguments.only or list(known)[-1 if quick and arguments.starts else 0 :]
     if unknown := set(arguments.only) - set(known):
         parser.error(f"found the sets {sorted(unknown)}, expected some of {list(known)}")
     rows = {name: row for name, row in result.get(what, {}).items() if name not in arguments.only}
     warnings.simplefilter("ignore")  # of fits that end early, and weights that are all 0
     with threadpool_limits(1):
-        for name in arguments.only or known:
+        for name in names:
             if name in rows:
                 continue
             rows[name] = work(name, known[name]())
